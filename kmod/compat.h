@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Differences between the kernels that pep is built for, 6.12 to 7.3. The
+ * only place that looks at the kernel's version.
+ */
+#ifndef _PEP_COMPAT_H
+#define _PEP_COMPAT_H
+
+#include <linux/version.h>
+#include <net/inet6_hashtables.h>
+#include <net/inet_hashtables.h>
+
+/*
+ * Before 6.18 the lookups took the hash tables, which are per namespace. Both
+ * return a socket with a reference or NULL, under RCU; ports in the byte
+ * order that the kernel's functions have.
+ */
+static inline struct sock *
+pep_compat_lookup4(struct net *net, __be32 saddr, __be16 sport, __be32 daddr,
+		   u16 dport, int ifindex, int sdif)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 18, 0)
+	return __inet_lookup_established(net,
+					 net->ipv4.tcp_death_row.hashinfo,
+					 saddr, sport, daddr, dport, ifindex,
+					 sdif);
+#else
+	return __inet_lookup_established(net, saddr, sport, daddr, dport,
+					 ifindex, sdif);
+#endif
+}
+
+#if IS_ENABLED(CONFIG_IPV6)
+static inline struct sock *
+pep_compat_lookup6(struct net *net, const struct in6_addr *saddr,
+		   __be16 sport, const struct in6_addr *daddr, u16 dport,
+		   int ifindex, int sdif)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 18, 0)
+	return __inet6_lookup_established(net,
+					  net->ipv4.tcp_death_row.hashinfo,
+					  saddr, sport, daddr, dport, ifindex,
+					  sdif);
+#else
+	return __inet6_lookup_established(net, saddr, sport, daddr, dport,
+					  ifindex, sdif);
+#endif
+}
+#endif
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 19, 0)
+/* Before 6.19 bind and connect took a struct sockaddr of fixed size. */
+#define pep_compat_sockaddr sockaddr
+#else
+#define pep_compat_sockaddr sockaddr_unsized
+#endif
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
+/* Before 6.13 a symbol namespace was a bare word. */
+#define PEP_IMPORT_KUNIT_NS() MODULE_IMPORT_NS(EXPORTED_FOR_KUNIT_TESTING)
+#else
+#define PEP_IMPORT_KUNIT_NS() MODULE_IMPORT_NS("EXPORTED_FOR_KUNIT_TESTING")
+#endif
+
+#endif

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Packets on their way to a socket of ours, and held packets on their way on.
+ *
+ * A packet is handed to ip_local_deliver() or ip6_input() right from the
+ * classifier. Attaching a local route and letting the packet go on would be
+ * less work, but with list receive ip_route_use_hint() lends that route to
+ * the next packet for the same address, whoever it belongs to. What
+ * ip_rcv_core() and ip6_rcv_core() check is therefore checked by
+ * pep_packet_parse(), and what they do is done here.
+ */
+
+#include "deliver.h"
+
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/netdevice.h>
+#include <net/addrconf.h>
+#include <net/ip.h>
+#include <net/ip6_route.h>
+#include <net/ipv6.h>
+#include <net/l3mdev.h>
+#include <net/route.h>
+#include <net/sock.h>
+
+#include "packet.h"
+#include "stat.h"
+#include "untrack.h"
+
+#if IS_ENABLED(CONFIG_IPV6)
+static int pep_deliver_start6(struct pep_net *pn)
+{
+	struct net_device *lo = pn->net->loopback_dev;
+	struct inet6_dev *idev;
+	struct rt6_info *rt;
+
+	/* No IPv6 on this host: no IPv6 sockets either. */
+	if (!ipv6_mod_enabled())
+		return 0;
+	idev = in6_dev_get(lo);
+	if (!idev)
+		return 0;
+	rt = ip6_dst_alloc(pn->net, lo, 0);
+	if (!rt) {
+		in6_dev_put(idev);
+		return -ENOMEM;
+	}
+	rt->dst.input = ip6_input;
+	rt->rt6i_idev = idev;
+	/* What ipv6_unicast_destination() looks at for a SYN. */
+	rt->rt6i_flags = RTF_UP | RTF_NONEXTHOP | RTF_LOCAL;
+	pn->rt6 = rt;
+	return 0;
+}
+
+static void pep_deliver_stop6(struct pep_net *pn)
+{
+	if (!pn->rt6)
+		return;
+	dst_dev_put(&pn->rt6->dst);
+	dst_release(&pn->rt6->dst);
+	pn->rt6 = NULL;
+}
+#else
+static int pep_deliver_start6(struct pep_net *pn)
+{
+	return 0;
+}
+
+static void pep_deliver_stop6(struct pep_net *pn)
+{
+}
+#endif
+
+/**
+ * pep_deliver_start() - make the routes of locally delivered packets
+ * @pn: instance; its namespace has a loopback device
+ *
+ * The routes are on the namespace's loopback device, because
+ * __inet_lookup_skb() takes the namespace from there.
+ *
+ * Context: may sleep, pn->lock held.
+ * Return: 0 or -ENOMEM.
+ */
+int pep_deliver_start(struct pep_net *pn)
+{
+	int err;
+
+	pn->rt4 = rt_dst_alloc(pn->net->loopback_dev, RTCF_LOCAL, RTN_LOCAL,
+			       true);
+	if (!pn->rt4)
+		return -ENOMEM;
+	err = pep_deliver_start6(pn);
+	if (err)
+		pep_deliver_stop(pn);
+	return err;
+}
+
+/**
+ * pep_deliver_stop() - give the routes up
+ * @pn: instance; no packet is being delivered any more
+ *
+ * sk_rx_dst of sockets may keep a route for long: it must not keep the
+ * loopback device with it, or the namespace would never go away.
+ *
+ * Context: may sleep.
+ */
+void pep_deliver_stop(struct pep_net *pn)
+{
+	if (pn->rt4) {
+		dst_dev_put(&pn->rt4->dst);
+		dst_release(&pn->rt4->dst);
+		pn->rt4 = NULL;
+	}
+	pep_deliver_stop6(pn);
+}
+
+/* Prepare an IPv4 packet as ip_rcv_core() does. Return: its length, bytes. */
+static u32 pep_deliver_prepare4(struct sk_buff *skb)
+{
+	const struct iphdr *iph = ip_hdr(skb);
+
+	skb->transport_header = skb->network_header + iph->ihl * 4;
+	memset(IPCB(skb), 0, sizeof(*IPCB(skb)));
+	IPCB(skb)->iif = skb->skb_iif;
+	return iph_totlen(skb, iph);
+}
+
+#if IS_ENABLED(CONFIG_IPV6)
+/*
+ * Prepare an IPv6 packet as ip6_rcv_core() does. Extension headers have been
+ * found to mean nothing to a leg: TCP begins behind them, as it does behind
+ * hop-by-hop options that ip6_rcv_core() has parsed.
+ */
+static u32 pep_deliver_prepare6(struct sk_buff *skb)
+{
+	struct pep_headers6 h;
+
+	if (pep_packet_headers6(skb, &h) != PEP_PACKET_TCP)
+		return U32_MAX;
+	skb->transport_header = skb->network_header + h.thoff;
+	memset(IP6CB(skb), 0, sizeof(*IP6CB(skb)));
+	IP6CB(skb)->iif = skb->dev->ifindex;
+	IP6CB(skb)->nhoff = h.nhoff;
+	return pep_packet_len6(skb, ipv6_hdr(skb));
+}
+#else
+static u32 pep_deliver_prepare6(struct sk_buff *skb)
+{
+	return U32_MAX;
+}
+#endif
+
+/* What comes by a device of a VRF is received by the VRF; as vrf_ip_rcv(). */
+static void pep_deliver_vrf(struct sk_buff *skb)
+{
+	struct net_device *vrf = l3mdev_master_dev_rcu(skb->dev);
+
+	if (!vrf)
+		return;
+	skb->dev = vrf;
+	skb->skb_iif = vrf->ifindex;
+	if (skb->protocol == htons(ETH_P_IP))
+		IPCB(skb)->flags |= IPSKB_L3SLAVE;
+	else
+		IP6CB(skb)->flags |= IP6SKB_L3SLAVE;
+}
+
+/**
+ * pep_deliver_prepare() - what the network layer does on receipt
+ * @skb: packet that pep_packet_parse() has found sane, not shared
+ * @dst: route to attach
+ *
+ * Return: whether the packet may be delivered.
+ */
+static bool pep_deliver_prepare(struct sk_buff *skb, struct dst_entry *dst)
+{
+	u32 len;
+
+	len = skb->protocol == htons(ETH_P_IP) ? pep_deliver_prepare4(skb) :
+						 pep_deliver_prepare6(skb);
+	if (skb->len < len || pskb_trim_rcsum(skb, len))
+		return false;
+	/* A local sender's zero-copy pages would be reported as done when
+	 * this skb is freed, while the other leg still sends from them.
+	 */
+	if (skb_orphan_frags_rx(skb, GFP_ATOMIC))
+		return false;
+	pep_deliver_vrf(skb);
+	skb_dst_drop(skb);
+	skb_dst_set_noref(skb, dst);
+	return true;
+}
+
+/**
+ * pep_deliver_local() - hand a packet to the local stack
+ * @pn: instance
+ * @skb: parsed packet at ingress; consumed
+ * @sk: socket that it is for with a reference, which is consumed; a listener
+ *	without reference; or NULL to let the protocol look for itself (ICMP)
+ *
+ * The packet meets the INPUT hooks as untracked, and so do the OUTPUT hooks
+ * what the stack answers at once.
+ *
+ * Context: softirq, RCU read side, no socket locked.
+ */
+void pep_deliver_local(struct pep_net *pn, struct sk_buff *skb,
+		       struct sock *sk)
+{
+	bool v4 = skb->protocol == htons(ETH_P_IP);
+	struct pep_untrack_scope scope;
+	struct dst_entry *dst;
+
+	/* The routes go after a grace period from pn->stopping on. */
+	dst = v4 ? &pn->rt4->dst : (struct dst_entry *)pn->rt6;
+	skb = skb_share_check(skb, GFP_ATOMIC);
+	if (!skb || !dst || !pep_deliver_prepare(skb, dst)) {
+		pep_stat_inc(pn, PEP_A_STAT_DROPPED);
+		kfree_skb(skb);
+		if (sk && sk_is_refcounted(sk))
+			sock_gen_put(sk);
+		return;
+	}
+	skb_orphan(skb);
+	if (sk) {
+		skb->sk = sk;
+		skb->destructor = sock_pfree;
+	}
+	pep_untrack_skb(skb);
+	pep_stat_inc(pn, PEP_A_STAT_DELIVERED);
+	pep_untrack_enter(&scope, pn->net);
+	if (v4)
+		ip_local_deliver(skb);
+	else
+		ip6_input(skb);
+	pep_untrack_leave(&scope);
+}
+
+/**
+ * pep_deliver_hold() - make a packet fit to be kept
+ * @skb: packet at ingress; consumed when it cannot be kept
+ *
+ * Drops what the packet holds on to: the sender's socket, which veth leaves
+ * on it, a route and the device.
+ *
+ * Context: softirq.
+ * Return: the packet to keep, or NULL for lack of memory.
+ */
+struct sk_buff *pep_deliver_hold(struct sk_buff *skb)
+{
+	skb = skb_share_check(skb, GFP_ATOMIC);
+	if (!skb)
+		return NULL;
+	skb_orphan(skb);
+	skb_dst_drop(skb);
+	PEP_HELD_CB(skb)->ifindex = skb->dev->ifindex;
+	skb->dev = NULL;
+	return skb;
+}
+
+/**
+ * pep_deliver_unhold() - make a held packet fit to go on
+ * @pn: instance
+ * @skb: packet from pep_deliver_hold(); consumed when its device is gone
+ *
+ * Context: RCU read side, for as long as the packet is used.
+ * Return: whether there still is a packet.
+ */
+bool pep_deliver_unhold(struct pep_net *pn, struct sk_buff *skb)
+{
+	skb->dev = dev_get_by_index_rcu(pn->net, PEP_HELD_CB(skb)->ifindex);
+	if (skb->dev)
+		return true;
+	pep_stat_inc(pn, PEP_A_STAT_DROPPED);
+	kfree_skb(skb);
+	return false;
+}
+
+/**
+ * pep_deliver_pass() - let a packet that was held go on unsplit
+ * @skb: packet after pep_deliver_unhold(); consumed
+ *
+ * It continues behind the classifier: tc_skip_classify keeps it from coming
+ * here again. Packet taps have seen it already; a netdev ingress chain does
+ * not see it.
+ *
+ * Context: softirq, RCU read side, no socket locked.
+ */
+void pep_deliver_pass(struct sk_buff *skb)
+{
+	skb->tc_skip_classify = 1;
+	netif_receive_skb_core(skb);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _PEP_DELIVER_H
+#define _PEP_DELIVER_H
+
+#include <linux/skbuff.h>
+
+#include "net.h"
+
+/**
+ * struct pep_held_cb - what skb->cb keeps of a held packet
+ * @ifindex: device that the packet came by
+ * @opener: side that it came from, enum pep_side; of a SYN
+ *
+ * A held packet has no reference to its device, which so can go away at any
+ * time; it is looked up again when the packet is let go.
+ */
+struct pep_held_cb {
+	int ifindex;
+	u8 opener;
+};
+
+#define PEP_HELD_CB(skb) ((struct pep_held_cb *)(skb)->cb)
+
+int pep_deliver_start(struct pep_net *pn);
+void pep_deliver_stop(struct pep_net *pn);
+void pep_deliver_local(struct pep_net *pn, struct sk_buff *skb,
+		       struct sock *sk);
+struct sk_buff *pep_deliver_hold(struct sk_buff *skb);
+bool pep_deliver_unhold(struct pep_net *pn, struct sk_buff *skb);
+void pep_deliver_pass(struct sk_buff *skb);
+
+#endif

@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Flows: their states, their lifetime, the table they are found in.
+ *
+ * A flow is made when a SYN is split (truthful) or when a connection is
+ * accepted (early). It is in the table, and alive, until both legs are in
+ * TCP_CLOSE. pep_flow_end() then makes it dead: the sockets forget it and go
+ * to be released, it leaves the table and loses the table's reference. Jobs
+ * and timers that still hold one find it dead. The last reference frees it
+ * after a grace period.
+ */
+
+#include "flow.h"
+
+#include <kunit/visibility.h>
+#include <linux/export.h>
+#include <linux/slab.h>
+#include <net/l3mdev.h>
+
+#include "gen.h"
+#include "handshake.h"
+#include "relay.h"
+#include "stat.h"
+
+static struct kmem_cache *pep_flow_cache;
+
+/* The state that an event leads to; what is not listed cannot happen. */
+static const s8 pep_flow_table[][PEP_FLOW_END + 1] = {
+	[PEP_FLOW_STATE_CONNECTING] = {
+		[PEP_FLOW_ANSWER] = PEP_FLOW_STATE_ANSWERED,
+		[PEP_FLOW_UP] = PEP_FLOW_STATE_ESTABLISHED,
+		[PEP_FLOW_FIN] = -EINVAL,
+		[PEP_FLOW_END] = PEP_FLOW_STATE_DEAD,
+	},
+	[PEP_FLOW_STATE_ANSWERED] = {
+		[PEP_FLOW_ANSWER] = -EINVAL,
+		[PEP_FLOW_UP] = PEP_FLOW_STATE_ESTABLISHED,
+		[PEP_FLOW_FIN] = -EINVAL,
+		[PEP_FLOW_END] = PEP_FLOW_STATE_DEAD,
+	},
+	[PEP_FLOW_STATE_ESTABLISHED] = {
+		[PEP_FLOW_ANSWER] = -EINVAL,
+		[PEP_FLOW_UP] = -EINVAL,
+		[PEP_FLOW_FIN] = PEP_FLOW_STATE_CLOSING,
+		[PEP_FLOW_END] = PEP_FLOW_STATE_DEAD,
+	},
+	[PEP_FLOW_STATE_CLOSING] = {
+		[PEP_FLOW_ANSWER] = -EINVAL,
+		[PEP_FLOW_UP] = -EINVAL,
+		[PEP_FLOW_FIN] = PEP_FLOW_STATE_CLOSING,
+		[PEP_FLOW_END] = PEP_FLOW_STATE_DEAD,
+	},
+	[PEP_FLOW_STATE_DEAD] = {
+		[PEP_FLOW_ANSWER] = -EINVAL,
+		[PEP_FLOW_UP] = -EINVAL,
+		[PEP_FLOW_FIN] = -EINVAL,
+		[PEP_FLOW_END] = -EINVAL,
+	},
+};
+
+/**
+ * pep_flow_next() - look up a transition
+ * @state: enum pep_flow_state
+ * @event: what happens
+ *
+ * Return: the state that follows, or -EINVAL when the event cannot happen.
+ */
+int pep_flow_next(unsigned int state, enum pep_flow_event event)
+{
+	if (state >= ARRAY_SIZE(pep_flow_table) || event > PEP_FLOW_END)
+		return -EINVAL;
+	return pep_flow_table[state][event];
+}
+EXPORT_SYMBOL_IF_KUNIT(pep_flow_next);
+
+/**
+ * pep_flow_advance() - change a flow's state
+ * @flow: flow, locked
+ * @event: what has happened
+ */
+void pep_flow_advance(struct pep_flow *flow, enum pep_flow_event event)
+{
+	int next = pep_flow_next(flow->state, event);
+
+	lockdep_assert_held(&flow->lock);
+	if (WARN_ON_ONCE(next < 0))
+		return;
+	if (flow->state < PEP_FLOW_STATE_ESTABLISHED &&
+	    next >= PEP_FLOW_STATE_ESTABLISHED) {
+		atomic_dec(&flow->pn->npending);
+		flow->active = jiffies;
+	}
+	WRITE_ONCE(flow->state, next);
+}
+
+static void pep_flow_run(struct pep_job *job, struct pep_queue *queue)
+{
+	struct pep_flow *flow = container_of(job, struct pep_flow, job);
+
+	/* Each looks at the state under the lock: a flow that comes up while
+	 * the first has it is relayed by the second.
+	 */
+	if (READ_ONCE(flow->state) < PEP_FLOW_STATE_ESTABLISHED)
+		pep_handshake_run(flow);
+	if (READ_ONCE(flow->state) >= PEP_FLOW_STATE_ESTABLISHED)
+		pep_relay_run(flow, queue);
+	pep_flow_put(flow);
+}
+
+/**
+ * pep_flow_schedule() - have a flow run soon on this CPU
+ * @flow: flow, by a reference or under RCU
+ *
+ * Context: any but hard interrupt.
+ */
+void pep_flow_schedule(struct pep_flow *flow)
+{
+	if (!pep_job_claim(&flow->job))
+		return;
+	/* Without a reference left it is dead and never runs again. */
+	if (refcount_inc_not_zero(&flow->ref))
+		pep_queue_job(&flow->job);
+}
+
+static void pep_flow_timeout(struct timer_list *timer)
+{
+	struct pep_flow *flow = container_of(timer, struct pep_flow, timer);
+
+	pep_flow_schedule(flow);
+	pep_flow_put(flow);
+}
+
+/**
+ * pep_flow_wake_in() - have a flow run later
+ * @flow: flow, locked and alive
+ * @delay: when, jiffies from now; replaces an earlier call's
+ */
+void pep_flow_wake_in(struct pep_flow *flow, unsigned long delay)
+{
+	lockdep_assert_held(&flow->lock);
+	refcount_inc(&flow->ref);
+	if (mod_timer(&flow->timer, jiffies + delay))
+		pep_flow_put(flow);
+}
+
+/**
+ * pep_flow_create() - make a flow and enter it into the table
+ * @gen: generation, protected by RCU or a reference
+ * @opener: side that sent the SYN, enum pep_side
+ * @tuple: tuple of the SYN
+ *
+ * It can be killed as soon as it is in the table: the caller has to lock it and
+ * see that it is not dead before it gets a leg.
+ *
+ * Context: softirq.
+ * Return: a connecting flow with a reference for the caller, or NULL.
+ */
+struct pep_flow *pep_flow_create(struct pep_gen *gen, unsigned int opener,
+				 const struct pep_tuple *tuple)
+{
+	struct pep_net *pn = gen->pn;
+	struct pep_flow *flow;
+	int err;
+
+	flow = kmem_cache_zalloc(pep_flow_cache, GFP_ATOMIC);
+	if (!flow)
+		return NULL;
+	if (!refcount_inc_not_zero(&gen->ref))
+		goto err_free;
+	pep_job_init(&flow->job, pep_flow_run);
+	spin_lock_init(&flow->lock);
+	flow->state = PEP_FLOW_STATE_CONNECTING;
+	flow->opener = opener;
+	flow->mode = gen->values.mode;
+	refcount_set(&flow->ref, 2);
+	flow->pn = pn;
+	flow->gen = gen;
+	flow->born = ktime_get_ns();
+	flow->tuple = *tuple;
+	timer_setup(&flow->timer, pep_flow_timeout, 0);
+
+	atomic_inc(&pn->nflows);
+	atomic_inc(&pn->npending);
+	err = xa_alloc_cyclic_bh(&pn->flows, &flow->id, flow,
+				 XA_LIMIT(1, INT_MAX), &pn->next_id,
+				 GFP_ATOMIC);
+	if (err < 0)
+		goto err_count;
+	return flow;
+
+err_count:
+	atomic_dec(&pn->npending);
+	atomic_dec(&pn->nflows);
+	pep_gen_put(gen);
+err_free:
+	kmem_cache_free(pep_flow_cache, flow);
+	return NULL;
+}
+
+static void pep_flow_free(struct rcu_head *rcu)
+{
+	struct pep_flow *flow = container_of(rcu, struct pep_flow, rcu);
+	struct pep_net *pn = flow->pn;
+	int side;
+
+	for (side = 0; side < 2; side++)
+		if (flow->leg[side].sk)
+			sock_put(flow->leg[side].sk);
+	pep_gen_put(flow->gen);
+	kmem_cache_free(pep_flow_cache, flow);
+	/* Last: pep_net_stop() waits for it. */
+	if (atomic_dec_and_test(&pn->nflows))
+		wake_up_all(&pn->idle);
+}
+
+/**
+ * pep_flow_put() - drop a reference
+ * @flow: flow
+ *
+ * Context: any but hard interrupt.
+ */
+void pep_flow_put(struct pep_flow *flow)
+{
+	/* Dumps look at the flow and its sockets under RCU. */
+	if (refcount_dec_and_test(&flow->ref))
+		call_rcu(&flow->rcu, pep_flow_free);
+}
+
+/**
+ * pep_flow_set_leg() - give a flow one of its sockets
+ * @flow: flow, locked, without that leg
+ * @side: enum pep_side
+ * @sk: socket, not locked
+ * @ps: its owner, released when the flow ends
+ */
+void pep_flow_set_leg(struct pep_flow *flow, unsigned int side,
+		      struct sock *sk, struct pep_sock *ps)
+{
+	lockdep_assert_held(&flow->lock);
+	sock_hold(sk);
+	flow->leg[side].ps = ps;
+	/* Dumps read the pointer without the lock. */
+	smp_store_release(&flow->leg[side].sk, sk);
+}
+
+/**
+ * pep_flow_lock_legs() - lock the sockets of a flow that exist
+ * @flow: flow, locked
+ */
+void pep_flow_lock_legs(struct pep_flow *flow)
+{
+	int side;
+
+	lockdep_assert_held(&flow->lock);
+	for (side = PEP_SIDE_WIRELESS; side <= PEP_SIDE_SERVER; side++)
+		if (flow->leg[side].sk)
+			pep_leg_lock(flow->leg[side].sk, side);
+}
+
+/**
+ * pep_flow_unlock_legs() - undo pep_flow_lock_legs()
+ * @flow: flow, locked, with the legs that it had then
+ */
+void pep_flow_unlock_legs(struct pep_flow *flow)
+{
+	int side;
+
+	for (side = PEP_SIDE_SERVER; side >= PEP_SIDE_WIRELESS; side--)
+		if (flow->leg[side].sk)
+			pep_leg_unlock(flow->leg[side].sk);
+}
+
+/**
+ * pep_flow_legs_owned() - does a process own one of the sockets?
+ * @flow: flow with its legs locked
+ *
+ * Nothing may be done to an owned socket. A dead flow must be told before
+ * this is asked: the work item that releases its sockets owns them.
+ *
+ * Return: true when one is owned.
+ */
+bool pep_flow_legs_owned(const struct pep_flow *flow)
+{
+	int side;
+
+	for (side = 0; side < 2; side++)
+		if (flow->leg[side].sk && sock_owned_by_user(flow->leg[side].sk))
+			return true;
+	return false;
+}
+
+/*
+ * A leg's reset carries the number of the next byte to send. An end that has
+ * lost payload on the way expects another one and asks (RFC 5961, section
+ * 3.2); the answer comes from steering, which remembers the connection.
+ */
+static void pep_flow_remember(struct pep_flow *flow)
+{
+	struct pep_tuple reverse;
+
+	pep_tuple_reverse(&reverse, &flow->tuple);
+	pep_memo_add(&flow->pn->reset, &flow->tuple);
+	pep_memo_add(&flow->pn->reset, &reverse);
+}
+
+/**
+ * pep_flow_end() - end a flow, with resets where legs are not yet closed
+ * @flow: live flow, locked, with its legs locked and not owned
+ * @cause: counter of the cause, PEP_A_STAT_*
+ *
+ * The caller needs a reference of its own.
+ */
+void pep_flow_end(struct pep_flow *flow, unsigned int cause)
+{
+	int side;
+
+	if (flow->state >= PEP_FLOW_STATE_ESTABLISHED &&
+	    cause != PEP_A_STAT_FLOW_CLOSED)
+		pep_flow_remember(flow);
+	pep_flow_advance(flow, PEP_FLOW_END);
+	for (side = 0; side < 2; side++) {
+		struct pep_leg *leg = &flow->leg[side];
+
+		if (!leg->sk)
+			continue;
+		pep_leg_abort(leg->sk);
+		pep_leg_detach(leg->sk);
+		pep_pool_release(leg->ps);
+		leg->ps = NULL;
+	}
+	kfree_skb(flow->syn);
+	kfree_skb(flow->synack);
+	flow->syn = NULL;
+	flow->synack = NULL;
+	pep_stat_inc(flow->pn, cause);
+	xa_erase_bh(&flow->pn->flows, flow->id);
+	if (timer_delete(&flow->timer))
+		pep_flow_put(flow);
+	pep_flow_put(flow);
+}
+
+/* Does the flow get packets by a device, or is it still being opened? */
+static bool pep_flow_uses(const struct pep_flow *flow, int ifindex)
+{
+	int vrf = l3mdev_master_ifindex_by_index(flow->pn->net, ifindex);
+	int side;
+
+	if (READ_ONCE(flow->state) < PEP_FLOW_STATE_ESTABLISHED)
+		return true;
+	for (side = 0; side < 2; side++) {
+		const struct sock *sk = READ_ONCE(flow->leg[side].sk);
+		int rx = sk ? READ_ONCE(sk->sk_rx_dst_ifindex) : 0;
+
+		/* A VRF hides which of its devices it was. */
+		if (rx && (rx == ifindex || rx == vrf))
+			return true;
+	}
+	return false;
+}
+
+/**
+ * pep_flow_kill() - have flows of an instance end with resets
+ * @pn: instance
+ * @ifindex: device; flows that get packets by it end, and those that are
+ *	being opened, whose SYN passes; 0 for all flows
+ *
+ * Does not wait for the end.
+ *
+ * Context: may sleep.
+ * Return: number of flows that will end.
+ */
+unsigned int pep_flow_kill(struct pep_net *pn, int ifindex)
+{
+	struct pep_flow *flow;
+	unsigned int n = 0;
+	unsigned long id;
+
+	rcu_read_lock();
+	xa_for_each(&pn->flows, id, flow) {
+		if (!ifindex || pep_flow_uses(flow, ifindex)) {
+			WRITE_ONCE(flow->killed, true);
+			pep_flow_schedule(flow);
+			n++;
+		}
+		/* There may be a hundred thousand. */
+		if (need_resched()) {
+			rcu_read_unlock();
+			cond_resched();
+			rcu_read_lock();
+		}
+	}
+	rcu_read_unlock();
+	return n;
+}
+
+/**
+ * pep_flow_init() - prepare for flows
+ *
+ * Context: may sleep; once, at load.
+ * Return: 0 or -ENOMEM.
+ */
+int pep_flow_init(void)
+{
+	pep_flow_cache = KMEM_CACHE(pep_flow, SLAB_HWCACHE_ALIGN);
+	return pep_flow_cache ? 0 : -ENOMEM;
+}
+
+/**
+ * pep_flow_exit() - undo pep_flow_init()
+ *
+ * Context: may sleep; once, at unload, without flows left.
+ */
+void pep_flow_exit(void)
+{
+	rcu_barrier();
+	kmem_cache_destroy(pep_flow_cache);
+}

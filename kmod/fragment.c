@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Fragments of TCP packets. Only the first of them tells the ports, so that
+ * they are put together before they are looked up, as act_ct does it. What
+ * turns out not to be ours goes on as one packet and is fragmented again where
+ * it does not fit.
+ */
+
+#include "fragment.h"
+
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <net/ip.h>
+#include <net/ipv6_frag.h>
+#include <net/pkt_sched.h>
+#if IS_ENABLED(CONFIG_NF_DEFRAG_IPV6)
+#include <net/netfilter/ipv6/nf_defrag_ipv6.h>
+#endif
+
+#include "packet.h"
+#include "stat.h"
+
+/*
+ * Whose fragments they are: within the range of conntrack's zones, which no
+ * time-out tells the sender about, and a zone that nobody else has ("pe").
+ */
+#define PEP_FRAGMENT_USER4	(IP_DEFRAG_CONNTRACK_IN + 0x7065)
+#define PEP_FRAGMENT_USER6	(IP6_DEFRAG_CONNTRACK_IN + 0x7065)
+
+static int pep_fragment_gather4(struct net *net, struct sk_buff *skb)
+{
+	if (pskb_trim_rcsum(skb, iph_totlen(skb, ip_hdr(skb)))) {
+		kfree_skb(skb);
+		return -ENOMEM;
+	}
+	memset(IPCB(skb), 0, sizeof(*IPCB(skb)));
+	return ip_defrag(net, skb, PEP_FRAGMENT_USER4);
+}
+
+#if IS_ENABLED(CONFIG_NF_DEFRAG_IPV6)
+static int pep_fragment_gather6(struct net *net, struct sk_buff *skb)
+{
+	int err = -ENOMEM;
+
+	if (!pskb_trim_rcsum(skb, pep_packet_len6(skb, ipv6_hdr(skb)))) {
+		memset(IP6CB(skb), 0, sizeof(*IP6CB(skb)));
+		err = nf_ct_frag6_gather(net, skb, PEP_FRAGMENT_USER6);
+	}
+	if (err && err != -EINPROGRESS)
+		kfree_skb(skb);
+	return err;
+}
+#else
+/* They pass as they are. */
+static int pep_fragment_gather6(struct net *net, struct sk_buff *skb)
+{
+	return 0;
+}
+#endif
+
+/**
+ * pep_fragment_gather() - put the fragments of a TCP packet together
+ * @pn: instance
+ * @skb: packet at ingress, PEP_PACKET_FRAGMENT; has to be parsed anew unless
+ *	it was consumed
+ *
+ * Context: softirq, RCU read side.
+ * Return: true when the fragment was consumed, to be kept until the others are
+ * there; false when @skb is the whole packet, or has to pass as it is.
+ */
+bool pep_fragment_gather(struct pep_net *pn, struct sk_buff *skb)
+{
+	struct tc_skb_cb cb = *tc_skb_cb(skb);
+	int err;
+
+	/* It would be another sk_buff than the one that tc goes on with. */
+	if (skb_shared(skb))
+		return false;
+	err = skb->protocol == htons(ETH_P_IP) ?
+	      pep_fragment_gather4(pn->net, skb) :
+	      pep_fragment_gather6(pn->net, skb);
+	if (err) {
+		pep_stat_inc(pn, err == -EINPROGRESS ?
+				 PEP_A_STAT_FRAGMENT_GATHERED :
+				 PEP_A_STAT_DROPPED);
+		return true;
+	}
+	*tc_skb_cb(skb) = cb;
+	qdisc_skb_cb(skb)->pkt_len = skb->len;
+	skb_clear_hash(skb);
+	/* No device need take it whole. */
+	skb->ignore_df = 1;
+	return false;
+}

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Generations: the listeners and ready sockets that carry a profile's
+ * settings. Sockets get their options where it is allowed to sleep, so that
+ * nothing has to be set when a connection is opened in softirq.
+ *
+ * A generation dies in this order: its profile lets go of it; it lingers
+ * while handshakes that began with it end; its flows end; a work item closes
+ * the listeners, drains the pools and frees it after a grace period.
+ */
+
+#include "gen.h"
+
+#include <linux/slab.h>
+#include <net/inet_sock.h>
+#include <net/l3mdev.h>
+#include <net/tcp.h>
+
+#include "handshake.h"
+#include "leg.h"
+
+/*
+ * What a leg may hold that is not yet sent, bytes. Enough to keep a fast
+ * link busy between two softirqs; more would only wait.
+ */
+#define PEP_GEN_NOTSENT		(256 * 1024)
+
+static struct workqueue_struct *pep_gen_wq;
+
+/**
+ * pep_gen_set_cc() - set a socket's congestion control
+ * @sock: TCP socket
+ * @cc: name
+ *
+ * Context: may sleep.
+ * Return: 0 or a negative error, -ENOENT for an unknown name.
+ */
+int pep_gen_set_cc(struct socket *sock, const char *cc)
+{
+	return sock->ops->setsockopt(sock, SOL_TCP, TCP_CONGESTION,
+				     KERNEL_SOCKPTR((char *)cc), strlen(cc));
+}
+
+static void pep_gen_set_timers(struct sock *sk, const struct pep_values *v)
+{
+	/* Un-orphaned half-open connections have no other time-out. */
+	sock_set_keepalive(sk);
+	if (v->keepalive_idle)
+		tcp_sock_set_keepidle(sk, v->keepalive_idle);
+	if (v->keepalive_interval)
+		tcp_sock_set_keepintvl(sk, v->keepalive_interval);
+	if (v->keepalive_count)
+		tcp_sock_set_keepcnt(sk, v->keepalive_count);
+	if (v->user_timeout)
+		tcp_sock_set_user_timeout(sk, v->user_timeout);
+}
+
+/**
+ * pep_gen_socket() - make a socket with the generation's settings
+ * @gen: generation
+ * @family: AF_INET or AF_INET6
+ * @side: side that the socket will talk to, enum pep_side
+ * @res: result
+ *
+ * Context: may sleep.
+ * Return: 0 or a negative error.
+ */
+int pep_gen_socket(struct pep_gen *gen, int family, unsigned int side,
+		   struct socket **res)
+{
+	struct socket *sock;
+	struct sock *sk;
+	int err;
+
+	err = sock_create_kern(gen->pn->net, family, SOCK_STREAM, IPPROTO_TCP,
+			       &sock);
+	if (err)
+		return err;
+	err = pep_gen_set_cc(sock, gen->values.cc[side]);
+	if (err) {
+		sock_release(sock);
+		return err;
+	}
+	sk = sock->sk;
+	tcp_sock_set_nodelay(sk);
+	pep_gen_set_timers(sk, &gen->values);
+	lock_sock(sk);
+	inet_set_bit(TRANSPARENT, sk);
+	/* Urgent data stays in line; tcp_check_urg() would skip a byte. */
+	sock_set_flag(sk, SOCK_URGINLINE);
+	sk->sk_reuse = SK_FORCE_REUSE;
+	sk->sk_allocation = GFP_ATOMIC;
+	sk->sk_use_task_frag = false;
+	sk->sk_ipv6only = family == AF_INET6;
+	WRITE_ONCE(tcp_sk(sk)->notsent_lowat, PEP_GEN_NOTSENT);
+	WRITE_ONCE(sk->sk_mark, gen->values.mark);
+	if (side == PEP_SIDE_SERVER)
+		WRITE_ONCE(sk->sk_bound_dev_if, gen->server_ifindex);
+	if (gen->values.dscp != PEP_DSCP_COPY)
+		pep_leg_set_dsfield(sk, gen->values.dscp << 2);
+	release_sock(sk);
+	*res = sock;
+	return 0;
+}
+
+/**
+ * pep_gen_bound() - what is a leg that connects bound to?
+ * @gen: generation
+ * @side: side that the leg talks to, enum pep_side
+ * @ifindex: device that the opener's packets come by, or is bound to
+ *
+ * Without a device of the profile, a connection stays in its opener's VRF.
+ *
+ * Context: RCU read side.
+ * Return: index of a device, 0 for none.
+ */
+int pep_gen_bound(const struct pep_gen *gen, unsigned int side, int ifindex)
+{
+	if (side == PEP_SIDE_SERVER && gen->server_ifindex)
+		return gen->server_ifindex;
+	return l3mdev_master_ifindex_by_index(gen->pn->net, ifindex);
+}
+
+/**
+ * pep_gen_ops() - operations of a stream socket
+ * @gen: generation
+ * @family: AF_INET or AF_INET6 with an open listener
+ *
+ * inet6_stream_ops is not exported, so they come from a listener.
+ *
+ * Return: the operations.
+ */
+const struct proto_ops *pep_gen_ops(struct pep_gen *gen, int family)
+{
+	return pep_gen_listener(gen, family, PEP_SIDE_WIRELESS)->sock->ops;
+}
+
+static void pep_gen_close(struct pep_gen *gen)
+{
+	int cpu, i;
+
+	for (i = 0; i < PEP_GEN_LISTENERS; i++)
+		pep_listener_hide(&gen->listeners[i]);
+	synchronize_net();
+	for_each_possible_cpu(cpu)
+		pep_pool_drain(per_cpu_ptr(gen->pools, cpu));
+	for (i = 0; i < PEP_GEN_LISTENERS; i++)
+		pep_listener_close(&gen->listeners[i]);
+	/* Nobody queues a listener's job any more. */
+	synchronize_net();
+	for (i = 0; i < PEP_GEN_LISTENERS; i++)
+		pep_listener_settle(&gen->listeners[i]);
+	/* The run of the one that came last has ended. */
+	synchronize_net();
+}
+
+static void pep_gen_release(struct work_struct *work)
+{
+	struct pep_gen *gen = container_of(work, struct pep_gen, release);
+	struct pep_net *pn = gen->pn;
+
+	pep_gen_close(gen);
+	mutex_lock(&pn->lock);
+	list_del(&gen->node);
+	wake_up_all(&pn->idle);
+	mutex_unlock(&pn->lock);
+	/* The pools are looked at by who goes through the list. */
+	free_percpu(gen->pools);
+	kfree_rcu(gen, rcu);
+}
+
+/**
+ * pep_gen_put() - drop a reference
+ * @gen: generation
+ *
+ * Context: any.
+ */
+void pep_gen_put(struct pep_gen *gen)
+{
+	if (refcount_dec_and_test(&gen->ref))
+		queue_work(pep_gen_wq, &gen->release);
+}
+
+static void pep_gen_linger(struct work_struct *work)
+{
+	pep_gen_put(container_of(to_delayed_work(work), struct pep_gen,
+				 linger));
+}
+
+static int pep_gen_open(struct pep_gen *gen)
+{
+	static const int families[] = { AF_INET, AF_INET6 };
+	unsigned int i, side;
+	int cpu, err;
+
+	for_each_possible_cpu(cpu)
+		pep_pool_setup(per_cpu_ptr(gen->pools, cpu), gen, cpu);
+	for (i = 0; i < ARRAY_SIZE(families); i++) {
+		for (side = 0; side < 2; side++) {
+			struct pep_listener *l;
+
+			l = pep_gen_listener(gen, families[i], side);
+			err = pep_listener_open(l, gen, families[i], side);
+			/* A host without IPv6 splits what it can. */
+			if (err == -EAFNOSUPPORT && families[i] == AF_INET6)
+				continue;
+			if (err)
+				return err;
+		}
+	}
+	return 0;
+}
+
+/**
+ * pep_gen_create() - open the sockets of a profile
+ * @pn: instance
+ * @name: name of the profile
+ * @values: its settings
+ *
+ * Context: may sleep, pep_net.lock held.
+ * Return: the generation with a reference for the profile, or an error
+ * pointer; -ENODEV when the device that is set does not exist.
+ */
+struct pep_gen *pep_gen_create(struct pep_net *pn, const char *name,
+			       const struct pep_values *values)
+{
+	int ifindex = pep_profile_server_ifindex(pn, values);
+	struct pep_gen *gen;
+	int err;
+
+	lockdep_assert_held(&pn->lock);
+	if (ifindex < 0)
+		return ERR_PTR(ifindex);
+	gen = kzalloc(sizeof(*gen), GFP_KERNEL);
+	if (!gen)
+		return ERR_PTR(-ENOMEM);
+	gen->pools = alloc_percpu(struct pep_pool);
+	if (!gen->pools) {
+		kfree(gen);
+		return ERR_PTR(-ENOMEM);
+	}
+	gen->pn = pn;
+	strscpy(gen->name, name);
+	gen->values = *values;
+	gen->server_ifindex = ifindex;
+	refcount_set(&gen->ref, 1);
+	INIT_DELAYED_WORK(&gen->linger, pep_gen_linger);
+	INIT_WORK(&gen->release, pep_gen_release);
+	err = pep_gen_open(gen);
+	if (err) {
+		pep_gen_close(gen);
+		free_percpu(gen->pools);
+		kfree(gen);
+		return ERR_PTR(err);
+	}
+	list_add_tail(&gen->node, &pn->gens);
+	return gen;
+}
+
+/**
+ * pep_gen_retire() - drop the profile's reference, in a while
+ * @gen: generation that its profile points to no more
+ *
+ * Openers that have a SYN-ACK of one of its listeners can still complete.
+ *
+ * Context: pep_net.lock held.
+ */
+void pep_gen_retire(struct pep_gen *gen)
+{
+	queue_delayed_work(pep_gen_wq, &gen->linger,
+			   PEP_HANDSHAKE_TIMEOUT);
+}
+
+/**
+ * pep_gen_stop() - let no generation of an instance linger
+ * @pn: instance whose profiles have let go of their generations
+ *
+ * Context: may sleep, pep_net.lock held.
+ */
+void pep_gen_stop(struct pep_net *pn)
+{
+	struct pep_gen *gen;
+	int i;
+
+	list_for_each_entry(gen, &pn->gens, node) {
+		for (i = 0; i < PEP_GEN_LISTENERS; i++)
+			pep_listener_hide(&gen->listeners[i]);
+		if (cancel_delayed_work_sync(&gen->linger))
+			pep_gen_put(gen);
+	}
+}
+
+/**
+ * pep_gen_flush() - wait until released generations are done with
+ *
+ * One that has left its instance's list may still be about to unlock it.
+ *
+ * Context: may sleep.
+ */
+void pep_gen_flush(void)
+{
+	flush_workqueue(pep_gen_wq);
+}
+
+/**
+ * pep_gen_init() - prepare for generations
+ *
+ * Context: may sleep; once, at load.
+ * Return: 0 or -ENOMEM.
+ */
+int pep_gen_init(void)
+{
+	pep_gen_wq = alloc_workqueue("pep_gen", WQ_UNBOUND, 0);
+	return pep_gen_wq ? 0 : -ENOMEM;
+}
+
+/**
+ * pep_gen_exit() - undo pep_gen_init()
+ *
+ * Context: may sleep; once, at unload, without generations left.
+ */
+void pep_gen_exit(void)
+{
+	destroy_workqueue(pep_gen_wq);
+}

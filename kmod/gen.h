@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _PEP_GEN_H
+#define _PEP_GEN_H
+
+#include <linux/refcount.h>
+#include <linux/workqueue.h>
+
+#include "listener.h"
+#include "pool.h"
+#include "profile.h"
+
+/* Two address families, two sides of openers. */
+#define PEP_GEN_LISTENERS 4
+
+/**
+ * struct pep_gen - a generation of a profile: sockets with its settings
+ * @node: in pep_net.gens
+ * @pn: instance
+ * @name: name of the profile
+ * @values: settings, never changed
+ * @server_ifindex: device that server legs are bound to, 0 for none
+ * @listeners: by family and opener, see pep_gen_listener()
+ * @pools: ready sockets per CPU
+ * @ref: one of the profile or @linger, one per flow
+ * @linger: drops the profile's reference when handshakes have had their time
+ * @release: frees it all when @ref is zero
+ * @rcu: frees the memory
+ */
+struct pep_gen {
+	struct list_head node;
+	struct pep_net *pn;
+	char name[PEP_NAME_LEN];
+	struct pep_values values;
+	int server_ifindex;
+	struct pep_listener listeners[PEP_GEN_LISTENERS];
+	struct pep_pool __percpu *pools;
+	refcount_t ref;
+	struct delayed_work linger;
+	struct work_struct release;
+	struct rcu_head rcu;
+};
+
+/**
+ * pep_gen_listener() - find a listener
+ * @gen: generation
+ * @family: AF_INET or AF_INET6
+ * @opener: side of the openers, enum pep_side
+ *
+ * Return: the listener, open or not.
+ */
+static inline struct pep_listener *pep_gen_listener(struct pep_gen *gen,
+						    int family,
+						    unsigned int opener)
+{
+	return &gen->listeners[2 * (family == AF_INET6) + opener];
+}
+
+struct pep_gen *pep_gen_create(struct pep_net *pn, const char *name,
+			       const struct pep_values *values);
+void pep_gen_retire(struct pep_gen *gen);
+void pep_gen_put(struct pep_gen *gen);
+void pep_gen_stop(struct pep_net *pn);
+void pep_gen_flush(void);
+int pep_gen_set_cc(struct socket *sock, const char *cc);
+int pep_gen_socket(struct pep_gen *gen, int family, unsigned int side,
+		   struct socket **res);
+int pep_gen_bound(const struct pep_gen *gen, unsigned int side, int ifindex);
+const struct proto_ops *pep_gen_ops(struct pep_gen *gen, int family);
+int pep_gen_init(void);
+void pep_gen_exit(void);
+
+#endif

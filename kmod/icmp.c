@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ICMP and ICMPv6 errors about packets of our legs. They are addressed to
+ * the end that a leg speaks for and would be forwarded there; the leg needs
+ * them, path MTU discovery above all. TCP's error handler checks the quoted
+ * sequence number.
+ */
+
+#include "icmp.h"
+
+#include <net/inet_timewait_sock.h>
+#include <net/request_sock.h>
+#include <net/tcp.h>
+
+#include "deliver.h"
+#include "handshake.h"
+#include "leg.h"
+#include "listener.h"
+#include "stat.h"
+
+static bool pep_icmp_is_ours(const struct sock *sk)
+{
+	if (sk->sk_state == TCP_NEW_SYN_RECV)
+		return pep_listener_owns(inet_reqsk(sk)->rsk_listener);
+	return sk_fullsock(sk) && (pep_leg_owns(sk) || pep_listener_owns(sk));
+}
+
+/**
+ * pep_icmp_error() - steer an ICMP error
+ * @pn: instance
+ * @skb: packet
+ * @pkt: parsed @skb, PEP_PACKET_ICMP
+ *
+ * Context: softirq, RCU read side.
+ * Return: true when the packet was consumed, false when it has to pass.
+ */
+bool pep_icmp_error(struct pep_net *pn, struct sk_buff *skb,
+		    const struct pep_packet *pkt)
+{
+	struct sock *sk;
+	bool mirrored;
+
+	sk = pep_tuple_lookup_dev(pn->net, &pkt->tuple, skb->dev);
+	if (!sk) {
+		pep_stat_inc(pn, PEP_A_STAT_PASS_ICMP);
+		return false;
+	}
+	if (!pep_icmp_is_ours(sk)) {
+		sock_gen_put(sk);
+		pep_stat_inc(pn, PEP_A_STAT_PASS_FOREIGN);
+		return false;
+	}
+	mirrored = sk->sk_state == TCP_SYN_SENT &&
+		   pep_handshake_mirror(pn, sk, skb, true);
+	sock_gen_put(sk);
+	if (mirrored) {
+		pep_stat_inc(pn, PEP_A_STAT_PASS_MIRROR);
+		return false;
+	}
+	pep_stat_inc(pn, PEP_A_STAT_ICMP_DELIVERED);
+	pep_deliver_local(pn, skb, NULL);
+	return true;
+}

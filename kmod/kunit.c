@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Unit tests of what needs no packets: states, options, headers, names. */
+
+#include <kunit/test.h>
+#include <linux/module.h>
+#include <linux/string.h>
+#include <net/tcp.h>
+
+#include "compat.h"
+#include "flow.h"
+#include "option.h"
+#include "packet.h"
+#include "profile.h"
+
+static void pep_kunit_flow_transitions(struct kunit *test)
+{
+	static const struct {
+		unsigned int from;
+		enum pep_flow_event event;
+		int to;
+	} legal[] = {
+		{ PEP_FLOW_STATE_CONNECTING, PEP_FLOW_ANSWER,
+		  PEP_FLOW_STATE_ANSWERED },
+		{ PEP_FLOW_STATE_CONNECTING, PEP_FLOW_UP,
+		  PEP_FLOW_STATE_ESTABLISHED },
+		{ PEP_FLOW_STATE_CONNECTING, PEP_FLOW_END,
+		  PEP_FLOW_STATE_DEAD },
+		{ PEP_FLOW_STATE_ANSWERED, PEP_FLOW_UP,
+		  PEP_FLOW_STATE_ESTABLISHED },
+		{ PEP_FLOW_STATE_ANSWERED, PEP_FLOW_END, PEP_FLOW_STATE_DEAD },
+		{ PEP_FLOW_STATE_ESTABLISHED, PEP_FLOW_FIN,
+		  PEP_FLOW_STATE_CLOSING },
+		{ PEP_FLOW_STATE_ESTABLISHED, PEP_FLOW_END,
+		  PEP_FLOW_STATE_DEAD },
+		{ PEP_FLOW_STATE_CLOSING, PEP_FLOW_FIN,
+		  PEP_FLOW_STATE_CLOSING },
+		{ PEP_FLOW_STATE_CLOSING, PEP_FLOW_END, PEP_FLOW_STATE_DEAD },
+	};
+	unsigned int state, event, i;
+
+	/* Every pair of the table is either listed above or refused. */
+	for (state = 0; state <= PEP_FLOW_STATE_DEAD; state++) {
+		for (event = 0; event <= PEP_FLOW_END; event++) {
+			int expect = -EINVAL;
+
+			for (i = 0; i < ARRAY_SIZE(legal); i++)
+				if (legal[i].from == state &&
+				    legal[i].event == event)
+					expect = legal[i].to;
+			KUNIT_EXPECT_EQ_MSG(test, pep_flow_next(state, event),
+					    expect, "state %u event %u", state,
+					    event);
+		}
+	}
+}
+
+static void pep_kunit_flow_out_of_range(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			pep_flow_next(PEP_FLOW_STATE_DEAD + 1, PEP_FLOW_END));
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			pep_flow_next(PEP_FLOW_STATE_CONNECTING,
+				      PEP_FLOW_END + 1));
+}
+
+/**
+ * struct pep_kunit_option - a run of TCP options and what it means
+ * @name: shown for the case
+ * @opt: the options
+ * @len: their length, bytes
+ * @kind: expected judgement
+ * @has_ts: expected: a timestamp is there
+ * @tsval: its value
+ */
+struct pep_kunit_option {
+	const char *name;
+	u8 opt[40];
+	u8 len;
+	enum pep_option_kind kind;
+	bool has_ts;
+	u32 tsval;
+};
+
+static const struct pep_kunit_option pep_kunit_options[] = {
+	{ "none", { 0 }, 0, PEP_OPTION_PLAIN },
+	{ "linux syn",
+	  { 2, 4, 5, 0xb4, 4, 2, 8, 10, 1, 2, 3, 4, 0, 0, 0, 0, 1, 3, 3, 7 },
+	  20, PEP_OPTION_PLAIN, true, 0x01020304 },
+	{ "end of list hides the rest", { 1, 0, 19, 18 }, 4, PEP_OPTION_PLAIN },
+	{ "md5", { 1, 1, 19, 18, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 },
+	  20, PEP_OPTION_MD5 },
+	{ "ao", { 29, 4, 0, 0 }, 4, PEP_OPTION_AO },
+	{ "mptcp behind mss", { 2, 4, 5, 0xb4, 30, 4, 0, 0 }, 8,
+	  PEP_OPTION_MPTCP },
+	{ "md5 behind mptcp", { 30, 4, 0, 0, 19, 18 }, 24, PEP_OPTION_MD5 },
+	{ "timestamp behind mptcp",
+	  { 30, 4, 0, 0, 1, 1, 8, 10, 1, 2, 3, 4, 0, 0, 0, 0 }, 16,
+	  PEP_OPTION_MPTCP, true, 0x01020304 },
+	{ "fast open", { 34, 2, 1, 1 }, 4, PEP_OPTION_FASTOPEN },
+	{ "experimental fast open", { 254, 4, 0xf9, 0x89 }, 4,
+	  PEP_OPTION_FASTOPEN },
+	{ "experimental other", { 254, 4, 0x12, 0x34 }, 4,
+	  PEP_OPTION_UNKNOWN },
+	{ "experimental cut off", { 254, 2, 1, 1 }, 4, PEP_OPTION_UNKNOWN },
+	{ "unknown kind", { 77, 2, 1, 1 }, 4, PEP_OPTION_UNKNOWN },
+	{ "length 0", { 2, 0, 1, 1 }, 4, PEP_OPTION_UNKNOWN },
+	{ "length 1", { 2, 1, 1, 1 }, 4, PEP_OPTION_UNKNOWN },
+	{ "longer than the header", { 2, 40, 1, 1 }, 4, PEP_OPTION_UNKNOWN },
+	{ "kind without length", { 1, 1, 1, 2 }, 4, PEP_OPTION_UNKNOWN },
+	{ "mss of wrong size", { 2, 3, 1, 1 }, 4, PEP_OPTION_UNKNOWN },
+	{ "window scale of wrong size", { 3, 4, 1, 1 }, 4,
+	  PEP_OPTION_UNKNOWN },
+	{ "sack permitted of wrong size", { 4, 4, 1, 1 }, 4,
+	  PEP_OPTION_UNKNOWN },
+	{ "timestamp of wrong size", { 8, 4, 1, 1 }, 4, PEP_OPTION_UNKNOWN },
+};
+
+KUNIT_ARRAY_PARAM_DESC(pep_kunit_option, pep_kunit_options, name);
+
+static void pep_kunit_option_scan(struct kunit *test)
+{
+	const struct pep_kunit_option *param = test->param_value;
+	struct pep_options found;
+
+	pep_option_scan(param->opt, param->len, &found);
+	KUNIT_EXPECT_EQ(test, found.kind, param->kind);
+	KUNIT_EXPECT_EQ(test, found.has_ts, param->has_ts);
+	if (param->has_ts)
+		KUNIT_EXPECT_EQ(test, found.tsval, param->tsval);
+}
+
+/**
+ * struct pep_kunit_header - options of an IP header and what they mean
+ * @name: shown for the case
+ * @opt: the options
+ * @len: their length, bytes
+ * @kind: expected judgement; of IPv6, TCP or EXTHDR
+ */
+struct pep_kunit_header {
+	const char *name;
+	u8 opt[16];
+	u8 len;
+	enum pep_packet_kind kind;
+};
+
+static const struct pep_kunit_header pep_kunit_headers4[] = {
+	{ "none", { 0 }, 0, PEP_PACKET_TCP },
+	{ "no operation", { 1, 1, 1, 1 }, 4, PEP_PACKET_TCP },
+	{ "end of list hides the rest", { 1, 0, 131, 0 }, 4, PEP_PACKET_TCP },
+	{ "router alert", { 148, 4, 0, 0 }, 4, PEP_PACKET_TCP },
+	{ "timestamps", { 68, 4, 5, 0 }, 4, PEP_PACKET_TCP },
+	{ "record route at its end", { 1, 7, 7, 4, 0, 0, 0, 0 }, 8,
+	  PEP_PACKET_TCP },
+	{ "loose source route", { 131, 7, 4, 1, 2, 3, 4, 0 }, 8,
+	  PEP_PACKET_EXTHDR },
+	{ "strict source route", { 137, 7, 4, 1, 2, 3, 4, 0 }, 8,
+	  PEP_PACKET_EXTHDR },
+	{ "source route that is used up", { 131, 7, 8, 1, 2, 3, 4, 0 }, 8,
+	  PEP_PACKET_TCP },
+	{ "source route without pointer", { 1, 1, 131, 2 }, 4,
+	  PEP_PACKET_EXTHDR },
+	{ "length 0", { 7, 0, 0, 0 }, 4, PEP_PACKET_MALFORMED },
+	{ "length 1", { 7, 1, 0, 0 }, 4, PEP_PACKET_MALFORMED },
+	{ "longer than the header", { 7, 5, 4, 0 }, 4, PEP_PACKET_MALFORMED },
+	{ "kind without length", { 1, 1, 1, 7 }, 4, PEP_PACKET_MALFORMED },
+};
+
+KUNIT_ARRAY_PARAM_DESC(pep_kunit_header4, pep_kunit_headers4, name);
+
+static void pep_kunit_packet_options4(struct kunit *test)
+{
+	const struct pep_kunit_header *param = test->param_value;
+
+	KUNIT_EXPECT_EQ(test, pep_packet_options4(param->opt, param->len),
+			param->kind);
+}
+
+#if IS_ENABLED(CONFIG_IPV6)
+static const struct pep_kunit_header pep_kunit_headers6[] = {
+	{ "none", { 0 }, 0, PEP_PACKET_TCP },
+	{ "padding", { 1, 4, 0, 0, 0, 0 }, 6, PEP_PACKET_TCP },
+	{ "single bytes of padding", { 0, 0, 0, 0, 0, 0 }, 6, PEP_PACKET_TCP },
+	{ "router alert", { 5, 2, 0, 0, 1, 0 }, 6, PEP_PACKET_TCP },
+	{ "unknown, to be skipped", { 0x3e, 4, 0, 0, 0, 0 }, 6,
+	  PEP_PACKET_TCP },
+	{ "unknown, to be dropped", { 0x5e, 4, 0, 0, 0, 0 }, 6,
+	  PEP_PACKET_EXTHDR },
+	{ "unknown, to be answered", { 0x9e, 4, 0, 0, 0, 0 }, 6,
+	  PEP_PACKET_EXTHDR },
+	{ "behind padding", { 1, 0, 0xde, 2, 0, 0 }, 6, PEP_PACKET_EXTHDR },
+	{ "jumbo payload", { 0xc2, 4, 0, 1, 0, 0 }, 6, PEP_PACKET_EXTHDR },
+	{ "longer than the header", { 1, 5, 0, 0, 0, 0 }, 6,
+	  PEP_PACKET_EXTHDR },
+	{ "type without length", { 0, 0, 0, 0, 0, 1 }, 6, PEP_PACKET_EXTHDR },
+};
+
+KUNIT_ARRAY_PARAM_DESC(pep_kunit_header6, pep_kunit_headers6, name);
+
+static void pep_kunit_packet_options6(struct kunit *test)
+{
+	const struct pep_kunit_header *param = test->param_value;
+
+	KUNIT_EXPECT_EQ(test, param->kind == PEP_PACKET_TCP,
+			pep_packet_options6(param->opt, param->len, false));
+}
+
+static void pep_kunit_packet_jumbo(struct kunit *test)
+{
+	static const u8 jumbo[] = { 0xc2, 4, 0, 1, 0, 0 };
+	static const u8 other[] = { 0xc3, 4, 0, 1, 0, 0 };
+
+	KUNIT_EXPECT_TRUE(test, pep_packet_options6(jumbo, sizeof(jumbo),
+						    true));
+	KUNIT_EXPECT_FALSE(test, pep_packet_options6(other, sizeof(other),
+						     true));
+}
+#endif
+
+static void pep_kunit_profile_names(struct kunit *test)
+{
+	static const char * const good[] = {
+		"a", "default", "A-b_c.9", "123456789012345",
+	};
+	static const char * const bad[] = {
+		"", "-a", "a b", "a/b", "\xc3\xa4", "a\n", "1234567890123456",
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(good); i++)
+		KUNIT_EXPECT_TRUE_MSG(test, pep_profile_name_ok(good[i]),
+				      "\"%s\"", good[i]);
+	for (i = 0; i < ARRAY_SIZE(bad); i++)
+		KUNIT_EXPECT_FALSE_MSG(test, pep_profile_name_ok(bad[i]),
+				       "\"%s\"", bad[i]);
+}
+
+static void pep_kunit_profile_defaults(struct kunit *test)
+{
+	struct pep_values values;
+
+	memset(&values, 0xff, sizeof(values));
+	pep_profile_defaults(&values);
+	KUNIT_EXPECT_STREQ(test, values.cc[PEP_SIDE_WIRELESS], "bbr");
+	KUNIT_EXPECT_STREQ(test, values.cc[PEP_SIDE_SERVER], "cubic");
+	KUNIT_EXPECT_EQ(test, values.mode, PEP_CONNECT_MODE_TRUTHFUL);
+	KUNIT_EXPECT_EQ(test, values.dscp, PEP_DSCP_COPY);
+	KUNIT_EXPECT_EQ(test, values.mptcp, PEP_MPTCP_MODE_BYPASS);
+	KUNIT_EXPECT_EQ(test, values.source, PEP_SOURCE_MODE_CLIENT);
+	KUNIT_EXPECT_EQ(test, values.idle_timeout, 0);
+}
+
+static struct kunit_case pep_kunit_cases[] = {
+	KUNIT_CASE(pep_kunit_flow_transitions),
+	KUNIT_CASE(pep_kunit_flow_out_of_range),
+	KUNIT_CASE_PARAM(pep_kunit_option_scan, pep_kunit_option_gen_params),
+	KUNIT_CASE_PARAM(pep_kunit_packet_options4,
+			 pep_kunit_header4_gen_params),
+#if IS_ENABLED(CONFIG_IPV6)
+	KUNIT_CASE_PARAM(pep_kunit_packet_options6,
+			 pep_kunit_header6_gen_params),
+	KUNIT_CASE(pep_kunit_packet_jumbo),
+#endif
+	KUNIT_CASE(pep_kunit_profile_names),
+	KUNIT_CASE(pep_kunit_profile_defaults),
+	{}
+};
+
+static struct kunit_suite pep_kunit_suite = {
+	.name = "pep",
+	.test_cases = pep_kunit_cases,
+};
+
+kunit_test_suite(pep_kunit_suite);
+
+PEP_IMPORT_KUNIT_NS();
+MODULE_DESCRIPTION("Unit tests of pep");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * One socket of a flow: its callbacks, connecting, closing.
+ *
+ * Everything here runs in softirq with the socket's spinlock held and the
+ * socket not owned by a process. What is not exported of TCP is reached
+ * through sk->sk_prot.
+ */
+
+#include "leg.h"
+
+#include <linux/in.h>
+#include <linux/in6.h>
+#include <linux/random.h>
+#include <net/inet_ecn.h>
+#include <net/inet_timewait_sock.h>
+#include <net/route.h>
+
+#include "compat.h"
+#include "flow.h"
+#include "stat.h"
+
+/* Ports tried for a leg that connects from an address of this host. */
+#define PEP_LEG_PORTS	64
+
+/**
+ * pep_leg_lock() - lock a leg's socket
+ * @sk: socket
+ * @side: side of the leg, enum pep_side
+ *
+ * With two legs to lock, the wireless one comes first. The one of the server
+ * side is nested for lockdep, both being of the same class.
+ *
+ * Context: softirq.
+ */
+void pep_leg_lock(struct sock *sk, unsigned int side)
+	__acquires(&sk->sk_lock.slock)
+{
+	if (side == PEP_SIDE_SERVER)
+		bh_lock_sock_nested(sk);
+	else
+		bh_lock_sock(sk);
+}
+
+/**
+ * pep_leg_unlock() - undo pep_leg_lock()
+ * @sk: socket
+ */
+void pep_leg_unlock(struct sock *sk)
+	__releases(&sk->sk_lock.slock)
+{
+	bh_unlock_sock(sk);
+}
+
+/*
+ * The callbacks run with the socket locked and only schedule the flow. They
+ * take the RCU read lock themselves: tcp_tsq_handler() calls down to
+ * sk_write_space() without.
+ */
+static void pep_leg_schedule(struct sock *sk)
+{
+	struct pep_flow *flow;
+
+	rcu_read_lock();
+	flow = rcu_dereference_sk_user_data(sk);
+	if (flow)
+		pep_flow_schedule(flow);
+	rcu_read_unlock();
+}
+
+static void pep_leg_data_ready(struct sock *sk)
+{
+	pep_leg_schedule(sk);
+}
+
+static void pep_leg_state_change(struct sock *sk)
+{
+	pep_leg_schedule(sk);
+}
+
+/*
+ * Follows sk_stream_write_space(), with the flow for the sleeping writer. When
+ * there is no memory tcp_sendmsg_locked() says on its way out that there is
+ * space: the relay knows better and tries again later.
+ */
+static void pep_leg_write_space(struct sock *sk)
+{
+	struct socket *sock = sk->sk_socket;
+	struct pep_flow *flow;
+
+	if (!sock || !sk_stream_is_writeable(sk))
+		return;
+	rcu_read_lock();
+	flow = rcu_dereference_sk_user_data(sk);
+	if (flow && !flow->sending) {
+		clear_bit(SOCK_NOSPACE, &sock->flags);
+		pep_flow_schedule(flow);
+	}
+	rcu_read_unlock();
+}
+
+/**
+ * pep_leg_owns() - is it the socket of a flow?
+ * @sk: full socket
+ *
+ * Context: any.
+ * Return: true for a leg.
+ */
+bool pep_leg_owns(const struct sock *sk)
+{
+	return READ_ONCE(sk->sk_data_ready) == pep_leg_data_ready;
+}
+
+/**
+ * pep_leg_attach() - make a socket report to a flow
+ * @flow: flow that outlives the attachment
+ * @sk: locked socket with a struct socket
+ */
+void pep_leg_attach(struct pep_flow *flow, struct sock *sk)
+{
+	sk->sk_state_change = pep_leg_state_change;
+	sk->sk_error_report = pep_leg_state_change;
+	sk->sk_write_space = pep_leg_write_space;
+	rcu_assign_sk_user_data(sk, flow);
+	/* Last: steering takes the socket for a leg from here on. */
+	WRITE_ONCE(sk->sk_data_ready, pep_leg_data_ready);
+}
+
+/**
+ * pep_leg_detach() - end what pep_leg_attach() began
+ * @sk: locked socket in TCP_CLOSE, soon to be released
+ */
+void pep_leg_detach(struct sock *sk)
+{
+	rcu_assign_sk_user_data(sk, NULL);
+}
+
+/*
+ * A TIME_WAIT socket of an earlier flow must not refuse the same connection:
+ * the end that is spoofed here has judged already that it may be used again.
+ */
+static void pep_leg_clear_timewait(struct sock *sk,
+				   const struct pep_tuple *tuple)
+{
+	struct pep_tuple answer;
+	struct sock *old;
+
+	pep_tuple_reverse(&answer, tuple);
+	old = pep_tuple_lookup(sock_net(sk), &answer, sk->sk_bound_dev_if);
+	if (!old)
+		return;
+	if (old->sk_state == TCP_TIME_WAIT &&
+	    inet_twsk(old)->tw_transparent) {
+		inet_twsk_deschedule_put(inet_twsk(old));
+		pep_stat_inc(pep_net(sock_net(sk)),
+			     PEP_A_STAT_TIME_WAIT_REUSED);
+	} else {
+		sock_gen_put(old);
+	}
+}
+
+/* Take the opener's address and port; follows inet_bind() and inet6_bind(). */
+static int pep_leg_bind(struct sock *sk, const struct pep_tuple *tuple)
+{
+	struct inet_sock *inet = inet_sk(sk);
+	int err;
+
+	if (tuple->family == AF_INET6) {
+#if IS_ENABLED(CONFIG_IPV6)
+		sk->sk_v6_rcv_saddr = tuple->src.v6;
+		inet6_sk(sk)->saddr = tuple->src.v6;
+#endif
+	} else {
+		inet->inet_rcv_saddr = tuple->src.v4;
+		inet->inet_saddr = tuple->src.v4;
+	}
+	err = sk->sk_prot->get_port(sk, ntohs(tuple->sport));
+	if (err)
+		return -EADDRINUSE;
+	sk->sk_userlocks |= SOCK_BINDADDR_LOCK | SOCK_BINDPORT_LOCK;
+	inet->inet_sport = htons(inet->inet_num);
+	sk_dst_reset(sk);
+	return 0;
+}
+
+/* The connect() of the protocol, which sends the SYN. */
+static int pep_leg_send_syn(struct sock *sk, const struct pep_tuple *tuple)
+{
+	struct sockaddr_in6 sin6 = {
+		.sin6_family = AF_INET6,
+		.sin6_addr = tuple->dst.v6,
+		.sin6_port = tuple->dport,
+	};
+	struct sockaddr_in sin = {
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = tuple->dst.v4,
+		.sin_port = tuple->dport,
+	};
+
+	if (tuple->family == AF_INET6)
+		return sk->sk_prot->connect(sk, (struct pep_compat_sockaddr *)
+					    &sin6, sizeof(sin6));
+	return sk->sk_prot->connect(sk, (struct pep_compat_sockaddr *)&sin,
+				    sizeof(sin));
+}
+
+/*
+ * Connect with the opener's own clock in the timestamp option (RFC 7323). An
+ * answer that reaches the opener on another way, or a SYN of its own that
+ * passes after all, then fits: an opener refuses an echo of a clock that is
+ * not its own, and a target a clock that goes backwards.
+ *
+ * tcp_v4_connect() and tcp_v6_connect() set the clock's offset and send the
+ * SYN in one go, unless Fast Open tells them to send it with the first
+ * payload. That is used here to get between the two.
+ */
+static int pep_leg_connect_clock(struct sock *sk,
+				 const struct pep_tuple *tuple, u32 tsval)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	int err;
+
+	tp->fastopen_connect = 1;
+	tp->fastopen_no_cookie = 1;
+	err = pep_leg_send_syn(sk, tuple);
+	tp->fastopen_connect = 0;
+	tp->fastopen_no_cookie = 0;
+	if (err || !inet_test_bit(DEFER_CONNECT, sk))
+		return err;
+	inet_clear_bit(DEFER_CONNECT, sk);
+	WRITE_ONCE(tp->tsoffset, tsval - (u32)tcp_clock_ms());
+	return tcp_connect(sk);
+}
+
+/**
+ * pep_leg_connect() - send the SYN of a target leg
+ * @sk: locked new socket, attached
+ * @tuple: tuple of the opener's SYN, whose ends the leg takes over
+ * @isn: initial sequence number, or 0 to let TCP choose
+ * @tsval: the opener's timestamp, or NULL to let TCP choose
+ *
+ * tcp_v4_connect() and tcp_v6_connect() keep a sequence number that is set.
+ *
+ * Return: 0 or a negative error, as connect(2).
+ */
+int pep_leg_connect(struct sock *sk, const struct pep_tuple *tuple, u32 isn,
+		    const u32 *tsval)
+{
+	int err;
+
+	pep_leg_clear_timewait(sk, tuple);
+	err = pep_leg_bind(sk, tuple);
+	if (err)
+		return err;
+	WRITE_ONCE(tcp_sk(sk)->write_seq, isn);
+	if (tsval)
+		return pep_leg_connect_clock(sk, tuple, *tsval);
+	return pep_leg_send_syn(sk, tuple);
+}
+
+/* Take a port of those that the namespace has for this. */
+static int pep_leg_bind_port(struct sock *sk)
+{
+	int low, high, port;
+
+	inet_sk_get_local_port_range(sk, &low, &high);
+	port = low + get_random_u32_below(high - low + 1);
+	if (inet_is_local_reserved_port(sock_net(sk), port))
+		return -EADDRNOTAVAIL;
+	if (sk->sk_prot->get_port(sk, port))
+		return -EADDRINUSE;
+	inet_sk(sk)->inet_sport = htons(inet_sk(sk)->inet_num);
+	return 0;
+}
+
+/**
+ * pep_leg_connect_local() - send the SYN of a target leg as from this host
+ * @sk: locked new socket, attached
+ * @tuple: tuple of the opener's SYN, to whose target the leg connects
+ *
+ * The route gives the address. TCP would choose a port itself, but may call
+ * cond_resched() while it looks for one, so ports are tried here; all that
+ * can collide are connections to the same end.
+ *
+ * Return: 0 or a negative error, as connect(2).
+ */
+int pep_leg_connect_local(struct sock *sk, const struct pep_tuple *tuple)
+{
+	int tries = PEP_LEG_PORTS;
+	int err;
+
+	do {
+		err = pep_leg_bind_port(sk);
+		/* When this fails the port is given back. */
+		if (!err)
+			err = pep_leg_send_syn(sk, tuple);
+	} while (err == -EADDRNOTAVAIL && --tries);
+	return err;
+}
+
+/**
+ * pep_leg_set_dsfield() - set the DSCP that a socket sends with
+ * @sk: locked socket
+ * @dsfield: IPv4's TOS or IPv6's traffic class; its ECN bits are disregarded
+ *
+ * Follows ip_sock_set_tos() and IPV6_TCLASS; ECN stays the leg's own. Routes
+ * may depend on it, so the cached one is dropped.
+ */
+void pep_leg_set_dsfield(struct sock *sk, u8 dsfield)
+{
+	struct inet_sock *inet = inet_sk(sk);
+
+	dsfield &= ~INET_ECN_MASK;
+#if IS_ENABLED(CONFIG_IPV6)
+	if (sk->sk_family == AF_INET6)
+		inet6_sk(sk)->tclass = dsfield |
+				       (inet6_sk(sk)->tclass & INET_ECN_MASK);
+#endif
+	WRITE_ONCE(inet->tos, dsfield | (inet->tos & INET_ECN_MASK));
+	WRITE_ONCE(sk->sk_priority, rt_tos2priority(dsfield));
+	sk_dst_reset(sk);
+}
+
+/**
+ * pep_leg_abort() - close a leg at once, with a reset where one is due
+ * @sk: locked socket
+ *
+ * This is tcp_disconnect(), which inet_child_forget() calls in softirq, too. It
+ * forgets what is not acknowledged without a word when the end has ended its
+ * direction as well: the end would wait for the rest. In FIN_WAIT1 it resets.
+ */
+void pep_leg_abort(struct sock *sk)
+{
+	if ((1 << sk->sk_state) & (TCPF_LAST_ACK | TCPF_CLOSING))
+		inet_sk_set_state(sk, TCP_FIN_WAIT1);
+	if (sk->sk_state != TCP_CLOSE)
+		sk->sk_prot->disconnect(sk, 0);
+}
+
+/**
+ * pep_leg_shutdown() - send the FIN behind all payload
+ * @sk: locked socket that can send
+ *
+ * Return: false when there was no memory for the FIN, which tcp_send_fin()
+ * does not tell: the end of the stream would never get there.
+ */
+bool pep_leg_shutdown(struct sock *sk)
+{
+	u32 seq = tcp_sk(sk)->write_seq;
+
+	WRITE_ONCE(sk->sk_shutdown, sk->sk_shutdown | SEND_SHUTDOWN);
+	sk->sk_prot->shutdown(sk, SEND_SHUTDOWN);
+	return tcp_sk(sk)->write_seq != seq;
+}
+
+/**
+ * pep_leg_pause() - send no further SYN by itself
+ * @sk: locked socket in TCP_SYN_SENT
+ */
+void pep_leg_pause(struct sock *sk)
+{
+	inet_csk_clear_xmit_timer(sk, ICSK_TIME_RETRANS);
+}
+
+/**
+ * pep_leg_repeat() - send the SYN again, once
+ * @sk: locked socket after pep_leg_pause()
+ *
+ * tcp_retransmit_timer() sends it, and would send the next one after the
+ * longest time there is: the flow is given up long before.
+ */
+void pep_leg_repeat(struct sock *sk)
+{
+	if (sk->sk_state != TCP_SYN_SENT)
+		return;
+	inet_csk(sk)->icsk_rto = TCP_RTO_MAX;
+	inet_csk_reset_xmit_timer(sk, ICSK_TIME_RETRANS, 1, TCP_RTO_MAX);
+}
+
+/**
+ * pep_leg_resume() - get ready for the answer that was held
+ * @sk: locked socket after pep_leg_pause()
+ * @held_ns: how long it was held, ns
+ *
+ * Moves the time at which the SYN was sent, so that the first round trip
+ * sample is that of this leg and not that of both.
+ */
+void pep_leg_resume(struct sock *sk, u64 held_ns)
+{
+	struct sk_buff *syn = tcp_rtx_queue_head(sk);
+
+	if (sk->sk_state != TCP_SYN_SENT)
+		return;
+	if (syn)
+		syn->skb_mstamp_ns += held_ns;
+	inet_csk_reset_xmit_timer(sk, ICSK_TIME_RETRANS,
+				  inet_csk(sk)->icsk_rto, TCP_RTO_MAX);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _PEP_LEG_H
+#define _PEP_LEG_H
+
+#include <net/tcp.h>
+#include <uapi/linux/pep.h>
+
+#include "pool.h"
+#include "tuple.h"
+
+struct pep_flow;
+
+/**
+ * struct pep_leg - the socket of a flow towards one side
+ * @sk: the socket with a reference until the flow is freed; NULL before it
+ *	exists. Set once under pep_flow.lock, read locklessly
+ * @ps: its owner in the pool's sense; NULL once it is being released
+ * @relayed: payload handed to it, bytes
+ * @fin_sent: it has been told to send its FIN
+ */
+struct pep_leg {
+	struct sock *sk;
+	struct pep_sock *ps;
+	u64 relayed;
+	bool fin_sent;
+};
+
+/**
+ * pep_leg_can_send() - can the leg take payload or a FIN?
+ * @sk: locked socket
+ *
+ * Return: true in the states that may send.
+ */
+static inline bool pep_leg_can_send(const struct sock *sk)
+{
+	return (1 << sk->sk_state) & (TCPF_ESTABLISHED | TCPF_CLOSE_WAIT);
+}
+
+/**
+ * pep_leg_failed() - has the leg ended in another way than by FINs?
+ * @sk: locked socket
+ *
+ * SOCK_DONE is set when a FIN has been received in order. The state alone
+ * does not tell: a socket that enters TIME_WAIT is left in TCP_CLOSE.
+ *
+ * Return: true after a reset, a time-out or another error.
+ */
+static inline bool pep_leg_failed(const struct sock *sk)
+{
+	return sk->sk_err ||
+	       (sk->sk_state == TCP_CLOSE && !sock_flag(sk, SOCK_DONE));
+}
+
+void pep_leg_lock(struct sock *sk, unsigned int side);
+void pep_leg_unlock(struct sock *sk);
+bool pep_leg_owns(const struct sock *sk);
+void pep_leg_attach(struct pep_flow *flow, struct sock *sk);
+void pep_leg_detach(struct sock *sk);
+int pep_leg_connect(struct sock *sk, const struct pep_tuple *tuple, u32 isn,
+		    const u32 *tsval);
+int pep_leg_connect_local(struct sock *sk, const struct pep_tuple *tuple);
+void pep_leg_set_dsfield(struct sock *sk, u8 dsfield);
+void pep_leg_abort(struct sock *sk);
+bool pep_leg_shutdown(struct sock *sk);
+void pep_leg_repeat(struct sock *sk);
+void pep_leg_pause(struct sock *sk);
+void pep_leg_resume(struct sock *sk, u64 held_ns);
+
+#endif

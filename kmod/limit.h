@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _PEP_LIMIT_H
+#define _PEP_LIMIT_H
+
+#include "net.h"
+
+/* Defaults: about 2 GiB of flows at most, 64 MiB of those being opened. */
+#define PEP_LIMIT_FLOWS		262144
+#define PEP_LIMIT_PENDING	4096
+
+void pep_limit_init(struct pep_net *pn);
+unsigned int pep_limit_check(const struct pep_net *pn);
+
+#endif

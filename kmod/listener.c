@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Listening sockets, and accepting in softirq.
+ *
+ * A listener is bound to an address that nobody can reach; packets get to it
+ * only because steering attaches it to them. Children take the addresses of
+ * their packets, as with TPROXY, and the congestion control of the listener.
+ */
+
+#include "listener.h"
+
+#include <linux/in.h>
+#include <linux/in6.h>
+#include <net/inet_connection_sock.h>
+#include <net/request_sock.h>
+#include <net/tcp.h>
+
+#include "accept.h"
+#include "compat.h"
+#include "gen.h"
+#include "leg.h"
+
+/* Connections that complete their handshake before they are accepted. */
+#define PEP_LISTENER_BACKLOG	4096
+
+/* Connections accepted in one run, so that other jobs get their turn. */
+#define PEP_LISTENER_BATCH	32
+
+/* IPv4 dummy address, RFC 7600, and a discard-only address, RFC 6666. */
+#define PEP_LISTENER_ADDR4	0xc0000008
+#define PEP_LISTENER_ADDR6	{ { { 0x01 } } }
+
+/*
+ * Called when a child has completed its handshake, with the child's lock
+ * held, so only note it. The children inherit the callback, hence the test.
+ */
+static void pep_listener_data_ready(struct sock *sk)
+{
+	struct pep_listener *l;
+
+	if (sk->sk_state != TCP_LISTEN)
+		return;
+	rcu_read_lock();
+	l = rcu_dereference_sk_user_data(sk);
+	if (l)
+		pep_listener_kick(l);
+	rcu_read_unlock();
+}
+
+/**
+ * pep_listener_owns() - is it a listener of this module, or its child?
+ * @sk: full socket
+ *
+ * Context: any.
+ * Return: true for a listener, and for a connection that it has not accepted.
+ */
+bool pep_listener_owns(const struct sock *sk)
+{
+	return READ_ONCE(sk->sk_data_ready) == pep_listener_data_ready;
+}
+
+/**
+ * pep_listener_kick() - have a listener's connections accepted
+ * @l: listener
+ *
+ * Context: any but hard interrupt.
+ */
+void pep_listener_kick(struct pep_listener *l)
+{
+	if (pep_job_claim(&l->job))
+		pep_queue_job(&l->job);
+}
+
+/* Accept one connection; false when there is none or no shell for it. */
+static bool pep_listener_accept(struct pep_listener *l, struct sock *sk)
+{
+	struct pep_pool *pool = this_cpu_ptr(l->gen->pools);
+	struct request_sock *req;
+	struct pep_sock *shell;
+	struct sock *child;
+	u8 dsfield;
+
+	if (reqsk_queue_empty(&inet_csk(sk)->icsk_accept_queue))
+		return false;
+	/* What is in the queue can wait there for the pool. */
+	if (!pep_pool_has(pool, pep_pool_shell(l->family)) ||
+	    (l->gen->values.mode == PEP_CONNECT_MODE_EARLY &&
+	     !pep_pool_has(pool, pep_pool_connector(!l->opener, l->family)))) {
+		pool->starving |= BIT(l - l->gen->listeners);
+		return false;
+	}
+	shell = pep_pool_take(pool, pep_pool_shell(l->family));
+	req = reqsk_queue_remove(&inet_csk(sk)->icsk_accept_queue, sk);
+	if (!req) {
+		pep_pool_release(shell);
+		return false;
+	}
+	child = req->sk;
+	dsfield = tcp_rsk(req)->syn_tos;
+	/* reqsk_put(), whose last step is not exported everywhere. */
+	sock_gen_put(req_to_sk(req));
+	inet_init_csk_locks(child);
+	pep_accept_take(l, child, shell, dsfield);
+	return true;
+}
+
+static void pep_listener_run(struct pep_job *job, struct pep_queue *queue)
+{
+	struct pep_listener *l = container_of(job, struct pep_listener, job);
+	struct sock *sk = rcu_dereference(l->sk);
+	int n = PEP_LISTENER_BATCH;
+
+	if (!sk)
+		return;
+	while (n && pep_listener_accept(l, sk))
+		n--;
+	if (!n)
+		pep_listener_kick(l);
+}
+
+static int pep_listener_bind(struct socket *sock, int family)
+{
+	struct sockaddr_in sin = {
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(PEP_LISTENER_ADDR4),
+	};
+	struct sockaddr_in6 sin6 = {
+		.sin6_family = AF_INET6,
+		.sin6_addr = PEP_LISTENER_ADDR6,
+	};
+
+	if (family == AF_INET6)
+		return kernel_bind(sock, (struct pep_compat_sockaddr *)&sin6,
+				   sizeof(sin6));
+	return kernel_bind(sock, (struct pep_compat_sockaddr *)&sin,
+			   sizeof(sin));
+}
+
+/**
+ * pep_listener_open() - start to listen
+ * @l: listener
+ * @gen: generation that it belongs to
+ * @family: AF_INET or AF_INET6
+ * @opener: side of the openers, enum pep_side
+ *
+ * Context: may sleep.
+ * Return: 0 or a negative error; -EAFNOSUPPORT when the host lacks @family.
+ */
+int pep_listener_open(struct pep_listener *l, struct pep_gen *gen, int family,
+		      unsigned int opener)
+{
+	struct socket *sock;
+	int err;
+
+	pep_job_init(&l->job, pep_listener_run);
+	l->gen = gen;
+	l->family = family;
+	l->opener = opener;
+	err = pep_gen_socket(gen, family, opener, &sock);
+	if (err)
+		return err;
+
+	lock_sock(sock->sk);
+	sock->sk->sk_data_ready = pep_listener_data_ready;
+	/* A child must not inherit the pointer, see sk_clone_lock(). */
+	__rcu_assign_sk_user_data_with_flags(sock->sk, l,
+					     SK_USER_DATA_NOCOPY);
+	release_sock(sock->sk);
+
+	err = pep_listener_bind(sock, family);
+	if (!err)
+		err = kernel_listen(sock, PEP_LISTENER_BACKLOG);
+	if (err) {
+		sock_release(sock);
+		return err;
+	}
+	l->sock = sock;
+	rcu_assign_pointer(l->sk, sock->sk);
+	return 0;
+}
+
+/**
+ * pep_listener_hide() - take no more SYNs and accept nothing any more
+ * @l: listener
+ *
+ * Has taken effect after a grace period.
+ *
+ * Context: any.
+ */
+void pep_listener_hide(struct pep_listener *l)
+{
+	RCU_INIT_POINTER(l->sk, NULL);
+}
+
+/**
+ * pep_listener_close() - close the socket
+ * @l: hidden listener, a grace period later; pending connections are reset
+ *
+ * Context: may sleep.
+ */
+void pep_listener_close(struct pep_listener *l)
+{
+	if (!l->sock)
+		return;
+	lock_sock(l->sock->sk);
+	rcu_assign_sk_user_data(l->sock->sk, NULL);
+	release_sock(l->sock->sk);
+	sock_release(l->sock);
+	l->sock = NULL;
+}
+
+/**
+ * pep_listener_settle() - wait until the listener's job is not queued
+ * @l: closed listener, a grace period later; its job finds nothing to do
+ *
+ * Context: may sleep.
+ */
+void pep_listener_settle(struct pep_listener *l)
+{
+	while (test_bit(0, &l->job.queued))
+		usleep_range(100, 1000);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _PEP_LISTENER_H
+#define _PEP_LISTENER_H
+
+#include <linux/net.h>
+
+#include "queue.h"
+
+struct pep_gen;
+struct sock;
+
+/**
+ * struct pep_listener - accepts the openers of one family on one side
+ * @job: accepts what has completed its handshake
+ * @gen: whose settings the connections get
+ * @sock: the listening socket; NULL when the host lacks the family
+ * @sk: the same for softirq; NULL when closed; RCU
+ * @family: AF_INET or AF_INET6
+ * @opener: side of the openers, enum pep_side
+ */
+struct pep_listener {
+	struct pep_job job;
+	struct pep_gen *gen;
+	struct socket *sock;
+	struct sock __rcu *sk;
+	u16 family;
+	u8 opener;
+};
+
+int pep_listener_open(struct pep_listener *l, struct pep_gen *gen, int family,
+		      unsigned int opener);
+void pep_listener_hide(struct pep_listener *l);
+void pep_listener_close(struct pep_listener *l);
+void pep_listener_settle(struct pep_listener *l);
+void pep_listener_kick(struct pep_listener *l);
+bool pep_listener_owns(const struct sock *sk);
+
+#endif

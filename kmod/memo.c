@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Memory of connections, for a while: of those that could not be split, so
+ * that their SYNs, when they are sent again, pass unsplit as the first one
+ * did; and of those that were reset, so that what is late of them is answered
+ * with a reset that fits.
+ *
+ * A table of fixed size without chains or locks: a slot is one word that
+ * holds the upper 48 bits of the tuple's keyed hash and the second in which
+ * it ceases to count. A collision forgets the older connection.
+ */
+
+#include "memo.h"
+
+#include <linux/mm.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <linux/timekeeping.h>
+
+#define PEP_MEMO_SLOTS	4096
+
+static u64 *pep_memo_slot(struct pep_memo *memo, const struct pep_tuple *tuple,
+			  u64 *tag)
+{
+	u64 hash = siphash(tuple, sizeof(*tuple), &memo->key);
+
+	*tag = hash & ~0xffffULL;
+	return &memo->slots[hash & (PEP_MEMO_SLOTS - 1)];
+}
+
+/**
+ * pep_memo_init() - get the memory
+ * @memo: zeroed
+ *
+ * Context: may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int pep_memo_init(struct pep_memo *memo)
+{
+	get_random_bytes(&memo->key, sizeof(memo->key));
+	memo->slots = kvcalloc(PEP_MEMO_SLOTS, sizeof(u64), GFP_KERNEL);
+	return memo->slots ? 0 : -ENOMEM;
+}
+
+/**
+ * pep_memo_exit() - free the memory
+ * @memo: initialised or zeroed, unused by now
+ *
+ * Context: may sleep.
+ */
+void pep_memo_exit(struct pep_memo *memo)
+{
+	kvfree(memo->slots);
+	memo->slots = NULL;
+}
+
+/**
+ * pep_memo_add() - remember a connection for PEP_MEMO_SECONDS
+ * @memo: where
+ * @tuple: tuple of its packets in one direction
+ *
+ * Context: any.
+ */
+void pep_memo_add(struct pep_memo *memo, const struct pep_tuple *tuple)
+{
+	time64_t until = ktime_get_seconds() + PEP_MEMO_SECONDS;
+	u64 tag, *slot = pep_memo_slot(memo, tuple, &tag);
+
+	WRITE_ONCE(*slot, tag | (u16)until);
+	WRITE_ONCE(memo->until, until);
+}
+
+/**
+ * pep_memo_find() - is a connection remembered?
+ * @memo: where
+ * @tuple: tuple as it was added
+ *
+ * Costs one comparison when nothing was added lately.
+ *
+ * Context: any.
+ * Return: true when it was added less than PEP_MEMO_SECONDS ago.
+ */
+bool pep_memo_find(struct pep_memo *memo, const struct pep_tuple *tuple)
+{
+	time64_t now = ktime_get_seconds();
+	u64 tag, entry;
+	u16 left;
+
+	if (READ_ONCE(memo->until) <= now)
+		return false;
+	entry = READ_ONCE(*pep_memo_slot(memo, tuple, &tag));
+	if (!entry || (entry & ~0xffffULL) != tag)
+		return false;
+	/* Seconds modulo 2^16: what lies behind looks like a long time. */
+	left = (u16)entry - (u16)now;
+	return left && left <= PEP_MEMO_SECONDS;
+}
+
+/**
+ * pep_memo_forget() - remember a connection no more
+ * @memo: where
+ * @tuple: tuple as it was added, or of another connection
+ *
+ * Context: any.
+ */
+void pep_memo_forget(struct pep_memo *memo, const struct pep_tuple *tuple)
+{
+	u64 tag;
+
+	if (pep_memo_find(memo, tuple))
+		WRITE_ONCE(*pep_memo_slot(memo, tuple, &tag), 0);
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The instance of a network namespace: how it comes up and how it goes.
+ *
+ * It goes in this order. No new flows: steering passes SYNs. Those that are
+ * there are killed, and ends that question the reset are answered for a while.
+ * The profiles let go of their generations, the generations hide their
+ * listeners. After a grace period no packet and no job makes a flow; those that
+ * were still made are killed and awaited, then the generations, then the
+ * sockets given back. Last the routes and the netfilter hook. All this is done
+ * in .pre_exit, while the namespace's devices are still there: later, a route
+ * in a socket's cache would keep the loopback device and the namespace with it.
+ */
+
+#include "net.h"
+
+#include <linux/sched.h>
+#include <net/netns/generic.h>
+
+#include "deliver.h"
+#include "flow.h"
+#include "gen.h"
+#include "limit.h"
+#include "pool.h"
+#include "profile.h"
+#include "stat.h"
+#include "untrack.h"
+
+/*
+ * How long ends may question the reset of a flow (RFC 5961, section 3.2) when
+ * the namespace goes: those that payload was still under way to do. Later
+ * nobody would answer them.
+ */
+#define PEP_NET_LINGER	(HZ / 4)
+
+static unsigned int pep_net_id;
+
+/**
+ * pep_net() - find the instance of a namespace
+ * @net: namespace
+ *
+ * Context: any.
+ * Return: the instance; there is one as long as the module is loaded.
+ */
+struct pep_net *pep_net(const struct net *net)
+{
+	return net_generic(net, pep_net_id);
+}
+
+/**
+ * pep_net_start() - make the parts that only a namespace in use needs
+ * @pn: instance
+ *
+ * Context: may sleep, pn->lock held.
+ * Return: 0, -ESHUTDOWN when the namespace is going away, or -ENOMEM.
+ */
+int pep_net_start(struct pep_net *pn)
+{
+	int err;
+
+	lockdep_assert_held(&pn->lock);
+	if (pn->stopping)
+		return -ESHUTDOWN;
+	if (pn->started)
+		return 0;
+	err = pep_bypass_init(&pn->bypass);
+	if (!err)
+		err = pep_memo_init(&pn->passed);
+	if (!err)
+		err = pep_memo_init(&pn->reset);
+	if (!err)
+		err = pep_untrack_start(pn);
+	if (!err) {
+		err = pep_deliver_start(pn);
+		if (err)
+			pep_untrack_stop(pn);
+	}
+	pn->started = !err;
+	if (err) {
+		pep_memo_exit(&pn->reset);
+		pep_memo_exit(&pn->passed);
+		pep_bypass_exit(&pn->bypass);
+	}
+	return err;
+}
+
+static void __net_exit pep_net_stop(struct net *net)
+{
+	struct pep_net *pn = pep_net(net);
+	bool started;
+
+	mutex_lock(&pn->lock);
+	WRITE_ONCE(pn->stopping, true);
+	started = pn->started;
+	mutex_unlock(&pn->lock);
+	if (started && pep_flow_kill(pn, 0))
+		schedule_timeout_uninterruptible(PEP_NET_LINGER);
+
+	mutex_lock(&pn->lock);
+	pep_profile_exit(pn);
+	pep_gen_stop(pn);
+	mutex_unlock(&pn->lock);
+	if (!started)
+		return;
+
+	synchronize_net();
+	/* A flow whose leg a process owns is seen to a little later. */
+	do {
+		pep_flow_kill(pn, 0);
+	} while (!wait_event_timeout(pn->idle, !atomic_read(&pn->nflows), HZ));
+	wait_event(pn->idle, list_empty_careful(&pn->gens));
+	pep_gen_flush();
+	pep_pool_flush();
+	pep_deliver_stop(pn);
+	pep_untrack_stop(pn);
+}
+
+static int __net_init pep_net_init(struct net *net)
+{
+	struct pep_net *pn = pep_net(net);
+	int err;
+
+	pn->net = net;
+	pep_limit_init(pn);
+	xa_init_flags(&pn->flows, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
+	init_waitqueue_head(&pn->idle);
+	mutex_init(&pn->lock);
+	INIT_LIST_HEAD(&pn->profiles);
+	INIT_LIST_HEAD(&pn->gens);
+	err = pep_stat_init(pn);
+	if (err)
+		return err;
+	err = pep_profile_init(pn);
+	if (err)
+		pep_stat_exit(pn);
+	return err;
+}
+
+static void __net_exit pep_net_exit(struct net *net)
+{
+	struct pep_net *pn = pep_net(net);
+
+	WARN_ON_ONCE(!xa_empty(&pn->flows));
+	xa_destroy(&pn->flows);
+	pep_memo_exit(&pn->reset);
+	pep_memo_exit(&pn->passed);
+	pep_bypass_exit(&pn->bypass);
+	pep_stat_exit(pn);
+}
+
+static struct pernet_operations pep_net_ops = {
+	.init = pep_net_init,
+	.pre_exit = pep_net_stop,
+	.exit = pep_net_exit,
+	.id = &pep_net_id,
+	.size = sizeof(struct pep_net),
+};
+
+/**
+ * pep_net_register() - make an instance in every namespace
+ *
+ * Context: may sleep; once, at load.
+ * Return: 0 or a negative error.
+ */
+int pep_net_register(void)
+{
+	return register_pernet_subsys(&pep_net_ops);
+}
+
+/**
+ * pep_net_unregister() - stop and free all instances
+ *
+ * Context: may sleep; once, at unload.
+ */
+void pep_net_unregister(void)
+{
+	unregister_pernet_subsys(&pep_net_ops);
+}

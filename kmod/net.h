@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _PEP_NET_H
+#define _PEP_NET_H
+
+#include <linux/mutex.h>
+#include <linux/wait.h>
+#include <linux/xarray.h>
+#include <net/net_namespace.h>
+
+#include "bypass.h"
+#include "memo.h"
+
+struct rtable;
+struct rt6_info;
+
+/**
+ * struct pep_net - the instance of one network namespace
+ * @net: the namespace; lives at least as long as this
+ * @stats: counters per CPU, indexed by PEP_A_STAT_*; see stat.h
+ * @started: the parts that need the loopback device exist; guarded by @lock
+ * @stopping: no new flows; written once in pep_net_stop(), read locklessly
+ * @rt4: route of packets delivered to a leg over IPv4, on loopback
+ * @rt6: the same over IPv6; NULL where the host has no IPv6
+ * @draining: new connections pass unsplit; under @lock, read locklessly
+ * @max_flows: flows there may be; under @lock, read locklessly
+ * @max_pending: flows that may be being opened at once; as @max_flows
+ * @bypass: destinations that are not to be split for a while
+ * @passed: connections that could not be split lately, by tuple of the SYN
+ * @reset: connections that were reset lately, by both their tuples
+ * @devices: tc actions per side, enum pep_side
+ * @flows: flows by id; has its own lock, taken with BH off
+ * @next_id: id after which the next flow looks for a free one; under the
+ *	lock of @flows
+ * @nflows: flows whose memory is still in use
+ * @npending: flows that are not yet established
+ * @idle: woken when @nflows gets to zero
+ * @lock: guards @started, @profiles, @gens and the profiles' settings
+ * @profiles: struct pep_profile, the default one first
+ * @gens: struct pep_gen that are not yet freed
+ */
+struct pep_net {
+	struct net *net;
+	u64 __percpu *stats;
+	bool started;
+	bool stopping;
+	struct rtable *rt4;
+	struct rt6_info *rt6;
+	bool draining;
+	u32 max_flows;
+	u32 max_pending;
+	struct pep_bypass bypass;
+	struct pep_memo passed;
+	struct pep_memo reset;
+	atomic_t devices[2];
+	struct xarray flows;
+	u32 next_id;
+	atomic_t nflows;
+	atomic_t npending;
+	wait_queue_head_t idle;
+	struct mutex lock; /* profiles and generations; see above */
+	struct list_head profiles;
+	struct list_head gens;
+};
+
+struct pep_net *pep_net(const struct net *net);
+int pep_net_start(struct pep_net *pn);
+int pep_net_register(void);
+void pep_net_unregister(void);
+
+#endif

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: ((GPL-2.0 WITH Linux-syscall-note) OR BSD-3-Clause)
+/* Do not edit directly, auto-generated from: */
+/*	Documentation/netlink/specs/pep.yaml */
+/* YNL-GEN kernel source */
+
+#include <net/netlink.h>
+#include <net/genetlink.h>
+
+#include "netlink-gen.h"
+
+#include <uapi/linux/pep.h>
+
+/* Integer value ranges */
+static const struct netlink_range_validation pep_a_limit_flows_range = {
+	.min	= 1ULL,
+	.max	= 16777216ULL,
+};
+
+static const struct netlink_range_validation pep_a_limit_pending_range = {
+	.min	= 1ULL,
+	.max	= 1048576ULL,
+};
+
+/* PEP_CMD_PROFILE_GET - do */
+static const struct nla_policy pep_profile_get_nl_policy[PEP_A_PROFILE_NAME + 1] = {
+	[PEP_A_PROFILE_NAME] = { .type = NLA_NUL_STRING, .len = 15, },
+};
+
+/* PEP_CMD_PROFILE_ADD - do */
+static const struct nla_policy pep_profile_add_nl_policy[PEP_A_PROFILE_IDLE_TIMEOUT + 1] = {
+	[PEP_A_PROFILE_NAME] = { .type = NLA_NUL_STRING, .len = 15, },
+	[PEP_A_PROFILE_CC_WIRELESS] = { .type = NLA_NUL_STRING, .len = 15, },
+	[PEP_A_PROFILE_CC_SERVER] = { .type = NLA_NUL_STRING, .len = 15, },
+	[PEP_A_PROFILE_CONNECT_MODE] = NLA_POLICY_MAX(NLA_U32, 1),
+	[PEP_A_PROFILE_MPTCP] = NLA_POLICY_MAX(NLA_U32, 1),
+	[PEP_A_PROFILE_SOURCE] = NLA_POLICY_MAX(NLA_U32, 1),
+	[PEP_A_PROFILE_SERVER_DEV] = { .type = NLA_NUL_STRING, .len = 15, },
+	[PEP_A_PROFILE_MARK] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_DSCP] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_KEEPALIVE_IDLE] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_KEEPALIVE_INTERVAL] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_KEEPALIVE_COUNT] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_USER_TIMEOUT] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_IDLE_TIMEOUT] = { .type = NLA_U32, },
+};
+
+/* PEP_CMD_PROFILE_SET - do */
+static const struct nla_policy pep_profile_set_nl_policy[PEP_A_PROFILE_IDLE_TIMEOUT + 1] = {
+	[PEP_A_PROFILE_NAME] = { .type = NLA_NUL_STRING, .len = 15, },
+	[PEP_A_PROFILE_CC_WIRELESS] = { .type = NLA_NUL_STRING, .len = 15, },
+	[PEP_A_PROFILE_CC_SERVER] = { .type = NLA_NUL_STRING, .len = 15, },
+	[PEP_A_PROFILE_CONNECT_MODE] = NLA_POLICY_MAX(NLA_U32, 1),
+	[PEP_A_PROFILE_MPTCP] = NLA_POLICY_MAX(NLA_U32, 1),
+	[PEP_A_PROFILE_SOURCE] = NLA_POLICY_MAX(NLA_U32, 1),
+	[PEP_A_PROFILE_SERVER_DEV] = { .type = NLA_NUL_STRING, .len = 15, },
+	[PEP_A_PROFILE_MARK] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_DSCP] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_KEEPALIVE_IDLE] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_KEEPALIVE_INTERVAL] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_KEEPALIVE_COUNT] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_USER_TIMEOUT] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_IDLE_TIMEOUT] = { .type = NLA_U32, },
+};
+
+/* PEP_CMD_PROFILE_DEL - do */
+static const struct nla_policy pep_profile_del_nl_policy[PEP_A_PROFILE_NAME + 1] = {
+	[PEP_A_PROFILE_NAME] = { .type = NLA_NUL_STRING, .len = 15, },
+};
+
+/* PEP_CMD_FLOW_GET - do */
+static const struct nla_policy pep_flow_get_nl_policy[PEP_A_FLOW_ID + 1] = {
+	[PEP_A_FLOW_ID] = { .type = NLA_U32, },
+};
+
+/* PEP_CMD_FLOW_KILL - do */
+static const struct nla_policy pep_flow_kill_nl_policy[PEP_A_FLOW_IFINDEX + 1] = {
+	[PEP_A_FLOW_IFINDEX] = NLA_POLICY_MIN(NLA_U32, 1),
+};
+
+/* PEP_CMD_LIMIT_SET - do */
+static const struct nla_policy pep_limit_set_nl_policy[PEP_A_LIMIT_DRAIN + 1] = {
+	[PEP_A_LIMIT_FLOWS] = NLA_POLICY_FULL_RANGE(NLA_U32, &pep_a_limit_flows_range),
+	[PEP_A_LIMIT_PENDING] = NLA_POLICY_FULL_RANGE(NLA_U32, &pep_a_limit_pending_range),
+	[PEP_A_LIMIT_DRAIN] = NLA_POLICY_MAX(NLA_U32, 1),
+};
+
+/* PEP_CMD_BYPASS_DEL - do */
+static const struct nla_policy pep_bypass_del_nl_policy[PEP_A_BYPASS_PORT + 1] = {
+	[PEP_A_BYPASS_FAMILY] = { .type = NLA_U32, },
+	[PEP_A_BYPASS_ADDR] = { .type = NLA_BINARY, },
+	[PEP_A_BYPASS_PORT] = { .type = NLA_U16, },
+};
+
+/* Ops table for pep */
+static const struct genl_split_ops pep_nl_ops[] = {
+	{
+		.cmd		= PEP_CMD_PROFILE_GET,
+		.doit		= pep_nl_profile_get_doit,
+		.policy		= pep_profile_get_nl_policy,
+		.maxattr	= PEP_A_PROFILE_NAME,
+		.flags		= GENL_CMD_CAP_DO,
+	},
+	{
+		.cmd	= PEP_CMD_PROFILE_GET,
+		.dumpit	= pep_nl_profile_get_dumpit,
+		.flags	= GENL_CMD_CAP_DUMP,
+	},
+	{
+		.cmd		= PEP_CMD_PROFILE_ADD,
+		.doit		= pep_nl_profile_add_doit,
+		.policy		= pep_profile_add_nl_policy,
+		.maxattr	= PEP_A_PROFILE_IDLE_TIMEOUT,
+		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
+	},
+	{
+		.cmd		= PEP_CMD_PROFILE_SET,
+		.doit		= pep_nl_profile_set_doit,
+		.policy		= pep_profile_set_nl_policy,
+		.maxattr	= PEP_A_PROFILE_IDLE_TIMEOUT,
+		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
+	},
+	{
+		.cmd		= PEP_CMD_PROFILE_DEL,
+		.doit		= pep_nl_profile_del_doit,
+		.policy		= pep_profile_del_nl_policy,
+		.maxattr	= PEP_A_PROFILE_NAME,
+		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
+	},
+	{
+		.cmd		= PEP_CMD_FLOW_GET,
+		.doit		= pep_nl_flow_get_doit,
+		.policy		= pep_flow_get_nl_policy,
+		.maxattr	= PEP_A_FLOW_ID,
+		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
+	},
+	{
+		.cmd	= PEP_CMD_FLOW_GET,
+		.dumpit	= pep_nl_flow_get_dumpit,
+		.flags	= GENL_ADMIN_PERM | GENL_CMD_CAP_DUMP,
+	},
+	{
+		.cmd		= PEP_CMD_FLOW_KILL,
+		.doit		= pep_nl_flow_kill_doit,
+		.policy		= pep_flow_kill_nl_policy,
+		.maxattr	= PEP_A_FLOW_IFINDEX,
+		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
+	},
+	{
+		.cmd	= PEP_CMD_LIMIT_GET,
+		.doit	= pep_nl_limit_get_doit,
+		.flags	= GENL_CMD_CAP_DO,
+	},
+	{
+		.cmd		= PEP_CMD_LIMIT_SET,
+		.doit		= pep_nl_limit_set_doit,
+		.policy		= pep_limit_set_nl_policy,
+		.maxattr	= PEP_A_LIMIT_DRAIN,
+		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
+	},
+	{
+		.cmd	= PEP_CMD_BYPASS_GET,
+		.dumpit	= pep_nl_bypass_get_dumpit,
+		.flags	= GENL_ADMIN_PERM | GENL_CMD_CAP_DUMP,
+	},
+	{
+		.cmd		= PEP_CMD_BYPASS_DEL,
+		.doit		= pep_nl_bypass_del_doit,
+		.policy		= pep_bypass_del_nl_policy,
+		.maxattr	= PEP_A_BYPASS_PORT,
+		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
+	},
+	{
+		.cmd	= PEP_CMD_STAT_GET,
+		.doit	= pep_nl_stat_get_doit,
+		.flags	= GENL_CMD_CAP_DO,
+	},
+};
+
+struct genl_family pep_nl_family __ro_after_init = {
+	.name		= PEP_FAMILY_NAME,
+	.version	= PEP_FAMILY_VERSION,
+	.netnsok	= true,
+	.parallel_ops	= true,
+	.module		= THIS_MODULE,
+	.split_ops	= pep_nl_ops,
+	.n_split_ops	= ARRAY_SIZE(pep_nl_ops),
+};

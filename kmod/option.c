@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The TCP options of a SYN: may a connection with these be split? */
+
+#include "option.h"
+
+#include <kunit/visibility.h>
+#include <linux/export.h>
+#include <linux/string.h>
+#include <linux/unaligned.h>
+#include <net/tcp.h>
+
+/* TCP-AO's number is private to the kernel's parser in some versions. */
+#define PEP_TCPOPT_AO		29
+#define PEP_TCPOPT_MPTCP	30
+#define PEP_TCPOPT_EXP_FACEB	0xF989
+
+/**
+ * pep_option_classify() - judge one option
+ * @opt: kind byte of the option, @size bytes long as its length byte says
+ * @size: length of the option, 2 bytes or more
+ * @found: result; only the timestamp is written
+ *
+ * Return: PEP_OPTION_PLAIN, or why the connection must not be split.
+ */
+static enum pep_option_kind pep_option_classify(const u8 *opt,
+						unsigned int size,
+						struct pep_options *found)
+{
+	switch (opt[0]) {
+	case TCPOPT_MSS:
+		return size == TCPOLEN_MSS ? PEP_OPTION_PLAIN :
+					     PEP_OPTION_UNKNOWN;
+	case TCPOPT_WINDOW:
+		return size == TCPOLEN_WINDOW ? PEP_OPTION_PLAIN :
+						PEP_OPTION_UNKNOWN;
+	case TCPOPT_SACK_PERM:
+		return size == TCPOLEN_SACK_PERM ? PEP_OPTION_PLAIN :
+						   PEP_OPTION_UNKNOWN;
+	case TCPOPT_TIMESTAMP:
+		if (size != TCPOLEN_TIMESTAMP)
+			return PEP_OPTION_UNKNOWN;
+		found->has_ts = true;
+		found->tsval = get_unaligned_be32(opt + 2);
+		return PEP_OPTION_PLAIN;
+	case TCPOPT_MD5SIG:
+		return PEP_OPTION_MD5;
+	case PEP_TCPOPT_AO:
+		return PEP_OPTION_AO;
+	case PEP_TCPOPT_MPTCP:
+		return PEP_OPTION_MPTCP;
+	case TCPOPT_FASTOPEN:
+		return PEP_OPTION_FASTOPEN;
+	case TCPOPT_EXP:
+		/* RFC 6994: the first two bytes tell the experiment. */
+		if (size >= 4 &&
+		    get_unaligned_be16(opt + 2) == PEP_TCPOPT_EXP_FACEB)
+			return PEP_OPTION_FASTOPEN;
+		return PEP_OPTION_UNKNOWN;
+	default:
+		return PEP_OPTION_UNKNOWN;
+	}
+}
+
+/**
+ * pep_option_scan() - look through the options of a SYN
+ * @opt: first byte behind the fixed TCP header
+ * @len: length of the options, 0 to 40 bytes
+ * @found: result
+ *
+ * Parses as tcp_parse_options() does, but holds a broken option against the
+ * SYN instead of overlooking it.
+ *
+ * Context: any.
+ */
+void pep_option_scan(const u8 *opt, unsigned int len,
+		     struct pep_options *found)
+{
+	memset(found, 0, sizeof(*found));
+	while (len) {
+		enum pep_option_kind kind;
+		unsigned int size;
+
+		if (opt[0] == TCPOPT_EOL)
+			return;
+		if (opt[0] == TCPOPT_NOP) {
+			opt++;
+			len--;
+			continue;
+		}
+		size = len >= 2 ? opt[1] : 0;
+		if (size < 2 || size > len)
+			kind = PEP_OPTION_UNKNOWN;
+		else
+			kind = pep_option_classify(opt, size, found);
+		if (kind != PEP_OPTION_PLAIN)
+			found->kind = kind;
+		/* A profile may have it overlooked: see what else there is. */
+		if (kind != PEP_OPTION_PLAIN && kind != PEP_OPTION_MPTCP)
+			return;
+		opt += size;
+		len -= size;
+	}
+}
+EXPORT_SYMBOL_IF_KUNIT(pep_option_scan);

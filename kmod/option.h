@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _PEP_OPTION_H
+#define _PEP_OPTION_H
+
+#include <linux/types.h>
+
+/**
+ * enum pep_option_kind - what the options of a SYN mean for splitting
+ * @PEP_OPTION_PLAIN: nothing that a split connection would lose
+ * @PEP_OPTION_MD5: TCP-MD5, RFC 2385: signed end to end
+ * @PEP_OPTION_AO: TCP-AO, RFC 5925: signed end to end
+ * @PEP_OPTION_MPTCP: Multipath TCP, RFC 8684
+ * @PEP_OPTION_FASTOPEN: TCP Fast Open, RFC 7413
+ * @PEP_OPTION_UNKNOWN: an option that is unknown or malformed
+ */
+enum pep_option_kind {
+	PEP_OPTION_PLAIN,
+	PEP_OPTION_MD5,
+	PEP_OPTION_AO,
+	PEP_OPTION_MPTCP,
+	PEP_OPTION_FASTOPEN,
+	PEP_OPTION_UNKNOWN,
+};
+
+/**
+ * struct pep_options - what was found among the options of a SYN
+ * @kind: the first reason against splitting, or PEP_OPTION_PLAIN;
+ *	PEP_OPTION_MPTCP only when there is no other
+ * @has_ts: there is a timestamp option, RFC 7323
+ * @tsval: its value, ticks of the sender's clock
+ */
+struct pep_options {
+	enum pep_option_kind kind;
+	bool has_ts;
+	u32 tsval;
+};
+
+void pep_option_scan(const u8 *opt, unsigned int len,
+		     struct pep_options *found);
+
+#endif

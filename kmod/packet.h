@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _PEP_PACKET_H
+#define _PEP_PACKET_H
+
+#include <linux/ipv6.h>
+#include <linux/skbuff.h>
+#include <linux/tcp.h>
+#include <net/dsfield.h>
+
+#include "tuple.h"
+
+/**
+ * enum pep_packet_kind - what a packet is to the proxy
+ * @PEP_PACKET_TCP: TCP with sane headers
+ * @PEP_PACKET_ICMP: an ICMP or ICMPv6 error about a TCP packet
+ * @PEP_PACKET_OTHER: not TCP over IPv4 or IPv6
+ * @PEP_PACKET_QUIC: UDP to or from port 443
+ * @PEP_PACKET_MALFORMED: headers that contradict themselves or are cut off
+ * @PEP_PACKET_FRAGMENT: a fragment of TCP
+ * @PEP_PACKET_FRAGMENT_OTHER: a fragment of ICMP, or of IPv6 with an extension
+ *	header in the fragments
+ * @PEP_PACKET_EXTHDR: with an IPv6 extension header or an IPv4 source route
+ *	that a leg cannot overlook
+ * @PEP_PACKET_ICMP_OTHER: an ICMP error that is not about TCP
+ */
+enum pep_packet_kind {
+	PEP_PACKET_TCP,
+	PEP_PACKET_ICMP,
+	PEP_PACKET_OTHER,
+	PEP_PACKET_QUIC,
+	PEP_PACKET_MALFORMED,
+	PEP_PACKET_FRAGMENT,
+	PEP_PACKET_FRAGMENT_OTHER,
+	PEP_PACKET_EXTHDR,
+	PEP_PACKET_ICMP_OTHER,
+};
+
+/**
+ * struct pep_packet - a parsed packet
+ * @tuple: ends of the packet; for an ICMP error those of a packet that would
+ *	answer the one it quotes, so that it finds the socket that sent that
+ * @th: TCP header with its options in the linear part; unset for ICMP
+ * @options: length of the TCP options, bytes; unset for ICMP
+ * @last_hop: the packet may not be forwarded any more, its TTL being 1 or less;
+ *	unset for ICMP
+ * @payload: length of the TCP payload, bytes; unset for ICMP
+ * @ip_options: an IPv4 header with options, or IPv6 extension headers
+ */
+struct pep_packet {
+	struct pep_tuple tuple;
+	const struct tcphdr *th;
+	u8 options;
+	bool ip_options;
+	bool last_hop;
+	u32 payload;
+};
+
+/**
+ * struct pep_headers6 - where the headers of an IPv6 packet end
+ * @nexthdr: protocol behind them
+ * @nhoff: offset of the byte that says so, from the network header, bytes
+ * @thoff: offset of that protocol's header, from the network header, bytes
+ */
+struct pep_headers6 {
+	u8 nexthdr;
+	unsigned int nhoff;
+	unsigned int thoff;
+};
+
+enum pep_packet_kind pep_packet_parse(struct sk_buff *skb,
+				      struct pep_packet *pkt);
+#if IS_ENABLED(CONFIG_IPV6)
+enum pep_packet_kind pep_packet_headers6(struct sk_buff *skb,
+					 struct pep_headers6 *h);
+#endif
+#if IS_ENABLED(CONFIG_KUNIT)
+enum pep_packet_kind pep_packet_options4(const u8 *opt, unsigned int len);
+#if IS_ENABLED(CONFIG_IPV6)
+bool pep_packet_options6(const u8 *opt, unsigned int len, bool jumbo);
+#endif
+#endif
+
+/**
+ * pep_packet_len6() - length of an IPv6 packet
+ * @skb: packet with skb->data at the network header
+ * @iph: that header
+ *
+ * Return: what the header claims, bytes, itself included; with BIG TCP, which
+ * leaves the field empty, where skb ends. iph_totlen() is the same for IPv4.
+ */
+static inline u32 pep_packet_len6(const struct sk_buff *skb,
+				  const struct ipv6hdr *iph)
+{
+	if (!iph->payload_len && skb_is_gso(skb))
+		return skb->len;
+	return ntohs(iph->payload_len) + sizeof(*iph);
+}
+
+/**
+ * pep_packet_dsfield() - TOS or traffic class of a packet
+ * @skb: IPv4 or IPv6 packet whose header is linear
+ *
+ * Return: DSCP and ECN as they are in the header.
+ */
+static inline u8 pep_packet_dsfield(const struct sk_buff *skb)
+{
+	return skb->protocol == htons(ETH_P_IPV6) ?
+	       ipv6_get_dsfield(ipv6_hdr(skb)) : ipv4_get_dsfield(ip_hdr(skb));
+}
+
+/**
+ * pep_packet_is_syn() - does the packet open a connection?
+ * @th: TCP header
+ *
+ * Return: true for a SYN without ACK, RST and FIN.
+ */
+static inline bool pep_packet_is_syn(const struct tcphdr *th)
+{
+	return th->syn && !th->ack && !th->rst && !th->fin;
+}
+
+#endif

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Sockets made ahead.
+ *
+ * Connections are opened and accepted in softirq, but the kernel makes
+ * sockets only where it may sleep. So a work item keeps a few of each kind
+ * ready per CPU, with all options set, and releases in batches what is done
+ * with. Taking one needs no lock, only BH off on the pool's CPU.
+ *
+ * A pool that runs empty refuses nobody: SYNs wait in it, and accepted
+ * connections in their listener, until the work item has filled it. When there
+ * is no memory for that, SYNs pass, and it tries again a little later.
+ */
+
+#include "pool.h"
+
+#include <linux/slab.h>
+#include <net/tcp.h>
+
+#include "gen.h"
+#include "stat.h"
+#include "syn.h"
+
+/**
+ * struct pep_release - sockets of one CPU to be released
+ * @list: struct pep_sock
+ * @work: releases them, a little later so that they come in batches
+ */
+struct pep_release {
+	struct llist_head list;
+	struct delayed_work work;
+};
+
+/* When to try again to make sockets for which there was no memory. */
+#define PEP_POOL_RETRY	(HZ / 20 + 1)
+
+static struct pep_release __percpu *pep_releases;
+static struct workqueue_struct *pep_pool_wq;
+
+static bool pep_pool_low(const struct pep_pool *pool, int kind,
+			 unsigned int level)
+{
+	return (pool->wanted & BIT(kind)) && pool->nready[kind] < level;
+}
+
+/**
+ * pep_pool_make() - make one socket
+ * @gen: generation that it is for
+ * @kind: what it is for
+ *
+ * Context: may sleep.
+ * Return: the socket, or NULL.
+ */
+static struct pep_sock *pep_pool_make(struct pep_gen *gen,
+				      enum pep_pool_kind kind)
+{
+	int family = kind & 1 ? AF_INET6 : AF_INET;
+	struct pep_sock *ps;
+	int err;
+
+	ps = kmalloc(sizeof(*ps), GFP_KERNEL);
+	if (!ps)
+		return NULL;
+	if (kind == PEP_POOL_SHELL4 || kind == PEP_POOL_SHELL6) {
+		err = sock_create_lite(family, SOCK_STREAM, IPPROTO_TCP,
+				       &ps->sock);
+		if (!err) {
+			/* Without ops sock_release() would not close sk. */
+			ps->sock->ops = pep_gen_ops(gen, family);
+			__module_get(ps->sock->ops->owner);
+			ps->sock->state = SS_CONNECTED;
+		}
+	} else {
+		unsigned int side = (kind - PEP_POOL_WIRELESS4) / 2;
+
+		err = pep_gen_socket(gen, family, side, &ps->sock);
+		if (!err)
+			ps->sock->state = SS_CONNECTED;
+	}
+	if (err) {
+		kfree(ps);
+		return NULL;
+	}
+	return ps;
+}
+
+/* Put a new socket into the pool; false when that is impossible by now. */
+static bool pep_pool_put(struct pep_pool *pool, enum pep_pool_kind kind,
+			 struct pep_sock *ps)
+{
+	bool kept = false;
+
+	local_bh_disable();
+	/* With its CPU offline this work runs elsewhere. */
+	if (smp_processor_id() == pool->cpu &&
+	    pool->nready[kind] < PEP_POOL_DEPTH) {
+		pool->ready[kind][pool->nready[kind]++] = ps;
+		kept = true;
+	}
+	local_bh_enable();
+	return kept;
+}
+
+/* Fill up with sockets of a kind; false when one could not be made. */
+static bool pep_pool_fill_kind(struct pep_pool *pool, enum pep_pool_kind kind)
+{
+	struct pep_sock *ps;
+
+	while (pep_pool_low(pool, kind, PEP_POOL_DEPTH)) {
+		ps = pep_pool_make(pool->gen, kind);
+		if (!ps)
+			return false;
+		if (!pep_pool_put(pool, kind, ps)) {
+			sock_release(ps->sock);
+			kfree(ps);
+			break;
+		}
+	}
+	return true;
+}
+
+/* Serve those that waited; each takes what it needs, or waits again unless
+ * sockets could not be made.
+ */
+static void pep_pool_serve(struct pep_pool *pool, bool failed)
+{
+	struct sk_buff_head syns;
+	struct sk_buff *skb;
+
+	__skb_queue_head_init(&syns);
+	local_bh_disable();
+	if (smp_processor_id() == pool->cpu) {
+		unsigned long starving = pool->starving;
+		int i;
+
+		pool->failed = failed;
+		pool->starving = 0;
+		for_each_set_bit(i, &starving, PEP_GEN_LISTENERS)
+			pep_listener_kick(&pool->gen->listeners[i]);
+		skb_queue_splice_init(&pool->waiting, &syns);
+		rcu_read_lock();
+		while ((skb = __skb_dequeue(&syns)))
+			pep_syn_resume(pool->gen, skb);
+		rcu_read_unlock();
+	}
+	local_bh_enable();
+}
+
+static void pep_pool_refill(struct work_struct *work)
+{
+	struct pep_pool *pool = container_of(to_delayed_work(work),
+					     struct pep_pool, refill);
+	bool failed = false;
+	int kind;
+
+	pep_stat_inc(pool->gen->pn, PEP_A_STAT_POOL_REFILL);
+	for (kind = 0; kind < PEP_POOL_KINDS; kind++)
+		if (!pep_pool_fill_kind(pool, kind))
+			failed = true;
+	pep_pool_serve(pool, failed);
+}
+
+/**
+ * pep_pool_setup() - prepare an empty pool
+ * @pool: pool
+ * @gen: generation that it belongs to
+ * @cpu: CPU that it belongs to
+ */
+void pep_pool_setup(struct pep_pool *pool, struct pep_gen *gen, int cpu)
+{
+	pool->gen = gen;
+	pool->cpu = cpu;
+	__skb_queue_head_init(&pool->waiting);
+	INIT_DELAYED_WORK(&pool->refill, pep_pool_refill);
+}
+
+/**
+ * pep_pool_drain() - release all that is in a pool
+ * @pool: pool that nothing takes from any more
+ *
+ * Context: may sleep.
+ */
+void pep_pool_drain(struct pep_pool *pool)
+{
+	int kind;
+
+	cancel_delayed_work_sync(&pool->refill);
+	__skb_queue_purge(&pool->waiting);
+	for (kind = 0; kind < PEP_POOL_KINDS; kind++) {
+		while (pool->nready[kind]) {
+			struct pep_sock *ps;
+
+			ps = pool->ready[kind][--pool->nready[kind]];
+			sock_release(ps->sock);
+			kfree(ps);
+		}
+	}
+}
+
+/**
+ * pep_pool_has() - is there a socket to take?
+ * @pool: this CPU's pool
+ * @kind: what it is for
+ *
+ * Orders a refill when few are left.
+ *
+ * Context: softirq.
+ * Return: true when pep_pool_take() will succeed.
+ */
+bool pep_pool_has(struct pep_pool *pool, enum pep_pool_kind kind)
+{
+	pool->wanted |= BIT(kind);
+	if (pep_pool_low(pool, kind, PEP_POOL_DEPTH / 2 + 1))
+		queue_delayed_work_on(pool->cpu, pep_pool_wq, &pool->refill,
+				      pool->failed ? PEP_POOL_RETRY : 0);
+	if (pool->nready[kind])
+		return true;
+	pep_stat_inc(pool->gen->pn, PEP_A_STAT_POOL_EMPTY);
+	return false;
+}
+
+/**
+ * pep_pool_take() - take a socket
+ * @pool: this CPU's pool
+ * @kind: what it is for
+ *
+ * Context: softirq.
+ * Return: a socket, or NULL when there is none right now.
+ */
+struct pep_sock *pep_pool_take(struct pep_pool *pool, enum pep_pool_kind kind)
+{
+	if (!pep_pool_has(pool, kind))
+		return NULL;
+	return pool->ready[kind][--pool->nready[kind]];
+}
+
+/**
+ * pep_pool_wait() - let a SYN wait for the next refill
+ * @pool: this CPU's pool, which was found empty
+ * @skb: held SYN
+ *
+ * Context: softirq; ask pep_pool_may_wait() first.
+ */
+void pep_pool_wait(struct pep_pool *pool, struct sk_buff *skb)
+{
+	__skb_queue_tail(&pool->waiting, skb);
+}
+
+static void pep_pool_release_work(struct work_struct *work)
+{
+	struct pep_release *rel = container_of(to_delayed_work(work),
+					       struct pep_release, work);
+	struct pep_sock *ps, *next;
+
+	llist_for_each_entry_safe(ps, next, llist_del_all(&rel->list), node) {
+		sock_release(ps->sock);
+		kfree(ps);
+		cond_resched();
+	}
+}
+
+/**
+ * pep_pool_release() - have a socket released soon
+ * @ps: socket in TCP_CLOSE, or one that was never used
+ *
+ * Context: BH off.
+ */
+void pep_pool_release(struct pep_sock *ps)
+{
+	struct pep_release *rel = this_cpu_ptr(pep_releases);
+
+	if (llist_add(&ps->node, &rel->list))
+		queue_delayed_work_on(smp_processor_id(), pep_pool_wq,
+				      &rel->work, 1);
+}
+
+/**
+ * pep_pool_flush() - wait until all sockets given back are released
+ *
+ * Context: may sleep.
+ */
+void pep_pool_flush(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		flush_delayed_work(&per_cpu_ptr(pep_releases, cpu)->work);
+}
+
+/**
+ * pep_pool_init() - prepare for pools
+ *
+ * Context: may sleep; once, at load.
+ * Return: 0 or -ENOMEM.
+ */
+int pep_pool_init(void)
+{
+	int cpu;
+
+	pep_releases = alloc_percpu(struct pep_release);
+	if (!pep_releases)
+		return -ENOMEM;
+	pep_pool_wq = alloc_workqueue("pep", WQ_HIGHPRI | WQ_MEM_RECLAIM, 0);
+	if (!pep_pool_wq) {
+		free_percpu(pep_releases);
+		return -ENOMEM;
+	}
+	for_each_possible_cpu(cpu) {
+		struct pep_release *rel = per_cpu_ptr(pep_releases, cpu);
+
+		init_llist_head(&rel->list);
+		INIT_DELAYED_WORK(&rel->work, pep_pool_release_work);
+	}
+	return 0;
+}
+
+/**
+ * pep_pool_exit() - undo pep_pool_init()
+ *
+ * Context: may sleep; once, at unload, without pools left.
+ */
+void pep_pool_exit(void)
+{
+	pep_pool_flush();
+	destroy_workqueue(pep_pool_wq);
+	free_percpu(pep_releases);
+}

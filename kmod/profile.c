@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Profiles: named settings per namespace.
+ *
+ * The sockets that carry a profile's settings are its generation, gen.c. It
+ * exists while a device uses the profile and is replaced as a whole when the
+ * profile is changed: flows that are there keep what they have.
+ */
+
+#include "profile.h"
+
+#include <kunit/visibility.h>
+#include <linux/ctype.h>
+#include <linux/export.h>
+#include <linux/net.h>
+#include <linux/netdevice.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/tcp.h>
+#include <net/sock.h>
+
+#include "gen.h"
+
+/**
+ * pep_profile_name_ok() - is this a proper name?
+ * @name: text of at most PEP_NAME_LEN - 1 characters
+ *
+ * Return: true for 1 or more out of A-Z a-z 0-9 . _ and -, no leading dash.
+ */
+bool pep_profile_name_ok(const char *name)
+{
+	size_t i, len = strnlen(name, PEP_NAME_LEN);
+
+	if (!len || len == PEP_NAME_LEN || name[0] == '-')
+		return false;
+	for (i = 0; i < len; i++)
+		if (!isascii(name[i]) ||
+		    (!isalnum(name[i]) && !strchr("._-", name[i])))
+			return false;
+	return true;
+}
+EXPORT_SYMBOL_IF_KUNIT(pep_profile_name_ok);
+
+/**
+ * pep_profile_defaults() - settings where nothing is said
+ * @values: result: BBR, CUBIC, truthful; zero is what the rest defaults to,
+ *	but for the DSCP, which is copied
+ */
+void pep_profile_defaults(struct pep_values *values)
+{
+	memset(values, 0, sizeof(*values));
+	strscpy(values->cc[PEP_SIDE_WIRELESS], "bbr");
+	strscpy(values->cc[PEP_SIDE_SERVER], "cubic");
+	values->mode = PEP_CONNECT_MODE_TRUTHFUL;
+	values->dscp = PEP_DSCP_COPY;
+}
+EXPORT_SYMBOL_IF_KUNIT(pep_profile_defaults);
+
+/**
+ * pep_profile_check_cc() - can this congestion control be had?
+ * @pn: instance
+ * @cc: name
+ *
+ * Asks a socket of the namespace, which loads the module if need be.
+ *
+ * Context: may sleep.
+ * Return: 0, -ENOENT when the kernel knows none of that name, or another
+ * negative error.
+ */
+int pep_profile_check_cc(struct pep_net *pn, const char *cc)
+{
+	struct socket *sock;
+	int err;
+
+	err = sock_create_kern(pn->net, PF_INET, SOCK_STREAM, IPPROTO_TCP,
+			       &sock);
+	if (err)
+		return err;
+	err = pep_gen_set_cc(sock, cc);
+	sock_release(sock);
+	return err;
+}
+
+/**
+ * pep_profile_server_ifindex() - find the device of server legs
+ * @pn: instance
+ * @values: settings
+ *
+ * Context: any.
+ * Return: its index, 0 when none is set, -ENODEV when it does not exist now.
+ */
+int pep_profile_server_ifindex(struct pep_net *pn,
+			       const struct pep_values *values)
+{
+	struct net_device *dev;
+	int ifindex = 0;
+
+	if (!*values->server_dev)
+		return 0;
+	rcu_read_lock();
+	dev = dev_get_by_name_rcu(pn->net, values->server_dev);
+	if (dev)
+		ifindex = dev->ifindex;
+	rcu_read_unlock();
+	return ifindex ?: -ENODEV;
+}
+
+/**
+ * pep_profile_find() - find a profile by name
+ * @pn: instance
+ * @name: name
+ *
+ * Context: pep_net.lock held.
+ * Return: the profile or NULL.
+ */
+struct pep_profile *pep_profile_find(struct pep_net *pn, const char *name)
+{
+	struct pep_profile *profile;
+
+	lockdep_assert_held(&pn->lock);
+	list_for_each_entry(profile, &pn->profiles, node)
+		if (!strcmp(profile->name, name))
+			return profile;
+	return NULL;
+}
+
+/**
+ * pep_profile_add() - add a profile
+ * @pn: instance
+ * @name: proper name that is not in use
+ * @values: checked settings
+ *
+ * Context: may sleep, pep_net.lock held.
+ * Return: 0 or -ENOMEM.
+ */
+int pep_profile_add(struct pep_net *pn, const char *name,
+		    const struct pep_values *values)
+{
+	struct pep_profile *profile;
+
+	lockdep_assert_held(&pn->lock);
+	profile = kzalloc(sizeof(*profile), GFP_KERNEL);
+	if (!profile)
+		return -ENOMEM;
+	profile->pn = pn;
+	strscpy(profile->name, name);
+	profile->values = *values;
+	profile->listed = true;
+	list_add_tail(&profile->node, &pn->profiles);
+	return 0;
+}
+
+static void pep_profile_swap(struct pep_profile *profile, struct pep_gen *gen)
+{
+	gen = rcu_replace_pointer(profile->gen, gen,
+				  lockdep_is_held(&profile->pn->lock));
+	if (gen)
+		pep_gen_retire(gen);
+}
+
+/**
+ * pep_profile_set() - change a profile
+ * @profile: profile
+ * @values: checked settings
+ *
+ * Context: may sleep, pep_net.lock held.
+ * Return: 0 or a negative error with nothing changed.
+ */
+int pep_profile_set(struct pep_profile *profile,
+		    const struct pep_values *values)
+{
+	struct pep_gen *gen;
+
+	lockdep_assert_held(&profile->pn->lock);
+	if (profile->devices) {
+		gen = pep_gen_create(profile->pn, profile->name, values);
+		if (IS_ERR(gen))
+			return PTR_ERR(gen);
+		pep_profile_swap(profile, gen);
+	}
+	profile->values = *values;
+	return 0;
+}
+
+static void pep_profile_free_unused(struct pep_profile *profile)
+{
+	if (!profile->listed && !profile->devices)
+		kfree_rcu(profile, rcu);
+}
+
+/**
+ * pep_profile_del() - take a profile out of the list
+ * @profile: profile; gone on return unless a device uses it
+ *
+ * Context: pep_net.lock held.
+ */
+void pep_profile_del(struct pep_profile *profile)
+{
+	lockdep_assert_held(&profile->pn->lock);
+	list_del(&profile->node);
+	profile->listed = false;
+	pep_profile_free_unused(profile);
+}
+
+/**
+ * pep_profile_bind() - use a profile for a device
+ * @pn: instance
+ * @name: name
+ * @extack: where to say what is wrong
+ *
+ * Context: may sleep, takes pep_net.lock.
+ * Return: the profile, for pep_profile_unbind(), or an error pointer.
+ */
+struct pep_profile *pep_profile_bind(struct pep_net *pn, const char *name,
+				     struct netlink_ext_ack *extack)
+{
+	struct pep_profile *profile;
+	struct pep_gen *gen;
+	int err;
+
+	mutex_lock(&pn->lock);
+	err = -ENOENT;
+	profile = pep_profile_find(pn, name);
+	if (!profile) {
+		NL_SET_ERR_MSG_MOD(extack, "profile: no profile of this name");
+		goto out;
+	}
+	err = pep_net_start(pn);
+	if (err) {
+		NL_SET_ERR_MSG_MOD(extack, "cannot start in this namespace");
+		goto out;
+	}
+	if (!profile->devices) {
+		gen = pep_gen_create(pn, name, &profile->values);
+		if (IS_ERR(gen)) {
+			err = PTR_ERR(gen);
+			if (err == -ENODEV)
+				NL_SET_ERR_MSG_MOD(extack,
+						   "profile: its server-dev does not exist");
+			else
+				NL_SET_ERR_MSG_MOD(extack,
+						   "profile: cannot open its sockets");
+			goto out;
+		}
+		pep_profile_swap(profile, gen);
+	}
+	profile->devices++;
+out:
+	mutex_unlock(&pn->lock);
+	return err ? ERR_PTR(err) : profile;
+}
+
+/**
+ * pep_profile_unbind() - use a profile no more
+ * @profile: from pep_profile_bind()
+ *
+ * Context: may sleep, takes pep_net.lock.
+ */
+void pep_profile_unbind(struct pep_profile *profile)
+{
+	struct pep_net *pn = profile->pn;
+
+	mutex_lock(&pn->lock);
+	if (!--profile->devices)
+		pep_profile_swap(profile, NULL);
+	pep_profile_free_unused(profile);
+	mutex_unlock(&pn->lock);
+}
+
+/**
+ * pep_profile_init() - make the default profile
+ * @pn: instance
+ *
+ * Context: may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int pep_profile_init(struct pep_net *pn)
+{
+	struct pep_values values;
+	int err;
+
+	pep_profile_defaults(&values);
+	mutex_lock(&pn->lock);
+	err = pep_profile_add(pn, PEP_PROFILE_DEFAULT, &values);
+	mutex_unlock(&pn->lock);
+	return err;
+}
+
+/**
+ * pep_profile_exit() - let go of all profiles and their sockets
+ * @pn: instance that is stopping
+ *
+ * Devices may still use a profile; what they find is that it splits nothing.
+ *
+ * Context: may sleep, pep_net.lock held.
+ */
+void pep_profile_exit(struct pep_net *pn)
+{
+	struct pep_profile *profile, *next;
+
+	list_for_each_entry_safe(profile, next, &pn->profiles, node) {
+		pep_profile_swap(profile, NULL);
+		pep_profile_del(profile);
+	}
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _PEP_QUEUE_H
+#define _PEP_QUEUE_H
+
+#include <linux/bvec.h>
+#include <linux/list.h>
+#include <linux/netdevice.h>
+
+/* Fragments gathered for one call that hands payload to a leg. */
+#define PEP_QUEUE_BVECS		128
+
+/* Payload copied by one such call, bytes. */
+#define PEP_QUEUE_COPY		PAGE_SIZE
+
+/**
+ * struct pep_queue - the work of one CPU
+ * @jobs: jobs to run; only this CPU, with BH off
+ * @napi: runs @jobs in softirq, on a device that only carries it
+ * @bvec: scratch for the fragments of one call
+ * @copy: scratch for payload that must be copied, PEP_QUEUE_COPY bytes
+ */
+struct pep_queue {
+	struct list_head jobs;
+	struct napi_struct napi;
+	struct bio_vec bvec[PEP_QUEUE_BVECS];
+	void *copy;
+};
+
+/**
+ * struct pep_job - something that wants to run in softirq
+ * @node: in pep_queue.jobs while queued
+ * @queued: bit 0 set from queueing until just before @run
+ * @run: what to do; softirq, RCU read side. It may be queued again, also by
+ *	another CPU, as soon as it has begun.
+ */
+struct pep_job {
+	struct list_head node;
+	unsigned long queued;
+	void (*run)(struct pep_job *job, struct pep_queue *queue);
+};
+
+/**
+ * pep_job_init() - prepare a job
+ * @job: job
+ * @run: its function
+ */
+static inline void pep_job_init(struct pep_job *job,
+				void (*run)(struct pep_job *job,
+					    struct pep_queue *queue))
+{
+	INIT_LIST_HEAD(&job->node);
+	job->queued = 0;
+	job->run = run;
+}
+
+/**
+ * pep_job_claim() - win the right to queue a job
+ * @job: job
+ *
+ * Context: any.
+ * Return: false when it is queued already: it will run after this call.
+ */
+static inline bool pep_job_claim(struct pep_job *job)
+{
+	/* A full barrier even when the bit is set: what the caller wrote
+	 * before is seen by the run that the bit stands for. Pairs with the
+	 * barrier in pep_queue_poll().
+	 */
+	return !test_and_set_bit(0, &job->queued);
+}
+
+void pep_queue_job(struct pep_job *job);
+int pep_queue_init(void);
+void pep_queue_exit(void);
+
+#endif

@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Moving payload from one leg to the other.
+ *
+ * The page fragments of the receive queue are gathered over as many packets
+ * as fit and handed to the other leg in one call with MSG_SPLICE_PAGES, which
+ * takes references to the pages. What lies in memory that cannot be
+ * referenced (a slab-allocated head) is copied. Nothing is held back to get
+ * more: the last call of a run pushes what there is.
+ *
+ * Back-pressure: when a leg cannot take more, the other's queue is left
+ * alone. Its receive window closes, and the leg's write-space callback
+ * schedules the flow again.
+ */
+
+#include "relay.h"
+
+#include <linux/uio.h>
+#include <net/inet_ecn.h>
+#include <net/tcp.h>
+
+#include "gen.h"
+#include "stat.h"
+
+/* Calls per direction and run, so that other flows get their turn. */
+#define PEP_RELAY_ROUNDS	8
+
+/* Retry when there was no TCP memory and nothing else will wake the flow. */
+#define PEP_RELAY_RETRY		(HZ / 50 + 1)
+
+/**
+ * enum pep_relay_result - how a direction's run ended
+ * @PEP_RELAY_IDLE: a callback will tell when there is more to do
+ * @PEP_RELAY_AGAIN: there is more to do now
+ * @PEP_RELAY_RETRY_LATER: no callback will come: try again in a while
+ * @PEP_RELAY_BROKEN: payload or its end cannot be passed on
+ */
+enum pep_relay_result {
+	PEP_RELAY_IDLE,
+	PEP_RELAY_AGAIN,
+	PEP_RELAY_RETRY_LATER,
+	PEP_RELAY_BROKEN,
+};
+
+/**
+ * struct pep_gather - fragments collected for one call
+ * @bvec: where they go
+ * @n: number of fragments
+ * @len: their length, bytes
+ */
+struct pep_gather {
+	struct bio_vec *bvec;
+	unsigned int n;
+	u32 len;
+};
+
+static void pep_gather_add(struct pep_gather *g, struct page *page,
+			   unsigned int off, u32 len)
+{
+	bvec_set_page(&g->bvec[g->n++], page, len, off);
+	g->len += len;
+}
+
+/* The linear part from @off on; false when it cannot be referenced. */
+static bool pep_gather_head(struct pep_gather *g, const struct sk_buff *skb,
+			    u32 off)
+{
+	void *data = skb->data + off;
+	struct page *page;
+
+	/* sendpage_ok() refuses slab memory. */
+	if (!skb->head_frag)
+		return false;
+	page = virt_to_head_page(data);
+	pep_gather_add(g, page, data - page_address(page),
+		       skb_headlen(skb) - off);
+	return true;
+}
+
+/* Fragments of one sk_buff, not of its list; false when not all fit. */
+static bool pep_gather_flat(struct pep_gather *g, const struct sk_buff *skb,
+			    u32 off)
+{
+	const struct skb_shared_info *info = skb_shinfo(skb);
+	unsigned int i;
+
+	if (off < skb_headlen(skb)) {
+		if (g->n == PEP_QUEUE_BVECS || !pep_gather_head(g, skb, off))
+			return false;
+		off = 0;
+	} else {
+		off -= skb_headlen(skb);
+	}
+	for (i = 0; i < info->nr_frags; i++) {
+		const skb_frag_t *frag = &info->frags[i];
+		u32 len = skb_frag_size(frag);
+
+		if (off >= len) {
+			off -= len;
+			continue;
+		}
+		if (g->n == PEP_QUEUE_BVECS)
+			return false;
+		pep_gather_add(g, skb_frag_page(frag),
+			       skb_frag_off(frag) + off, len - off);
+		off = 0;
+	}
+	return true;
+}
+
+/* One packet from @off on, with its list; false when not all could be taken. */
+static bool pep_gather_skb(struct pep_gather *g, const struct sk_buff *skb,
+			   u32 off)
+{
+	u32 flat = skb_headlen(skb);
+	const struct sk_buff *part;
+	unsigned int i;
+
+	for (i = 0; i < skb_shinfo(skb)->nr_frags; i++)
+		flat += skb_frag_size(&skb_shinfo(skb)->frags[i]);
+	if (off < flat) {
+		if (!pep_gather_flat(g, skb, off))
+			return false;
+		off = 0;
+	} else {
+		off -= flat;
+	}
+	skb_walk_frags(skb, part) {
+		if (off >= part->len) {
+			off -= part->len;
+			continue;
+		}
+		/* GRO makes lists of one level only. */
+		if (skb_has_frag_list(part) || !pep_gather_flat(g, part, off))
+			return false;
+		off = 0;
+	}
+	return true;
+}
+
+/**
+ * pep_relay_gather() - collect what the receive queue holds
+ * @g: empty; filled
+ * @sk: locked socket
+ * @skb: packet with the next byte
+ * @off: offset of that byte in @skb
+ *
+ * Return: true when payload is left in the queue behind what was collected.
+ */
+static bool pep_relay_gather(struct pep_gather *g, struct sock *sk,
+			     struct sk_buff *skb, u32 off)
+{
+	u32 seq = TCP_SKB_CB(skb)->seq + off;
+
+	for (;;) {
+		if (off < skb->len) {
+			u32 before = g->len;
+
+			if (!pep_gather_skb(g, skb, off))
+				return true;
+			seq += g->len - before;
+		}
+		if (skb_queue_is_last(&sk->sk_receive_queue, skb))
+			return false;
+		skb = skb_queue_next(&sk->sk_receive_queue, skb);
+		/* Packets may overlap after a retransmission. */
+		off = seq - TCP_SKB_CB(skb)->seq;
+	}
+}
+
+/* Hand @g to a leg without copying. Return: bytes taken or an error. */
+static int pep_relay_splice(struct sock *to, const struct pep_gather *g,
+			    bool more)
+{
+	struct msghdr msg = {
+		.msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_SPLICE_PAGES,
+	};
+
+	if (more)
+		msg.msg_flags |= MSG_MORE;
+	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, g->bvec, g->n, g->len);
+	return tcp_sendmsg_locked(to, &msg, g->len);
+}
+
+/* Copy up to PEP_QUEUE_COPY bytes. Return: bytes taken or an error. */
+static int pep_relay_copy(struct sock *to, struct sk_buff *skb, u32 off,
+			  struct pep_queue *queue, u32 *len)
+{
+	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
+	struct kvec kvec = { .iov_base = queue->copy };
+
+	*len = min_t(u32, skb->len - off, PEP_QUEUE_COPY);
+	if (skb_copy_bits(skb, off, queue->copy, *len))
+		return -EFAULT;
+	kvec.iov_len = *len;
+	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &kvec, 1, *len);
+	return tcp_sendmsg_locked(to, &msg, *len);
+}
+
+/**
+ * pep_relay_once() - hand one load of payload to a leg
+ * @flow: flow, locked, with its legs locked
+ * @from: side that the payload comes from
+ * @skb: packet with the next byte
+ * @off: offset of that byte in @skb
+ * @queue: scratch
+ *
+ * Return: how to go on; PEP_RELAY_AGAIN when all that was offered was taken.
+ */
+static enum pep_relay_result
+pep_relay_once(struct pep_flow *flow, unsigned int from, struct sk_buff *skb,
+	       u32 off, struct pep_queue *queue)
+{
+	struct sock *in = flow->leg[from].sk, *out = flow->leg[!from].sk;
+	struct pep_gather g = { .bvec = queue->bvec };
+	unsigned int how;
+	bool more;
+	u32 len;
+	int n;
+
+	more = pep_relay_gather(&g, in, skb, off);
+	flow->sending = true;
+	if (g.len) {
+		len = g.len;
+		how = PEP_A_STAT_BYTES_FRAGMENT;
+		n = pep_relay_splice(out, &g, more);
+	} else {
+		how = PEP_A_STAT_BYTES_COPIED;
+		n = pep_relay_copy(out, skb, off, queue, &len);
+	}
+	flow->sending = false;
+	pep_stat_inc(flow->pn, PEP_A_STAT_RELAY_SEND);
+	if (n > 0) {
+		pep_stat_add(flow->pn, how, n);
+		pep_stat_add(flow->pn, from == PEP_SIDE_SERVER ?
+				       PEP_A_STAT_BYTES_TO_WIRELESS :
+				       PEP_A_STAT_BYTES_TO_SERVER, n);
+		if (how == PEP_A_STAT_BYTES_COPIED)
+			WRITE_ONCE(flow->copied, flow->copied + n);
+		WRITE_ONCE(flow->leg[!from].relayed,
+			   flow->leg[!from].relayed + n);
+		tcp_read_done(in, n);
+	}
+	if (n == len)
+		return PEP_RELAY_AGAIN;
+	if (n < 0 && n != -EAGAIN)
+		return PEP_RELAY_BROKEN;
+	/* With data under way an ACK will make write space. */
+	if (!tcp_rtx_and_write_queues_empty(out))
+		return PEP_RELAY_IDLE;
+	pep_stat_inc(flow->pn, PEP_A_STAT_RELAY_NO_MEMORY);
+	return PEP_RELAY_RETRY_LATER;
+}
+
+/* Send with the DSCP of what is relayed; ECN is each leg's own. */
+static void pep_relay_dscp(const struct pep_flow *flow,
+			   const struct sk_buff *skb, struct sock *out)
+{
+	u8 dsfield = TCP_SKB_CB(skb)->ip_dsfield;
+
+	if (flow->gen->values.dscp == PEP_DSCP_COPY &&
+	    (dsfield ^ inet_sk(out)->tos) & ~INET_ECN_MASK)
+		pep_leg_set_dsfield(out, dsfield);
+}
+
+/* Pass the end of a direction on, once. */
+static enum pep_relay_result pep_relay_fin(struct pep_flow *flow,
+					   struct pep_leg *to)
+{
+	if (to->fin_sent)
+		return PEP_RELAY_IDLE;
+	to->fin_sent = true;
+	pep_flow_advance(flow, PEP_FLOW_FIN);
+	return pep_leg_shutdown(to->sk) ? PEP_RELAY_IDLE : PEP_RELAY_BROKEN;
+}
+
+/**
+ * pep_relay_direction() - move what there is in one direction
+ * @flow: established flow, locked, with its legs locked and not owned
+ * @from: side that the payload comes from
+ * @queue: scratch
+ *
+ * The end of the stream is told by SOCK_DONE with an empty queue, or by a
+ * bare FIN at the head of the queue: a socket on its way through TIME_WAIT is
+ * in TCP_CLOSE with payload yet to be read.
+ *
+ * Return: how to go on.
+ */
+static enum pep_relay_result
+pep_relay_direction(struct pep_flow *flow, unsigned int from,
+		    struct pep_queue *queue)
+{
+	struct sock *in = flow->leg[from].sk, *out = flow->leg[!from].sk;
+	enum pep_relay_result result;
+	int rounds = PEP_RELAY_ROUNDS;
+	struct sk_buff *skb;
+	u32 off;
+
+	while (pep_leg_can_send(out)) {
+		skb = tcp_recv_skb(in, tcp_sk(in)->copied_seq, &off);
+		if (!skb && !sock_flag(in, SOCK_DONE))
+			return PEP_RELAY_IDLE;
+		if (!skb || off >= skb->len)
+			return pep_relay_fin(flow, &flow->leg[!from]);
+		if (!sk_stream_memory_free(out)) {
+			set_bit(SOCK_NOSPACE, &out->sk_socket->flags);
+			pep_stat_inc(flow->pn, PEP_A_STAT_RELAY_STALL);
+			return PEP_RELAY_IDLE;
+		}
+		if (!rounds--)
+			return PEP_RELAY_AGAIN;
+		pep_relay_dscp(flow, skb, out);
+		result = pep_relay_once(flow, from, skb, off, queue);
+		if (result != PEP_RELAY_AGAIN)
+			return result;
+	}
+	return PEP_RELAY_IDLE;
+}
+
+/* What both ends have sent and acknowledged, bytes. */
+static u64 pep_relay_progress(const struct pep_flow *flow)
+{
+	u64 sum = 0;
+	int side;
+
+	for (side = 0; side < 2; side++) {
+		const struct tcp_sock *tp = tcp_sk(flow->leg[side].sk);
+
+		sum += tp->bytes_received + tp->bytes_acked;
+	}
+	return sum;
+}
+
+/*
+ * Has nothing happened for the profile's time? The flow's timer asks again
+ * four times within it, so that running flows need no clock.
+ */
+static bool pep_relay_idle(struct pep_flow *flow)
+{
+	unsigned long limit = flow->gen->values.idle_timeout * HZ;
+	u64 progress;
+
+	if (!limit || timer_pending(&flow->timer))
+		return false;
+	progress = pep_relay_progress(flow);
+	if (progress != flow->progress) {
+		flow->progress = progress;
+		flow->active = jiffies;
+	} else if (!time_before(jiffies, flow->active + limit)) {
+		return true;
+	}
+	pep_flow_wake_in(flow, limit / 4);
+	return false;
+}
+
+/* End the flow when it is over; false while it is not. */
+static bool pep_relay_over(struct pep_flow *flow, bool broken)
+{
+	struct sock *w = flow->leg[PEP_SIDE_WIRELESS].sk;
+	struct sock *s = flow->leg[PEP_SIDE_SERVER].sk;
+
+	if (READ_ONCE(flow->killed))
+		pep_flow_end(flow, PEP_A_STAT_FLOW_KILLED);
+	else if (broken || pep_leg_failed(w) || pep_leg_failed(s))
+		pep_flow_end(flow, PEP_A_STAT_FLOW_RESET);
+	else if (w->sk_state == TCP_CLOSE && s->sk_state == TCP_CLOSE)
+		pep_flow_end(flow, PEP_A_STAT_FLOW_CLOSED);
+	else if (pep_relay_idle(flow))
+		pep_flow_end(flow, PEP_A_STAT_FLOW_IDLE);
+	else
+		return false;
+	return true;
+}
+
+/* With the legs locked: both directions, then what comes of it. */
+static enum pep_relay_result pep_relay_locked(struct pep_flow *flow,
+					      struct pep_queue *queue)
+{
+	enum pep_relay_result to_wireless, to_server;
+
+	if (pep_flow_legs_owned(flow)) {
+		pep_stat_inc(flow->pn, PEP_A_STAT_RELAY_OWNED);
+		pep_flow_wake_in(flow, 1);
+		return PEP_RELAY_IDLE;
+	}
+	to_wireless = pep_relay_direction(flow, PEP_SIDE_SERVER, queue);
+	to_server = pep_relay_direction(flow, PEP_SIDE_WIRELESS, queue);
+	if (pep_relay_over(flow, to_wireless == PEP_RELAY_BROKEN ||
+			   to_server == PEP_RELAY_BROKEN))
+		return PEP_RELAY_IDLE;
+	if (to_wireless == PEP_RELAY_RETRY_LATER ||
+	    to_server == PEP_RELAY_RETRY_LATER)
+		pep_flow_wake_in(flow, PEP_RELAY_RETRY);
+	if (to_wireless == PEP_RELAY_AGAIN || to_server == PEP_RELAY_AGAIN)
+		return PEP_RELAY_AGAIN;
+	return PEP_RELAY_IDLE;
+}
+
+/**
+ * pep_relay_run() - relay what there is, both ways
+ * @flow: flow with a reference
+ * @queue: this CPU's queue
+ *
+ * Ends the flow when both legs are closed or one has failed.
+ *
+ * Context: softirq, RCU read side.
+ */
+void pep_relay_run(struct pep_flow *flow, struct pep_queue *queue)
+{
+	enum pep_relay_result result = PEP_RELAY_IDLE;
+
+	spin_lock(&flow->lock);
+	if (flow->state == PEP_FLOW_STATE_ESTABLISHED ||
+	    flow->state == PEP_FLOW_STATE_CLOSING) {
+		pep_flow_lock_legs(flow);
+		result = pep_relay_locked(flow, queue);
+		pep_flow_unlock_legs(flow);
+	}
+	spin_unlock(&flow->lock);
+	if (result == PEP_RELAY_AGAIN)
+		pep_flow_schedule(flow);
+}

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _PEP_RELAY_H
+#define _PEP_RELAY_H
+
+#include "flow.h"
+
+void pep_relay_run(struct pep_flow *flow, struct pep_queue *queue);
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _PEP_SETTING_H
+#define _PEP_SETTING_H
+
+#include <net/genetlink.h>
+
+#include "profile.h"
+
+int pep_setting_parse(struct pep_net *pn, struct genl_info *info,
+		      struct pep_values *values);
+int pep_setting_fill(struct sk_buff *skb, const struct pep_values *values);
+
+#endif

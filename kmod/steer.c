@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Whose packet is this? Packets of our sockets are delivered to them, SYNs
+ * that may be split open a flow, everything else passes with the reason
+ * counted. Only a SYN makes a flow: what was there before stays as it is.
+ */
+
+#include "steer.h"
+
+#include <linux/inetdevice.h>
+#include <net/addrconf.h>
+#include <net/inet_timewait_sock.h>
+#include <net/ip_fib.h>
+#include <net/ipv6.h>
+#include <net/request_sock.h>
+#include <net/route.h>
+#include <net/tcp.h>
+
+#include "deliver.h"
+#include "fragment.h"
+#include "gen.h"
+#include "handshake.h"
+#include "icmp.h"
+#include "option.h"
+#include "packet.h"
+#include "profile.h"
+#include "stat.h"
+#include "syn.h"
+
+static bool pep_steer_pass(const struct pep_net *pn, unsigned int reason)
+{
+	pep_stat_inc(pn, reason);
+	return false;
+}
+
+/* Counter of a reason against the ends of a connection, 0 for none. */
+static unsigned int pep_steer_check4(struct net *net, const struct sk_buff *skb,
+				     const struct pep_tuple *tuple)
+{
+	__be32 src = tuple->src.v4;
+
+	if (ipv4_is_multicast(src) || ipv4_is_lbcast(src) ||
+	    ipv4_is_zeronet(src) || ipv4_is_loopback(src) ||
+	    ipv4_is_zeronet(tuple->dst.v4) || ipv4_is_loopback(tuple->dst.v4))
+		return PEP_A_STAT_SYN_PASS_SCOPE;
+	switch (inet_addr_type_dev_table(net, skb->dev, tuple->dst.v4)) {
+	case RTN_UNICAST:
+		return 0;
+	case RTN_LOCAL:
+		return PEP_A_STAT_SYN_PASS_LOCAL;
+	default:
+		return PEP_A_STAT_SYN_PASS_SCOPE;
+	}
+}
+
+#if IS_ENABLED(CONFIG_IPV6)
+static bool pep_steer_scope6(const struct in6_addr *addr)
+{
+	int type = ipv6_addr_type(addr);
+
+	return (type & IPV6_ADDR_UNICAST) &&
+	       !(type & (IPV6_ADDR_LINKLOCAL | IPV6_ADDR_LOOPBACK |
+			 IPV6_ADDR_MAPPED));
+}
+
+static unsigned int pep_steer_check6(struct net *net,
+				     const struct pep_tuple *tuple)
+{
+	if (!pep_steer_scope6(&tuple->src.v6) ||
+	    !pep_steer_scope6(&tuple->dst.v6))
+		return PEP_A_STAT_SYN_PASS_SCOPE;
+	if (ipv6_chk_addr(net, &tuple->dst.v6, NULL, 0))
+		return PEP_A_STAT_SYN_PASS_LOCAL;
+	return 0;
+}
+#else
+static unsigned int pep_steer_check6(struct net *net,
+				     const struct pep_tuple *tuple)
+{
+	return PEP_A_STAT_SYN_PASS_NO_LISTENER;
+}
+#endif
+
+#if IS_ENABLED(CONFIG_NET_L3_MASTER_DEV)
+/* May the listener, which is bound to no device, take what a VRF receives? */
+static bool pep_steer_check_vrf(struct net *net, const struct net_device *dev)
+{
+	return !netif_is_l3_slave(dev) ||
+	       READ_ONCE(net->ipv4.sysctl_tcp_l3mdev_accept);
+}
+#else
+static bool pep_steer_check_vrf(struct net *net, const struct net_device *dev)
+{
+	return true;
+}
+#endif
+
+static unsigned int pep_steer_check_options(const struct pep_gen *gen,
+					    const struct pep_packet *pkt)
+{
+	static const u8 reason[] = {
+		[PEP_OPTION_PLAIN] = 0,
+		[PEP_OPTION_MD5] = PEP_A_STAT_SYN_PASS_MD5,
+		[PEP_OPTION_AO] = PEP_A_STAT_SYN_PASS_AO,
+		[PEP_OPTION_MPTCP] = PEP_A_STAT_SYN_PASS_MPTCP,
+		[PEP_OPTION_FASTOPEN] = PEP_A_STAT_SYN_PASS_FASTOPEN,
+		[PEP_OPTION_UNKNOWN] = PEP_A_STAT_SYN_PASS_OPTION,
+	};
+	struct pep_options options;
+
+	pep_option_scan((const u8 *)(pkt->th + 1), pkt->options, &options);
+	/* Not answered, it is as good as not there. */
+	if (options.kind == PEP_OPTION_MPTCP &&
+	    gen->values.mptcp == PEP_MPTCP_MODE_SPLIT)
+		return 0;
+	return reason[options.kind];
+}
+
+/* Counter of the reason for which a SYN is not split, 0 for none. */
+static unsigned int pep_steer_check_syn(struct pep_net *pn,
+					const struct pep_gen *gen,
+					const struct sk_buff *skb,
+					const struct pep_packet *pkt)
+{
+	unsigned int reason;
+
+	if (!gen)
+		return PEP_A_STAT_SYN_PASS_STOPPING;
+	if (pkt->ip_options)
+		return PEP_A_STAT_SYN_PASS_IP_OPTION;
+	/* Routing answers it: somebody traces the route. */
+	if (pkt->last_hop)
+		return PEP_A_STAT_SYN_PASS_HOPS;
+	if (pkt->payload)
+		return PEP_A_STAT_SYN_PASS_DATA;
+	reason = pep_steer_check_options(gen, pkt);
+	if (reason)
+		return reason;
+	reason = pkt->tuple.family == AF_INET6 ?
+		 pep_steer_check6(pn->net, &pkt->tuple) :
+		 pep_steer_check4(pn->net, skb, &pkt->tuple);
+	if (reason)
+		return reason;
+	if (!pep_steer_check_vrf(pn->net, skb->dev))
+		return PEP_A_STAT_SYN_PASS_VRF;
+	return 0;
+}
+
+static bool pep_steer_syn(struct pep_net *pn, struct pep_profile *profile,
+			  unsigned int side, struct sk_buff *skb,
+			  const struct pep_packet *pkt)
+{
+	struct pep_gen *gen = rcu_dereference(profile->gen);
+	struct pep_tuple reverse;
+	unsigned int reason;
+
+	/* Split or not, this is a connection of its own. */
+	pep_tuple_reverse(&reverse, &pkt->tuple);
+	pep_memo_forget(&pn->reset, &pkt->tuple);
+	pep_memo_forget(&pn->reset, &reverse);
+
+	reason = pep_steer_check_syn(pn, gen, skb, pkt);
+	if (!reason) {
+		if (pep_syn_take(gen, side, skb, pkt))
+			return true;
+	} else {
+		pep_stat_inc(pn, reason);
+	}
+	return pep_steer_pass(pn, PEP_A_STAT_PASS_SYN);
+}
+
+/*
+ * May a SYN open a connection anew on a TIME_WAIT socket? As
+ * tcp_timewait_state_process() decides, by sequence number or timestamp.
+ */
+static bool pep_steer_reuses(const struct sock *tw,
+			     const struct pep_packet *pkt)
+{
+	const struct tcp_timewait_sock *tcptw = tcp_twsk(tw);
+	struct pep_options options;
+
+	if (!pep_packet_is_syn(pkt->th))
+		return false;
+	if (after(ntohl(pkt->th->seq), READ_ONCE(tcptw->tw_rcv_nxt)))
+		return true;
+	pep_option_scan((const u8 *)(pkt->th + 1), pkt->options, &options);
+	return options.has_ts &&
+	       (s32)(READ_ONCE(tcptw->tw_ts_recent) - options.tsval) < 0;
+}
+
+/**
+ * pep_steer_owns() - is it a socket of this module?
+ * @sk: any TCP socket: full, request or TIME_WAIT
+ *
+ * A TIME_WAIT socket of another transparent proxy cannot be told from ours.
+ *
+ * Context: any.
+ * Return: true for a leg, a listener and what became or comes of them.
+ */
+bool pep_steer_owns(const struct sock *sk)
+{
+	if (sk->sk_state == TCP_TIME_WAIT)
+		return inet_twsk(sk)->tw_transparent;
+	if (sk->sk_state == TCP_NEW_SYN_RECV)
+		return pep_listener_owns(inet_reqsk(sk)->rsk_listener);
+	return pep_leg_owns(sk) || pep_listener_owns(sk);
+}
+
+/* A packet of one of our sockets; the reference is consumed. */
+static bool pep_steer_own(struct pep_net *pn, struct sock *sk,
+			  struct sk_buff *skb, const struct pep_packet *pkt)
+{
+	const struct tcphdr *th = pkt->th;
+
+	if (sk->sk_state == TCP_SYN_SENT && th->rst) {
+		if (pep_handshake_mirror(pn, sk, skb, false)) {
+			sock_gen_put(sk);
+			return pep_steer_pass(pn, PEP_A_STAT_PASS_MIRROR);
+		}
+	} else if (sk->sk_state == TCP_SYN_SENT && th->syn && th->ack) {
+		if (pep_handshake_synack(sk, skb, th)) {
+			sock_gen_put(sk);
+			return true;
+		}
+	} else if (sk->sk_state == TCP_NEW_SYN_RECV && th->rst) {
+		if (pep_handshake_opener_reset(pn, sk, skb, pkt))
+			return pep_steer_pass(pn, PEP_A_STAT_PASS_MIRROR);
+		return true;
+	}
+	pep_deliver_local(pn, skb, sk);
+	return true;
+}
+
+#if IS_ENABLED(CONFIG_SYN_COOKIES)
+/* Does an ACK without a request complete a handshake by SYN cookie? */
+static bool pep_steer_cookie(const struct sock *listener,
+			     const struct sk_buff *skb,
+			     const struct pep_packet *pkt)
+{
+	if (tcp_synq_no_recent_overflow(listener))
+		return false;
+#if IS_ENABLED(CONFIG_IPV6)
+	if (pkt->tuple.family == AF_INET6)
+		return __cookie_v6_check(ipv6_hdr(skb), pkt->th) > 0;
+#endif
+	return __cookie_v4_check(ip_hdr(skb), pkt->th) > 0;
+}
+#else
+static bool pep_steer_cookie(const struct sock *listener,
+			     const struct sk_buff *skb,
+			     const struct pep_packet *pkt)
+{
+	return false;
+}
+#endif
+
+/* A TCP packet for which there is no socket. */
+static bool pep_steer_unknown(struct pep_net *pn, struct pep_profile *profile,
+			      unsigned int side, struct sk_buff *skb,
+			      const struct pep_packet *pkt)
+{
+	const struct tcphdr *th = pkt->th;
+	struct sock *listener = NULL;
+	struct pep_gen *gen;
+
+	if (pep_packet_is_syn(th))
+		return pep_steer_syn(pn, profile, side, skb, pkt);
+	gen = rcu_dereference(profile->gen);
+	if (gen && atomic_read(&pn->npending))
+		pep_handshake_opener_speaks(gen, side, skb, pkt);
+	if (gen && th->ack && !th->syn && !th->rst)
+		listener = rcu_dereference(pep_gen_listener(gen,
+							    pkt->tuple.family,
+							    side)->sk);
+	if (listener && pep_steer_cookie(listener, skb, pkt) &&
+	    pep_handshake_awaits(gen, side, skb, pkt)) {
+		pep_stat_inc(pn, PEP_A_STAT_SYN_COOKIE);
+	} else if (listener && pep_memo_find(&pn->reset, &pkt->tuple)) {
+		/* The listener knows no such connection and resets it with
+		 * the very number that the packet acknowledges.
+		 */
+		pep_stat_inc(pn, PEP_A_STAT_RESET_LATE);
+	} else {
+		return pep_steer_pass(pn, PEP_A_STAT_PASS_NO_FLOW);
+	}
+	pep_deliver_local(pn, skb, listener);
+	return true;
+}
+
+static bool pep_steer_tcp(struct pep_net *pn, struct pep_profile *profile,
+			  unsigned int side, struct sk_buff *skb,
+			  const struct pep_packet *pkt)
+{
+	struct sock *sk;
+
+	sk = pep_tuple_lookup_dev(pn->net, &pkt->tuple, skb->dev);
+	if (!sk)
+		return pep_steer_unknown(pn, profile, side, skb, pkt);
+	if (!pep_steer_owns(sk)) {
+		sock_gen_put(sk);
+		return pep_steer_pass(pn, PEP_A_STAT_PASS_FOREIGN);
+	}
+	if (sk->sk_state == TCP_TIME_WAIT && pep_steer_reuses(sk, pkt)) {
+		inet_twsk_deschedule_put(inet_twsk(sk));
+		pep_stat_inc(pn, PEP_A_STAT_TIME_WAIT_REUSED);
+		return pep_steer_unknown(pn, profile, side, skb, pkt);
+	}
+	return pep_steer_own(pn, sk, skb, pkt);
+}
+
+/**
+ * pep_steer() - decide on a packet
+ * @skb: packet at clsact ingress
+ * @profile: profile of the device it came by
+ * @side: side of that device, enum pep_side
+ *
+ * Context: softirq, RCU read side.
+ * Return: true when the packet was consumed, false when it has to pass.
+ */
+bool pep_steer(struct sk_buff *skb, struct pep_profile *profile,
+	       unsigned int side)
+{
+	struct pep_net *pn = profile->pn;
+	enum pep_packet_kind kind;
+	struct pep_packet pkt;
+
+	if (skb->pkt_type != PACKET_HOST)
+		return pep_steer_pass(pn, PEP_A_STAT_PASS_NOT_HOST);
+	kind = pep_packet_parse(skb, &pkt);
+	if (kind == PEP_PACKET_FRAGMENT) {
+		if (pep_fragment_gather(pn, skb))
+			return true;
+		kind = pep_packet_parse(skb, &pkt);
+	}
+	switch (kind) {
+	case PEP_PACKET_TCP:
+		return pep_steer_tcp(pn, profile, side, skb, &pkt);
+	case PEP_PACKET_ICMP:
+		return pep_icmp_error(pn, skb, &pkt);
+	case PEP_PACKET_ICMP_OTHER:
+		return pep_steer_pass(pn, PEP_A_STAT_PASS_ICMP);
+	case PEP_PACKET_MALFORMED:
+		return pep_steer_pass(pn, PEP_A_STAT_PASS_MALFORMED);
+	case PEP_PACKET_FRAGMENT:
+	case PEP_PACKET_FRAGMENT_OTHER:
+		return pep_steer_pass(pn, PEP_A_STAT_PASS_FRAGMENT);
+	case PEP_PACKET_EXTHDR:
+		return pep_steer_pass(pn, PEP_A_STAT_PASS_EXTHDR);
+	case PEP_PACKET_QUIC:
+		return pep_steer_pass(pn, PEP_A_STAT_PASS_QUIC);
+	case PEP_PACKET_OTHER:
+		break;
+	}
+	return pep_steer_pass(pn, PEP_A_STAT_PASS_OTHER);
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _PEP_STEER_H
+#define _PEP_STEER_H
+
+#include <linux/skbuff.h>
+
+struct pep_profile;
+struct sock;
+
+bool pep_steer_owns(const struct sock *sk);
+bool pep_steer(struct sk_buff *skb, struct pep_profile *profile,
+	       unsigned int side);
+
+#endif

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Keeping conntrack out of split connections.
+ *
+ * The two legs differ in nothing but the direction: conntrack takes them for
+ * one connection whose sequence numbers make no sense. What comes in is marked
+ * as untracked where it is delivered. What goes out is marked by a hook on
+ * LOCAL_OUT before conntrack's, when it is sent by a socket of ours, or by
+ * none in answer to a packet of ours: SYN cookies, resets, and what TIME_WAIT
+ * answers, which TCP's control sockets send.
+ *
+ * That a packet of ours is in the stack is noted per CPU, as a list because
+ * devices that hand a packet over at once make deliveries nest. Deliveries run
+ * with BH off and so stay on their CPU, but with PREEMPT_RT others may run on
+ * it meanwhile, hence the task.
+ */
+
+#include "untrack.h"
+
+#include <linux/netfilter.h>
+#include <linux/netfilter_ipv4.h>
+#include <linux/netfilter/nf_conntrack_common.h>
+#include <linux/percpu.h>
+#include <linux/sched.h>
+#include <net/inet_sock.h>
+#include <net/ip.h>
+#include <net/ipv6.h>
+#include <net/sock.h>
+
+#include "steer.h"
+
+#if IS_ENABLED(CONFIG_NF_CONNTRACK)
+
+static DEFINE_PER_CPU(struct pep_untrack_scope *, pep_untrack_scopes);
+
+/**
+ * pep_untrack_skb() - have conntrack overlook a packet
+ * @skb: packet, not shared
+ *
+ * Context: any.
+ */
+void pep_untrack_skb(struct sk_buff *skb)
+{
+	nf_reset_ct(skb);
+	skb_set_nfct(skb, IP_CT_UNTRACKED);
+}
+
+/**
+ * pep_untrack_enter() - a packet of ours is handed to the local stack
+ * @scope: to be given to pep_untrack_leave() when the stack has returned
+ * @net: namespace
+ *
+ * Context: softirq or BH off.
+ */
+void pep_untrack_enter(struct pep_untrack_scope *scope, const struct net *net)
+{
+	scope->net = net;
+	scope->task = current;
+	preempt_disable();
+	scope->next = __this_cpu_read(pep_untrack_scopes);
+	__this_cpu_write(pep_untrack_scopes, scope);
+	preempt_enable();
+}
+
+/**
+ * pep_untrack_leave() - undo pep_untrack_enter()
+ * @scope: scope on this CPU, the first one but for those of other tasks
+ *
+ * Context: as pep_untrack_enter().
+ */
+void pep_untrack_leave(struct pep_untrack_scope *scope)
+{
+	struct pep_untrack_scope **p;
+
+	preempt_disable();
+	p = this_cpu_ptr(&pep_untrack_scopes);
+	while (*p != scope)
+		p = &(*p)->next;
+	*p = scope->next;
+	preempt_enable();
+}
+
+/* Is this task, here, handing a packet of ours to the stack of @net? */
+static bool pep_untrack_within(const struct net *net)
+{
+	const struct pep_untrack_scope *scope;
+
+	preempt_disable();
+	scope = __this_cpu_read(pep_untrack_scopes);
+	while (scope && (scope->task != current || scope->net != net))
+		scope = scope->next;
+	preempt_enable();
+	return scope;
+}
+
+static bool pep_untrack_is_tcp(const struct sk_buff *skb, u8 family)
+{
+	if (family == NFPROTO_IPV6)
+		return ipv6_hdr(skb)->nexthdr == IPPROTO_TCP;
+	return ip_hdr(skb)->protocol == IPPROTO_TCP;
+}
+
+/*
+ * The socket is a connection, a listener, a request or in TIME_WAIT, TCP's raw
+ * control socket, or none.
+ */
+static bool pep_untrack_is_ours(const struct sk_buff *skb,
+				const struct nf_hook_state *state)
+{
+	const struct sock *sk = state->sk;
+
+	if (sk && sk_fullsock(sk) && sk->sk_type != SOCK_RAW)
+		return pep_steer_owns(sk);
+	if (!pep_untrack_is_tcp(skb, state->pf))
+		return false;
+	if (sk && !sk_fullsock(sk) && pep_steer_owns(sk))
+		return true;
+	return pep_untrack_within(state->net);
+}
+
+static unsigned int pep_untrack_out(void *priv, struct sk_buff *skb,
+				    const struct nf_hook_state *state)
+{
+	if (pep_untrack_is_ours(skb, state))
+		pep_untrack_skb(skb);
+	return NF_ACCEPT;
+}
+
+/* Before defragmentation, conntrack, and the chains that look at its state. */
+static const struct nf_hook_ops pep_untrack_ops[] = {
+	{
+		.hook = pep_untrack_out,
+		.pf = NFPROTO_INET,
+		.hooknum = NF_INET_LOCAL_OUT,
+		.priority = NF_IP_PRI_RAW_BEFORE_DEFRAG,
+	},
+};
+
+/**
+ * pep_untrack_start() - begin to mark what goes out
+ * @pn: instance
+ *
+ * Context: may sleep, pn->lock held.
+ * Return: 0 or a negative error.
+ */
+int pep_untrack_start(struct pep_net *pn)
+{
+	return nf_register_net_hooks(pn->net, pep_untrack_ops,
+				     ARRAY_SIZE(pep_untrack_ops));
+}
+
+/**
+ * pep_untrack_stop() - undo pep_untrack_start()
+ * @pn: instance without flows, listeners and deliveries
+ *
+ * Context: may sleep.
+ */
+void pep_untrack_stop(struct pep_net *pn)
+{
+	nf_unregister_net_hooks(pn->net, pep_untrack_ops,
+				ARRAY_SIZE(pep_untrack_ops));
+}
+
+#else
+
+void pep_untrack_skb(struct sk_buff *skb)
+{
+}
+
+void pep_untrack_enter(struct pep_untrack_scope *scope, const struct net *net)
+{
+}
+
+void pep_untrack_leave(struct pep_untrack_scope *scope)
+{
+}
+
+int pep_untrack_start(struct pep_net *pn)
+{
+	return 0;
+}
+
+void pep_untrack_stop(struct pep_net *pn)
+{
+}
+
+#endif

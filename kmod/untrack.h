@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _PEP_UNTRACK_H
+#define _PEP_UNTRACK_H
+
+#include <linux/skbuff.h>
+
+#include "net.h"
+
+struct task_struct;
+
+/**
+ * struct pep_untrack_scope - a packet of ours is in the local stack
+ * @next: the scope around this one on the same CPU
+ * @net: namespace of the stack
+ * @task: who runs the stack, or was interrupted by who does
+ *
+ * Lives on the stack of pep_deliver_local().
+ */
+struct pep_untrack_scope {
+	struct pep_untrack_scope *next;
+	const struct net *net;
+	const struct task_struct *task;
+};
+
+void pep_untrack_skb(struct sk_buff *skb);
+void pep_untrack_enter(struct pep_untrack_scope *scope,
+		       const struct net *net);
+void pep_untrack_leave(struct pep_untrack_scope *scope);
+int pep_untrack_start(struct pep_net *pn);
+void pep_untrack_stop(struct pep_net *pn);
+
+#endif

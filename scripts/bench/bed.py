@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The test bed inside a guest: topology, server, doing a work once.
+
+The variable BENCH_TOOLS names the folder tools/bench, built, and BENCH_RESULTS
+the one that results are written to.
+"""
+
+import json
+import os
+import pathlib
+import platform
+import resource
+import sys
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(TOP / "selftests"))
+
+# pylint: disable=wrong-import-position
+from peptest import pep, service  # noqa: E402
+from peptest.netns import addr, run, topology_up  # noqa: E402
+from paths import set_path  # noqa: E402
+from works import IDLE_PORTS, SERVER_PORT  # noqa: E402
+
+LOAD = os.path.join(os.environ["BENCH_TOOLS"], "load")
+FILES = 1 << 20         # descriptors that a process may have
+AGREE = 0.02            # by so much two rounds may differ
+ROUNDS = {"full": 6, "short": 2}        # at most, until two of them agree
+SECONDS = 3000          # that a run of load may take
+
+
+def arguments(usage):
+    """The contestant, the size and the family of the command line; ends the
+    program with its usage when it has others."""
+    if len(sys.argv) != 4:
+        print(usage, file=sys.stderr)
+        sys.exit(2)
+    contestant, size, family = sys.argv[1:]
+    return contestant, size, int(family)
+
+
+def topology():
+    """Make the topology; programs may have many descriptors."""
+    resource.setrlimit(resource.RLIMIT_NOFILE, (FILES, FILES))
+    topology_up()
+
+
+def up(family):
+    """Make the topology and start the server."""
+    topology()
+    service.serve("srv", LOAD, "server", addr("srv", family),
+                  str(SERVER_PORT), str(IDLE_PORTS))
+
+
+def down():
+    """End the server."""
+    service.services_down()
+
+
+def command(arguments, family):
+    """What runs load, a list."""
+    kind, *rest = arguments
+    return [LOAD, kind, addr("srv", family), str(SERVER_PORT),
+            *map(str, rest)]
+
+
+def once(work, arguments, family, wrap=()):
+    """Do a work once, by a program that runs others if there is one; return
+    what load and, if it is there, pep tell."""
+    loaded = pep.loaded()
+    before = pep.stats() if loaded else {}
+    out = run(*wrap, *command(arguments, family), ns="sub", seconds=SECONDS)
+    found = json.loads(out.stdout.splitlines()[0])
+    found["cost"] = work.cost(found)
+    if loaded:
+        found["pep"] = {name: value - before[name]
+                        for name, value in pep.stats().items()
+                        if value != before[name]}
+    return found
+
+
+def agreed(runs):
+    """Do the last two rounds agree?"""
+    if len(runs) < 2:
+        return False
+    one, two = (found["cost"] for found in runs[-2:])
+    return abs(one - two) <= AGREE * min(one, two)
+
+
+def rounds(work, who, size, family):
+    """Do a work until two rounds agree, after a first time to warm up that
+    does not count; return all rounds."""
+    set_path(work.path)
+    once(work, work.short, family)
+    runs = []
+    while len(runs) < ROUNDS[size] and not agreed(runs):
+        runs.append(once(work, getattr(work, size), family))
+        print(f"  {who}: {work.title}: {runs[-1]['cost']:.3f} {work.unit}",
+              flush=True)
+    return runs
+
+
+def path(name):
+    """A file in the folder for results, which is one of the host's."""
+    return os.path.join(os.environ["BENCH_RESULTS"], name)
+
+
+def result(bench, contestant, **found):
+    """Write what was measured to BENCH-CONTESTANT.json."""
+    with open(path(f"{bench}-{contestant}.json"), "w",
+              encoding="utf-8") as file:
+        json.dump({"kernel": platform.release(), "cpus": os.cpu_count(),
+                   "contestant": contestant, **found}, file)

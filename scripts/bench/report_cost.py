@@ -1,0 +1,238 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Make cost.json and cost.md out of what the boots measured.
+
+usage: report_cost.py FOLDER COMMAND RESULTS
+
+Fails when something that was to be measured is missing; a target that is not
+reached is no failure.
+"""
+
+import results as res
+from results import ORDER, TITLES, ReportError
+from targets import IDLE_TARGET, SCALE_TARGET, TARGETS
+from works import KILO, STEERING, WORKS
+
+INTRO = """# What a proxy costs, in instructions
+
+{sentence}
+Both ends and the gateway are namespaces of a guest with one CPU whose clock
+counts instructions; a figure is the mean of two rounds that agree within 2 %.
+"Adds" is what a contestant takes above plain forwarding in the same boot: pep
+replaces forwarding, so that it can be negative. The factor behind it is the
+contestant's instructions as a multiple of forwarding's, both ends included.
+"""
+
+
+def figure(runs, work, who):
+    """Mean of the last two rounds of a work, in its unit."""
+    rounds = runs.get(work, {}).get(who, [])
+    if len(rounds) < 2:
+        raise ReportError(f"{work} by {who}: {len(rounds)} rounds")
+    return sum(run["cost"] for run in rounds[-2:]) / 2
+
+
+def adds(results, contestant, work):
+    """What a contestant adds, in the work's unit, and its multiple of what
+    it is compared with; None when that was not measured."""
+    runs = results.get(contestant, {"runs": {}})["runs"]
+    if work not in runs:
+        return None
+    base = figure(runs, work, "pass" if work in STEERING else "forward")
+    own = figure(runs, work, contestant)
+    return own - base, own / base
+
+
+def digits(work):
+    """Decimals that a work's figures are shown with."""
+    return 2 if work.unit == "Minstr/MB" else 0 if work in \
+        STEERING.values() else 1
+
+
+def times(haproxy, pep):
+    """What HAProxy adds as a multiple of what pep adds, if both do."""
+    return f"{haproxy / pep:.1f} x" if min(haproxy, pep) > 0 else "-"
+
+
+def table_adds(results):
+    """The table of what each contestant adds, as lines of Markdown."""
+    there = [name for name in ORDER if name in results]
+    base = results[there[-1] if there else "forward"]["runs"]
+    head = ["work", "unit", "forwarding", *(TITLES[n] for n in there)]
+    if {"haproxy", "pep"} <= set(there):
+        head.append("HAProxy / pep")
+    yield "| " + " | ".join(head) + " |"
+    yield "|" + "---|" * len(head)
+    for work in WORKS.values():
+        places = digits(work)
+        row = [work.title, work.unit,
+               f"{figure(base, work.name, 'forward'):.{places}f}"]
+        for name in there:
+            more, multiple = adds(results, name, work.name)
+            row.append(f"{more:+.{places}f} ({multiple:.2f} x)")
+        if len(head) > 3 + len(there):
+            row.append(times(adds(results, "haproxy", work.name)[0],
+                             adds(results, "pep", work.name)[0]))
+        yield "| " + " | ".join(row) + " |"
+
+
+def value(results, target):
+    """The number that a target bounds; None when it was not measured."""
+    pep = adds(results, "pep", target.work)
+    haproxy = adds(results, "haproxy", target.work)
+    if not pep or (target.figure == "haproxy" and not haproxy):
+        return None
+    if target.figure == "haproxy":
+        return haproxy[0] / pep[0]
+    return pep[1] if target.figure == "total" else pep[0]
+
+
+def judged(results):
+    """Each target with what was measured: dictionaries."""
+    for target in TARGETS:
+        found = value(results, target)
+        if found is not None:
+            yield {"work": target.work, "figure": target.figure,
+                   "target": target.text(), "value": found,
+                   "met": target.met(found)}
+
+
+def table_targets(results):
+    """The table of pep's targets, as lines of Markdown."""
+    yield "| work | unit | pep adds | target | measured | met |"
+    yield "|---|---|---|---|---|---|"
+    for item in judged(results):
+        work = {**WORKS, **STEERING}[item["work"]]
+        more = adds(results, "pep", work.name)[0]
+        yield (f"| {work.title} | {work.unit} | {more:+.{digits(work)}f} | "
+               f"{item['target']} | {item['value']:.2f} | "
+               f"{yes(item['met'])} |")
+
+
+def copied(results):
+    """Of the payload that pep relayed in each work, per cent copied."""
+    for work in WORKS.values():
+        counts = [run["pep"] for run in
+                  results["pep"]["runs"][work.name]["pep"]]
+        bytes_ = {name: sum(count.get(f"bytes_{name}", 0) for count in counts)
+                  for name in ("fragment", "copied")}
+        total = sum(bytes_.values())
+        if not total:
+            raise ReportError(f"{work.name}: pep relayed nothing")
+        yield work, 100 * bytes_["copied"] / total
+
+
+def table_copied(results):
+    """The table of copied payload, as lines of Markdown."""
+    yield "| work | payload that pep copied |"
+    yield "|---|---|"
+    for work, share in copied(results):
+        yield f"| {work.title} | {share:.2f} % |"
+
+
+def idle_adds(idle):
+    """Memory that an idle connection takes above plain forwarding, bytes: by
+    MemAvailable and by the slab caches."""
+    pep, base = idle["runs"]["pep"], idle["runs"]["forward"]
+    return (pep["bytes_each"] - base["bytes_each"],
+            sum(pep["slab_bytes_each"].values()) -
+            sum(base["slab_bytes_each"].values()))
+
+
+def tenths(idle, who):
+    """Cost of making a connection in each tenth of them, kinstr."""
+    ends = idle["runs"][who]["parts_busy_ns"]
+    each = idle["connections"] / len(ends)
+    return [(end - start) / KILO / each
+            for start, end in zip([0, *ends], ends)]
+
+
+def table_idle(idle):
+    """What connections that nothing happens on take, as lines."""
+    more, slab = idle_adds(idle)
+    yield "\n## Idle connections\n"
+    yield (f"{idle['connections']} of them at the same time. pep's part "
+           "(flow, both sockets, their struct socket and inode) is "
+           f"{more:.0f} bytes each by MemAvailable, {slab:.0f} by the slab "
+           f"caches; target: <= {IDLE_TARGET}: "
+           f"{yes(max(more, slab) <= IDLE_TARGET)}.\n")
+    yield "| slab cache | bytes per connection above forwarding |"
+    yield "|---|---|"
+    slabs = {who: run["slab_bytes_each"]
+             for who, run in idle["runs"].items()}
+    for name, size in sorted(slabs["pep"].items(), key=lambda i: -i[1]):
+        above = size - slabs["forward"].get(name, 0)
+        if above >= 1:
+            yield f"| {name} | {above:.0f} |"
+    yield "\n| making a connection, kinstr | " + " | ".join(
+        f"{10 * i}-{10 * i + 10} %" for i in range(10)) + " |"
+    yield "|" + "---|" * 11
+    for who in idle["runs"]:
+        yield f"| {TITLES[who]} | " + " | ".join(
+            f"{cost:.0f}" for cost in tenths(idle, who)) + " |"
+
+
+def table_scale(scale):
+    """What a second CPU is worth, as lines."""
+    yield "\n## Two CPUs\n"
+    yield ("Plain emulation, no instructions counted: work done by two CPUs "
+           "as a multiple of one CPU's, best rounds, in one boot. Target for "
+           f"pep: >= {SCALE_TARGET}. Plain forwarding tells what the emulator "
+           "and the host make of a second CPU.\n")
+    yield "| work | forwarding | pep | met | pep spinning for locks |"
+    yield "|---|---|---|---|---|"
+    for name, run in scale["runs"].items():
+        ratio = run["pep"]["ratio"]
+        yield (f"| {WORKS[name].title} | {run['forward']['ratio']:.2f} x | "
+               f"{ratio:.2f} x | {yes(ratio >= SCALE_TARGET)} | "
+               f"{run['pep']['spinning']:.1f} % |")
+
+
+def yes(met):
+    """Is a target reached?"""
+    return "yes" if met else "NO"
+
+
+def joined(results, steered):
+    """Results with pep's steering put to pep's other works."""
+    pep = results.get("pep", {"runs": {}})
+    runs = {**pep["runs"], **steered["pep"]["runs"]}
+    return {**results, "pep": {**pep, "runs": runs}}
+
+
+def markdown(results, steered, idle, scale, meta):
+    """The whole text."""
+    parts = [INTRO.format(sentence=res.sentence(meta))]
+    short = [TITLES[name] for name, result in results.items()
+             if result["size"] == "short"]
+    if short:
+        parts.append(f"Of short runs, with less work: {', '.join(short)}.\n")
+    if results:
+        parts += table_adds(results)
+    everything = joined(results, steered) if "pep" in steered else results
+    if "pep" in everything:
+        parts += ["\n## pep's targets\n", *table_targets(everything)]
+    if "pep" in results:
+        parts += ["", *table_copied(results)]
+    if "pep" in idle:
+        parts += table_idle(idle["pep"])
+    if "pep" in scale:
+        parts += table_scale(scale["pep"])
+    return "\n".join(parts) + "\n"
+
+
+def report(folder, command, source):
+    """Write both files and print the text."""
+    parts = {part: res.read(source, part)
+             for part in ("cost", "steer", "idle", "scale")}
+    everything = [result for part in parts.values()
+                  for result in part.values()]
+    if not everything:
+        raise ReportError("no result")
+    meta = res.about(everything[0], command)
+    raw = {**meta, "results": parts}
+    res.write(folder, "cost", raw, markdown(*parts.values(), meta))
+
+
+if __name__ == "__main__":
+    res.program(__doc__, report)

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Reading what guests measured, and what goes into every report."""
+
+import json
+import pathlib
+import platform
+import subprocess
+import sys
+
+PACKAGES = ("haproxy", "nginx", "libnginx-mod-stream", "linux-perf",
+            "qemu-system-x86", "gcc", "clang", "libbpf-dev")
+ORDER = ("haproxy", "nginx", "sockmap", "pep")
+TITLES = {"forward": "forwarding", "haproxy": "HAProxy", "nginx": "nginx",
+          "sockmap": "sockmap", "pep": "pep"}
+
+
+class ReportError(Exception):
+    """What is missing."""
+
+
+def read(folder, bench):
+    """The results of a bench in a folder, by contestant."""
+    found = {}
+    for path in sorted(pathlib.Path(folder).glob(f"{bench}-*.json")):
+        result = json.loads(path.read_text("utf-8"))
+        found[result["contestant"]] = result
+    return found
+
+
+def versions():
+    """Versions of the installed packages by name."""
+    out = subprocess.run(
+        ["dpkg-query", "-W", "-f", "${Package} ${Version}\\n", *PACKAGES],
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        check=False).stdout
+    return dict(line.split() for line in out.splitlines() if " " in line)
+
+
+def about(result, command):
+    """How a result and those measured with it came about."""
+    return {"command": command, "kernel": result["kernel"],
+            "family": result["family"], "host": platform.platform(),
+            "packages": versions()}
+
+
+def sentence(meta):
+    """The same as a sentence."""
+    packages = ", ".join(f"{name} {version}" for name, version
+                         in sorted(meta["packages"].items()))
+    return (f"Written by `{meta['command']}`; kernel {meta['kernel']}, "
+            f"IPv{meta['family']}, {packages}.")
+
+
+def write(folder, name, raw, text):
+    """Write NAME.json and NAME.md; print the latter."""
+    folder = pathlib.Path(folder)
+    (folder / f"{name}.json").write_text(json.dumps(raw, indent=1) + "\n",
+                                         "utf-8")
+    (folder / f"{name}.md").write_text(text, "utf-8")
+    print(text)
+
+
+def program(usage, report):
+    """Run a function with the folder, the command and the source of the
+    command line; tell what is missing. Ends with the exit code."""
+    if len(sys.argv) != 4:
+        print(usage, file=sys.stderr)
+        sys.exit(2)
+    try:
+        report(*sys.argv[1:])
+    except (ReportError, KeyError, ValueError) as error:
+        sys.exit(f"report failed: {error}")

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The figures that pep is to reach."""
+
+import dataclasses
+import typing
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    """A bound for one figure of a work.
+
+    figure picks the number out of what the report knows of a work:
+      adds    what pep adds to plain forwarding, in the work's unit
+      total   pep's instructions as a multiple of plain forwarding's
+      haproxy what HAProxy adds as a multiple of what pep adds
+    """
+
+    work: str
+    figure: str
+    most: typing.Optional[float] = None
+    least: typing.Optional[float] = None
+
+    def text(self):
+        """The bound as the table shows it."""
+        bound = f"<= {self.most:g}" if self.least is None else \
+            f">= {self.least:g}"
+        return {"adds": f"{bound}", "total": f"{bound} x forwarding",
+                "haproxy": f"HAProxy {bound} x pep"}[self.figure]
+
+    def met(self, value):
+        """Is the bound kept?"""
+        return value >= self.least if self.most is None else \
+            value <= self.most
+
+
+TARGETS = (
+    Target("bulk", "adds", most=0.20),
+    Target("bulk-40", "adds", most=0.20),
+    Target("mtu", "total", most=0.85),
+    Target("mtu-gro", "total", most=1.03),
+    Target("short", "adds", most=60),
+    Target("short", "haproxy", least=2.5),
+    Target("transact", "adds", most=12),
+    Target("steer-udp", "adds", most=400),
+    Target("steer-tcp", "adds", most=400),
+)
+
+IDLE_TARGET = 8192      # bytes that an idle connection may take in pep
+SCALE_TARGET = 1.8      # work of two CPUs as a multiple of one CPU's

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The works that bench cost measures, their units and their targets.
+
+A figure is what a contestant adds to the instructions of plain forwarding,
+measured in the same boot, for the same work. It is the mean of two rounds,
+each of which does half of 250 MB, 3000 connections, 8000 transactions or
+40,000 packets.
+"""
+
+import dataclasses
+
+MEGA = 1_000_000
+KILO = 1_000
+SERVER_PORT = 8000
+IDLE_PORTS = 4          # ports of the server; one has 64 K of connections
+ANSWER_SHORT = 8192     # bytes down on a short connection; 100 go up
+ANSWER_TRANSACT = 100   # bytes down in a transaction; 100 go up
+
+
+@dataclasses.dataclass(frozen=True)
+class Work:
+    """One work: how it is done and how its figure is told."""
+
+    name: str
+    title: str
+    path: str           # PATHS in paths.py: what the ends and the gateway do
+    unit: str           # of a figure
+    divisor: int        # instructions in the unit's numerator
+    per: str            # what load counts: bytes, connections or packets
+    per_unit: int       # of what load counts in the unit's denominator
+    full: tuple         # what load is told, after address and port
+    short: tuple        # the same for --short
+
+    def amount(self, run):
+        """Units of work that a run of load has done."""
+        return run[self.per] / self.per_unit
+
+    def cost(self, run):
+        """Cost of a run in the unit."""
+        return run["busy_ns"] / self.divisor / self.amount(run)
+
+
+def _bulk(name, title, path, flows):
+    return Work(name, title, path, "Minstr/MB", MEGA, "bytes", MEGA,
+                ("bulk", 125 * MEGA, flows), ("bulk", 20 * MEGA, flows))
+
+
+WORKS = {work.name: work for work in (
+    _bulk("bulk", "bulk, TSO-sized input, 1 flow", "tso", 1),
+    _bulk("bulk-40", "bulk, TSO-sized input, 40 flows", "tso", 40),
+    _bulk("mtu", "bulk, 1448-byte input, no GRO", "mtu", 1),
+    _bulk("mtu-gro", "bulk, 1448-byte input, GRO", "mtu-gro", 1),
+    Work("short", "short connections, 100 B up, 8 KB down", "tso",
+         "kinstr/connection", KILO, "connections", 1,
+         ("short", 1500, 16, ANSWER_SHORT),
+         ("short", 300, 16, ANSWER_SHORT)),
+    Work("transact", "transactions on one connection, 100 B each way", "tso",
+         "kinstr/transaction", KILO, "bytes", ANSWER_TRANSACT,
+         ("transact", 4000, ANSWER_TRANSACT),
+         ("transact", 1000, ANSWER_TRANSACT)),
+)}
+
+STEERING = {work.name: work for work in (
+    Work("steer-udp", "steering: UDP", "tso", "instr/packet", 1, "packets", 1,
+         ("udp", 20 * KILO), ("udp", 2 * KILO)),
+    Work("steer-tcp", "steering: TCP of unknown connections", "tso",
+         "instr/packet", 1, "packets", 1,
+         ("tcp", 20 * KILO), ("tcp", 2 * KILO)),
+)}
+
+# Connections that are held to see what memory they take.
+IDLE = {"full": 100_000, "short": 10_000}
+
+# Works of two clients at the same time: what each does, and rounds. The clock
+# is that of the host.
+SCALE_PORT = 8100
+SCALE = {
+    "full": {"bulk-40": (("bulk", 125 * MEGA, 20), 4),
+             "short": (("short", 1500, 16, ANSWER_SHORT), 4)},
+    "short": {"bulk-40": (("bulk", 20 * MEGA, 20), 2),
+              "short": (("short", 300, 16, ANSWER_SHORT), 2)},
+}

@@ -1,0 +1,56 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Generate the netlink policy, operations and UAPI header of pep out of
+# Documentation/netlink/specs/pep.yaml with the kernel's own ynl generator.
+#
+# usage: gen-netlink.sh [--check] KERNEL-SOURCE
+#   --check   change nothing, exit 1 when a generated file is not current
+
+set -euo pipefail
+
+TOP=$(cd "$(dirname "$0")/.." && pwd)
+check=
+if [ "${1:-}" = --check ]; then
+	check=1
+	shift
+fi
+src=${1:?usage: gen-netlink.sh [--check] KERNEL-SOURCE}
+
+# The generator looks for the schema one level above the spec and for a
+# MAINTAINERS file as the root that its file headers are relative to.
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+mkdir -p "$tmp/Documentation/netlink/specs"
+touch "$tmp/MAINTAINERS"
+cp "$src/Documentation/netlink/genetlink.yaml" "$tmp/Documentation/netlink/"
+spec=$tmp/Documentation/netlink/specs/pep.yaml
+cp "$TOP/Documentation/netlink/specs/pep.yaml" "$spec"
+
+rc=0
+generate() # MODE KIND FILE
+{
+	timeout 60 /usr/bin/python3 "$src/tools/net/ynl/ynl-gen-c.py" \
+		--spec "$spec" --mode "$1" "--$2" -o "$tmp/$(basename "$3")"
+	settle "$3"
+}
+
+# Put a generated file in place, or compare.
+settle() # FILE
+{
+	local made
+	made=$tmp/$(basename "$1")
+	if [ -z "$check" ]; then
+		mkdir -p "$(dirname "$TOP/$1")"
+		cp "$made" "$TOP/$1"
+	elif ! cmp -s "$made" "$TOP/$1"; then
+		echo "gen-netlink: $1 is not current, run make netlink" >&2
+		rc=1
+	fi
+}
+
+generate kernel source kmod/netlink-gen.c
+generate kernel header kmod/netlink-gen.h
+generate uapi header uapi/linux/pep.h
+/usr/bin/python3 "$TOP/scripts/gen-names.py" "$spec" > "$tmp/names-gen.h"
+settle tools/pepadm/names-gen.h
+exit $rc

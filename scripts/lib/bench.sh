@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# bench.sh - lab bench: what pep and other proxies cost, in instructions
+
+# Seconds that a guest may take.
+BENCH_SECONDS=3600
+
+BENCH_CONTESTANTS='haproxy nginx sockmap pep'
+BENCH_PROFILED='haproxy pep'
+BENCH_PROFILE_WORKS='bulk-40 mtu-gro short transact'
+BENCH_SHORT='haproxy pep'
+
+# Fail when one of some names is not in a list.
+bench_known() # WHAT LIST NAME...
+{
+	local what=$1 list=$2 name
+
+	shift 2
+	for name in "$@"; do
+		grep -qwF -- "$name" <<< "$list" ||
+			bad "no such $what: $name ($list)"
+	done
+}
+
+# Run a program of scripts/bench in a guest of one CPU that counts
+# instructions, unless told otherwise; it writes its results to a folder.
+bench_guest() # TITLE PROGRAM CONTESTANT [ARGUMENT...]
+{
+	local log=$PEP_LAB_CACHE/logs/bench-$1.log dir=$BENCH_DIR complaints
+
+	shift
+	mkdir -p "$(dirname "$log")"
+	(
+		cd "$dir" || exit
+		GUEST_CPUS=${BENCH_CPUS:-1} GUEST_MEMORY=4G \
+			GUEST_ICOUNT=${BENCH_ICOUNT-1} \
+			GUEST_FOLDER=$BENCH_RESULTS \
+			guest_run stock "$BENCH_SECONDS" "$log" "
+			export PEP_KO=$dir/kmod/pep.ko PEP_KERNEL=stock
+			export PEPADM=$dir/tools/pepadm/pepadm
+			export BENCH_TOOLS=$dir/tools/bench
+			export BENCH_RESULTS=$BENCH_RESULTS
+			/usr/bin/python3 scripts/bench/$*"
+	) >&2
+	complaints=$(guest_complaints "$log")
+	[ -z "$complaints" ] || die "the kernel complained: $complaints"
+}
+
+# Build what the guests need; sets BENCH_DIR.
+bench_build()
+{
+	packages_need build guest bench
+	lock test
+	BENCH_DIR=$(build_tree stock tools)
+	make -C "$BENCH_DIR/tools/bench" sockmap \
+		>> "$BENCH_DIR/build.log" 2>&1 ||
+		die_log "$BENCH_DIR/build.log" "building the sockmap proxy"
+	BENCH_RESULTS=$(mktemp -d "$PEP_LAB_CACHE/bench-XXXXXX")
+}
+
+# The parts of bench cost.
+BENCH_PARTS='works steer idle scale'
+
+# Measure contestants and report.
+bench_cost() # [--short] [-6] [-o FOLDER] [-p PART]... [CONTESTANT...]
+{
+	local size=full family=4 out='' command="scripts/lab bench cost $*"
+	local contestants=$BENCH_CONTESTANTS parts=''
+
+	while [ $# -gt 0 ]; do
+		case $1 in
+		--short)
+			size=short contestants=$BENCH_SHORT
+			;;
+		-6) family=6 ;;
+		-o)
+			out=${2:?}
+			shift
+			;;
+		-p)
+			parts+=" ${2:?}"
+			shift
+			;;
+		-*) bad "no such option of bench cost: $1" ;;
+		*) break ;;
+		esac
+		shift
+	done
+	[ $# = 0 ] || contestants=$*
+	: "${parts:=$([ "$size" = short ] && echo works || echo "$BENCH_PARTS")}"
+	# shellcheck disable=SC2086 # lists of names
+	{
+		bench_known contestant "$BENCH_CONTESTANTS" $contestants
+		bench_known part "$BENCH_PARTS" $parts
+	}
+
+	bench_build
+	bench_cost_parts "$size" "$family" "$contestants" "$parts"
+	bench_report cost "${out:-$(bench_folder "$size")}" "${command% }"
+}
+
+# Each part of the contestants that have one.
+bench_cost_parts() # full|short FAMILY CONTESTANTS PARTS
+{
+	local name part
+
+	for part in $4; do
+		for name in $3; do
+			case $part-$name in
+			works-*)
+				say "measuring what $name costs"
+				bench_guest "cost-$name" cost.py "$name" "$1" "$2"
+				;;
+			steer-pep)
+				say "measuring packets that are not split"
+				bench_guest "steer-$name" steer.py "$name" "$1" "$2"
+				;;
+			idle-pep)
+				say "measuring idle connections"
+				bench_guest "idle-$name" idle.py "$name" "$1" "$2"
+				;;
+			scale-pep)
+				say "measuring two CPUs"
+				BENCH_CPUS=2 BENCH_ICOUNT='' bench_guest \
+					"scale-$name" scale.py "$name" "$1" "$2"
+				;;
+			esac
+		done
+	done
+}
+
+# Write the report of what was measured.
+bench_report() # cost|profile|residence FOLDER COMMAND
+{
+	mkdir -p "$2"
+	"$TOP/scripts/bench/report_$1.py" "$2" "$3" "$BENCH_RESULTS"
+	rm -r "$BENCH_RESULTS"
+	say "the bench took $SECONDS s; results are in $2"
+}
+
+# Sample the works of contestants and report.
+bench_profile() # [-6] [-o FOLDER] [-w WORK]... [CONTESTANT...]
+{
+	local family=4 out='' name works='' command="scripts/lab bench profile $*"
+	local contestants=$BENCH_PROFILED
+
+	while [ $# -gt 0 ]; do
+		case $1 in
+		-6) family=6 ;;
+		-o | -w)
+			[ "$1" = -o ] && out=${2:?} || works+=" ${2:?}"
+			shift
+			;;
+		-*) bad "no such option of bench profile: $1" ;;
+		*) break ;;
+		esac
+		shift
+	done
+	[ $# = 0 ] || contestants=$*
+	: "${works:=$BENCH_PROFILE_WORKS}"
+	# shellcheck disable=SC2086 # a list of names
+	bench_known contestant "$BENCH_CONTESTANTS" $contestants
+
+	bench_build
+	for name in $contestants; do
+		say "looking at where $name spends instructions"
+		bench_guest "profile-$name" sample.py "$name" "$family" "$works"
+	done
+	bench_report profile "${out:-$(bench_folder full)}" "${command% }"
+}
+
+# Sample a slow download by contestants and report.
+bench_residence() # [--short] [-6] [-o FOLDER] [CONTESTANT...]
+{
+	local size=full family=4 out='' name
+	local contestants=$BENCH_PROFILED command="scripts/lab bench residence $*"
+
+	while [ $# -gt 0 ]; do
+		case $1 in
+		--short) size=short ;;
+		-6) family=6 ;;
+		-o)
+			out=${2:?}
+			shift
+			;;
+		-*) bad "no such option of bench residence: $1" ;;
+		*) break ;;
+		esac
+		shift
+	done
+	[ $# = 0 ] || contestants=$*
+	# shellcheck disable=SC2086 # a list of names
+	bench_known contestant "$BENCH_CONTESTANTS" $contestants
+
+	bench_build
+	for name in $contestants; do
+		say "looking at how long payload stays in $name"
+		bench_guest "residence-$name" residence.py "$name" "$size" \
+			"$family"
+	done
+	bench_report residence "${out:-$(bench_folder "$size")}" \
+		"${command% }"
+}
+
+# Print where results go: those of a full run belong to the documentation.
+bench_folder() # full|short
+{
+	case $1 in
+	full) echo "$TOP/Documentation/benchmarks" ;;
+	*) echo "$PEP_LAB_CACHE/bench" ;;
+	esac
+}
+
+lab_bench()
+{
+	local what=${1:-}
+
+	[ $# = 0 ] || shift
+	case $what in
+	cost | profile | residence) "bench_$what" "$@" ;;
+	*) bad "bench needs a word: cost, profile or residence" ;;
+	esac
+}

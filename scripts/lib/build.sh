@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# build.sh - copies of the sources, built for a kernel, outside the clone
+
+# Print the folder with the build system of a kernel (KDIR).
+build_kdir() # stock|fast|debug
+{
+	case $1 in
+	stock) echo "/lib/modules/$(packages_kernel)/build" ;;
+	*) kernel_build "$1" ;;
+	esac
+}
+
+# List the files of the work tree that belong to the project, new ones too.
+build_files()
+{
+	git -c safe.directory='*' -C "$TOP" ls-files -co --exclude-standard |
+		while read -r file; do
+			[ ! -e "$TOP/$file" ] || echo "$file"
+		done
+}
+
+# Bring a copy of the sources up to date: times of files are kept so that
+# make builds only what changed, and files that went away go away there, too.
+build_copy() # FOLDER
+{
+	local list=$1/.files
+
+	mkdir -p "$1"
+	build_files | LC_ALL=C sort > "$list.new"
+	if [ -e "$list" ]; then
+		LC_ALL=C comm -23 "$list" "$list.new" |
+			(cd "$1" && xargs -r -d '\n' rm -f)
+	fi
+	tar -C "$TOP" --files-from "$list.new" -cf - | tar -C "$1" -xf -
+	mv "$list.new" "$list"
+}
+
+# Build the module for a kernel, and targets of the Makefile; prints the folder.
+build_tree() # stock|fast|debug TARGET...
+{
+	local dir=$PEP_LAB_CACHE/build/$1 kdir log
+
+	kdir=$(build_kdir "$1")
+	shift
+	say "building the module and $* for $kdir"
+	build_copy "$dir"
+	log=$dir/build.log
+	make -C "$dir" -j"$(nproc)" KDIR="$kdir" modules > "$log" 2>&1 ||
+		die_log "$log" "building the module"
+	make -C "$dir" "$@" >> "$log" 2>&1 || die_log "$log" "building $*"
+	echo "$dir"
+}

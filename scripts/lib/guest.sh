@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# guest.sh - boot a kernel with virtme-ng and run a command in it
+#
+# The guest's root is this machine's, read-only under an overlay; it has no
+# network device, and no service of this machine runs in it. Everything the
+# lab does to its files stays in a mount namespace of its own.
+
+: "${GUEST_CPUS:=2}"
+: "${GUEST_MEMORY:=2G}"
+
+# Not empty: the guest's clock counts instructions, one of them a nanosecond,
+# so that what the host does besides has no part in what is measured. It goes
+# on by itself only while the guest is idle.
+: "${GUEST_ICOUNT:=}"
+
+# A folder of this machine that a guest may write to.
+: "${GUEST_FOLDER:=}"
+
+# What a kernel says on its console when something is wrong with it.
+GUEST_COMPLAINTS='WARNING:|BUG:|KASAN|UBSAN|possible circular locking'
+GUEST_COMPLAINTS+='|suspicious RCU|Oops|general protection|refcount_t'
+GUEST_COMPLAINTS+='|kmemleak: [1-9]|INFO: task .* blocked'
+GUEST_COMPLAINTS+='|unregister_netdevice: waiting|Kernel panic'
+
+# Print the lines of a console log that tell of an error of the kernel. Its own
+# boot message about KASAN is none, and virtme-ng's first program warns too.
+guest_complaints() # LOG
+{
+	tr -d '\r' < "$1" | grep -aE "$GUEST_COMPLAINTS" |
+		grep -avE 'KernelAddressSanitizer initialized|virtme-ng-init: ' ||
+		true
+}
+
+# Print what vng boots for a kernel: an image or a build folder.
+guest_image() # stock|fast|debug
+{
+	case $1 in
+	stock) echo "/boot/vmlinuz-$(packages_kernel)" ;;
+	*) kernel_build "$1" ;;
+	esac
+}
+
+# Put the command that runs vng with arguments into $exec_guest: in a mount
+# namespace in which udev is replaced by guest-udevd, and systemd-tmpfiles by
+# nothing. The PID namespace makes sure that QEMU ends when the lab does. vng
+# finds its other half, virtme-run, by PATH.
+guest_vng() # VNG-ARG...
+{
+	local vng
+
+	vng=$(packages_vng)
+	# shellcheck disable=SC2016 # expanded by the inner shell
+	exec_guest=(setpriv --pdeathsig KILL
+		unshare --mount --pid --fork --kill-child --mount-proc
+		bash -c '
+			set -e
+			mount --bind "$1" "$(readlink -f /usr/bin/udevadm)"
+			if [ -e /usr/bin/systemd-tmpfiles ]; then
+				mount --bind /bin/true /usr/bin/systemd-tmpfiles
+			fi
+			shift
+			PATH=$(dirname "$1"):$PATH exec "$@"
+		' bash "$TOP/scripts/lib/guest-udevd" "$vng" "$@")
+}
+
+# Tell whether KVM serves here, by having booted a guest with it once since
+# this machine's boot: a device node is there on many machines whose KVM does
+# not run an ordinary guest.
+guest_kvm()
+{
+	local mark verdict
+
+	[ -w /dev/kvm ] && [ -z "$GUEST_ICOUNT" ] || return 1
+	mark=$PEP_LAB_CACHE/kvm-$(cat /proc/sys/kernel/random/boot_id)
+	if [ ! -e "$mark" ]; then
+		say "trying KVM by booting a guest with it (40 s at most)"
+		verdict=no
+		guest_vng --run "$(guest_image stock)" --force-9p --verbose \
+			--cpus "$GUEST_CPUS" --memory 1G -- \
+			"bash $TOP/scripts/lib/guest-init.sh /dev/null"
+		if "$TOP/scripts/lib/guest.py" "$PEP_LAB_CACHE/kvm.log" 40 \
+			"${exec_guest[@]}" > /dev/null 2>&1; then
+			verdict=yes
+		fi
+		say "KVM works: $verdict"
+		rm -f "$PEP_LAB_CACHE"/kvm-*
+		echo "$verdict" > "$mark"
+	fi
+	[ "$(cat "$mark")" = yes ]
+}
+
+# Boot a kernel and run a program on this terminal in it, as the shell of root.
+guest_shell() # KERNEL PROGRAM
+{
+	local image kvm=(--disable-kvm)
+
+	image=$(guest_image "$1")
+	if guest_kvm; then
+		kvm=()
+	fi
+	guest_vng --run "$image" "${kvm[@]}" --force-9p --quiet \
+		--cpus "$GUEST_CPUS" --memory "$GUEST_MEMORY" --shell "$2"
+	"${exec_guest[@]}"
+}
+
+# Boot a kernel, run a shell command in it with the present folder as the
+# working one, pass its output on, and return its exit code; 124 when the time
+# was over, 125 when the guest died. LOG gets the console.
+guest_run() # KERNEL SECONDS LOG COMMAND
+{
+	local kernel=$1 seconds=$2 log=$3 image file rc=0 kvm=(--disable-kvm)
+
+	image=$(guest_image "$kernel")
+	if guest_kvm; then
+		kvm=()
+	fi
+	[ -z "$GUEST_ICOUNT" ] ||
+		kvm+=('--qemu-opts=-icount shift=0,sleep=on'
+			--append init_on_alloc=0)
+	[ -z "$GUEST_FOLDER" ] || kvm+=("--rwdir=$GUEST_FOLDER")
+	mkdir -p "$PEP_LAB_CACHE/run" "$(dirname "$log")"
+	file=$(mktemp "$PEP_LAB_CACHE/run/command-XXXXXX")
+	printf '%s\n' "$4" > "$file"
+	guest_vng --run "$image" "${kvm[@]}" --force-9p --verbose \
+		--cpus "$GUEST_CPUS" --memory "$GUEST_MEMORY" -- \
+		"bash $TOP/scripts/lib/guest-init.sh $file"
+	"$TOP/scripts/lib/guest.py" "$log" "$seconds" "${exec_guest[@]}" || rc=$?
+	rm -f "$file"
+	case $rc in
+	124 | 125)
+		tr -d '\r' < "$log" | tail -n 40 >&2
+		say "the $kernel guest died; its whole console is $log"
+		;;
+	esac
+	return "$rc"
+}

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# kernel.sh - kernels for the guests: where they come from, where they are kept
+#
+# stock        Debian's linux-image 6.12, as installed by apt
+# fast, debug  built from Debian's linux-source-6.12 out of the fragments in
+#              selftests/config, kept under $PEP_LAB_CACHE/kernels/NAME-KEY;
+#              KEY is a hash of everything that goes in, so that a changed
+#              fragment, source package or compiler builds a new one.
+
+# Fail when there is no such kernel.
+kernel_known() # NAME
+{
+	case $1 in
+	stock | fast | debug) ;;
+	*) bad "no such kernel: $1 (stock, fast or debug)" ;;
+	esac
+}
+
+# Print the fragments of a built kernel, lowest first.
+kernel_fragments() # FLAVOUR
+{
+	local dir=$TOP/selftests/config
+
+	case $1 in
+	fast) echo "$dir/base.config" "$dir/net.config" ;;
+	debug) echo "$dir/base.config" "$dir/net.config" "$dir/debug.config" ;;
+	*) die "not a kernel that the lab builds: $1" ;;
+	esac
+}
+
+# Unpack Debian's kernel source into the cache; prints the folder.
+kernel_source()
+{
+	local version dir
+
+	version=$(dpkg-query -W -f '${Version}' linux-source-6.12) ||
+		die "linux-source-6.12 is not installed"
+	dir=$PEP_LAB_CACHE/source/linux-source-$version
+	if [ ! -e "$dir/.complete" ]; then
+		say "unpacking linux-source-6.12 $version"
+		rm -rf "$dir"
+		mkdir -p "$dir"
+		tar -xf /usr/src/linux-source-6.12.tar.xz -C "$dir" \
+			--strip-components=1
+		touch "$dir/.complete"
+	fi
+	echo "$dir"
+}
+
+# Print the cache key of a built kernel.
+kernel_key() # FLAVOUR
+{
+	local frags
+
+	frags=$(kernel_fragments "$1")
+	# shellcheck disable=SC2086 # a list of files
+	{
+		cat $frags
+		dpkg-query -W -f '${Version}' linux-source-6.12
+		gcc -dumpfullversion
+	} | sha256sum | cut -c1-16
+}
+
+# Fail when an option of the fragments did not end up in the configuration:
+# allnoconfig drops what lacks a dependency without a word.
+kernel_check_config() # CONFIG FRAGMENT...
+{
+	local config=$1 missing
+
+	shift
+	missing=$(cat "$@" | grep '^CONFIG_[A-Z0-9_]*=[^n]' |
+		grep -vxFf "$config" || true)
+	[ -z "$missing" ] || die "kernel options that did not stick: $missing"
+}
+
+# Print the build folder of a kernel, built first unless it is in the cache;
+# it serves as KDIR for modules and holds vmlinux and arch/x86/boot/bzImage.
+kernel_build() # FLAVOUR
+{
+	local out
+
+	out=$PEP_LAB_CACHE/kernels/$1-$(kernel_key "$1")
+	[ -e "$out/.complete" ] || (
+		lock "kernel-$1"
+		[ -e "$out/.complete" ] || kernel_make "$1" "$out"
+	)
+	echo "$out"
+}
+
+# Configure and compile a kernel into a new folder.
+kernel_make() # FLAVOUR FOLDER
+{
+	local flavour=$1 out=$2 src frags log
+
+	src=$(kernel_source)
+	frags=$(kernel_fragments "$flavour")
+	log=$out/build.log
+	rm -rf "$out"
+	mkdir -p "$out"
+	say "building the $flavour kernel (10 to 20 minutes on 2 cores, once)"
+	# shellcheck disable=SC2086 # a list of files
+	cat $frags > "$out/all.config"
+	make -s -C "$src" O="$out" KCONFIG_ALLCONFIG="$out/all.config" \
+		allnoconfig > "$log" 2>&1 || die_log "$log" "configuration"
+	# shellcheck disable=SC2086 # a list of files
+	kernel_check_config "$out/.config" $frags
+	progress "$log" make -C "$src" O="$out" -j"$(nproc)" \
+		bzImage modules || die_log "$log" "kernel build"
+	touch "$out/.complete"
+}

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# style.sh - the checks of the sources that need no guest
+#
+# Every check is a function style_NAME that prints what is wrong and fails;
+# they run in $STYLE_DIR, a copy of the sources. $STYLE_KDIR has the headers
+# of the stock kernel, $STYLE_SRC the source of Debian's 6.12.
+
+STYLE_CHECKS='netlink checkpatch sparse kernel_doc includes uapi tools'
+STYLE_CHECKS+=' shellcheck python yamllint next'
+
+# C sources and headers written by hand.
+style_c_files()
+{
+	grep -E '\.[ch]$' .files | grep -vE -- '-gen\.[ch]$|^uapi/linux/pep\.h$'
+}
+
+# Generated code is what the generator makes of the spec today.
+style_netlink()
+{
+	scripts/gen-netlink.sh --check "$STYLE_SRC"
+}
+
+# The kernel's own rules. Not asked is whether MAINTAINERS lists a new file,
+# which is about a patch to the kernel's tree. compat.h is what a module
+# outside that tree needs: the one place that may ask for the kernel's version.
+style_checkpatch()
+{
+	local rc=0
+
+	style_dictionary > .dictionary
+	style_c_files | grep -vx kmod/compat.h |
+		style_checkpatch_run FILE_PATH_CHANGES || rc=1
+	style_c_files | grep -x kmod/compat.h |
+		style_checkpatch_run \
+			FILE_PATH_CHANGES,LINUX_VERSION_CODE,CONSTANT_COMPARISON ||
+		rc=1
+	return "$rc"
+}
+
+style_checkpatch_run() # IGNORED-TYPES < FILES
+{
+	xargs -r -d '\n' -n 8 -P "$(nproc)" "$STYLE_SRC/scripts/checkpatch.pl" \
+		--no-tree --strict --terse --show-types --no-summary \
+		--codespell --codespellfile .dictionary --ignore "$1" -f
+}
+
+# Print codespell's dictionary without the words that are names in the kernel:
+# tc's PARMS attributes and the input interface of a route.
+style_dictionary()
+{
+	local dictionary
+
+	dictionary=$(dpkg -L codespell | grep -m1 '/dictionary\.txt$')
+	grep -vE '^(parms?|iif)->' "$dictionary"
+}
+
+# No warning of gcc at W=1, none of sparse about our files.
+style_sparse()
+{
+	local log=$STYLE_DIR/sparse.log rc=0
+
+	make -C "$STYLE_KDIR" M="$STYLE_DIR" clean > /dev/null
+	make -C "$STYLE_KDIR" M="$STYLE_DIR" W=1 C=2 CF=-D__CHECK_ENDIAN__ \
+		KCFLAGS=-Werror -j"$(nproc)" modules > "$log" 2>&1 || rc=$?
+	[ "$rc" = 0 ] || tail -n 40 "$log"
+	! grep -E 'warning:|WARNING:|error:' "$log" && [ "$rc" = 0 ]
+}
+
+style_kernel_doc()
+{
+	style_c_files | grep -E '^(kmod|tools)/' |
+		xargs -d '\n' "$STYLE_SRC/scripts/kernel-doc" -none -Wall -Werror
+}
+
+style_includes()
+{
+	scripts/check-includes.py \
+		Documentation/networking/pep-design.rst kmod
+}
+
+# A program may include any UAPI header first, in C99 and in C++.
+style_uapi()
+{
+	local header rc=0
+
+	while read -r header; do
+		gcc -std=c99 -Wall -Wextra -pedantic -Werror -fsyntax-only \
+			-Iuapi -x c "$header" || rc=1
+		g++ -Wall -Wextra -pedantic -Werror -fsyntax-only \
+			-Iuapi -x c++ "$header" || rc=1
+	done < <(grep -E '^uapi/.*\.h$' .files)
+	return "$rc"
+}
+
+# Tools compile without a warning.
+style_tools()
+{
+	make clean > /dev/null
+	make -s tools CFLAGS='-O2 -g -Wall -Wextra -Werror'
+}
+
+style_shellcheck()
+{
+	local files
+
+	files=$(xargs -d '\n' grep -lE '^#!.*\b(ba)?sh\b|^# shellcheck shell=' \
+		2> /dev/null < .files || true)
+	# shellcheck disable=SC2086 # a list of files without blanks
+	shellcheck -x $files
+}
+
+style_python()
+{
+	grep -E '\.py$' .files | xargs -d '\n' pyflakes3 &&
+		grep -E '\.py$' .files | xargs -d '\n' pycodestyle
+}
+
+style_yamllint()
+{
+	yamllint -s Documentation/netlink/specs -d \
+		'{extends: default, rules: {line-length: disable, document-start: disable}}'
+}
+
+# The module compiles for the newest kernel it is meant for as well.
+style_next()
+{
+	local log=$STYLE_DIR/next.log
+
+	next_compile "$STYLE_DIR" "$log" || {
+		tail -n 40 "$log"
+		return 1
+	}
+}
+
+# Run the checks as one KTAP stream.
+style_run()
+{
+	local check n=0 output
+	# shellcheck disable=SC2206 # a list of names
+	local checks=($STYLE_CHECKS)
+
+	lock style
+	STYLE_DIR=$PEP_LAB_CACHE/build/style
+	STYLE_KDIR=$(build_kdir stock)
+	STYLE_SRC=$(kernel_source)
+	build_copy "$STYLE_DIR"
+	cd "$STYLE_DIR" || return 1
+	echo "TAP version 13"
+	echo "1..${#checks[@]}"
+	for check in "${checks[@]}"; do
+		n=$((n + 1))
+		if output=$("style_$check" 2>&1); then
+			echo "ok $n $check"
+		else
+			printf '# %s\n' "${output//$'\n'/$'\n# '}"
+			echo "not ok $n $check"
+		fi
+	done
+}
+
+lab_style()
+{
+	packages_need build source style next
+	TEST_LOGS=$PEP_LAB_CACHE/logs
+	TEST_COUNTS=$TEST_LOGS/counts-style
+	mkdir -p "$TEST_LOGS"
+	: > "$TEST_COUNTS"
+	test_host
+	test_sum
+}

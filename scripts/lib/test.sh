@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# test.sh - lab test: checks on this machine, then selftests in guests
+
+# CPUs of the guests that run selftests at the same time, and the tests that
+# need those of the first.
+TEST_GUESTS=(4 2)
+TEST_WIDE='contend'
+
+# Print the names of all selftests.
+test_list()
+{
+	/usr/bin/python3 "$TOP/selftests/run.py" --list
+}
+
+# Print the seconds the selftests of one guest may take in all.
+test_timeout() # KERNEL
+{
+	case $1 in
+	debug) echo 3000 ;;
+	*) echo 1800 ;;
+	esac
+}
+
+# Add one failure to the counts and show it.
+test_fail() # TEXT
+{
+	echo "FAIL $1"
+	echo "0 1 0" >> "$TEST_COUNTS"
+}
+
+# The cases that need no guest, as one KTAP stream.
+test_host()
+{
+	test_host_stream |
+		"$TOP/scripts/lib/ktap.py" host "$TEST_LOGS/host.ktap" \
+			"$TEST_COUNTS" || true
+}
+
+test_host_stream()
+{
+	style_run ktap
+}
+
+# Tell whether a guest died of its emulator: QEMU runs each CPU in a thread of
+# its own, and one of them can meet a breakpoint that the kernel has already
+# taken away again when it changed its own code on another (static keys).
+test_emulator_fault() # LOG
+{
+	! guest_kvm && grep -qa 'Oops: int3' "$1"
+}
+
+# Print the tests of one guest: they take turns in pairs of tests, which makes
+# them end at about the same time.
+test_share() # INDEX NAME...
+{
+	local guest=$1 name turn i=0
+
+	shift
+	for name in "$@"; do
+		turn=$((i / 2 % ${#TEST_GUESTS[@]}))
+		! grep -qwF -- "$name" <<< "$TEST_WIDE" || turn=0
+		[ "$turn" != "$guest" ] || echo "$name"
+		i=$((i + 1))
+	done
+}
+
+# Selftests of one kernel in guests that run at the same time, for a single one
+# leaves half of two CPUs idle.
+test_kernel() # KERNEL NAME...
+{
+	local kernel=$1 dir i names share pids=()
+
+	shift
+	names=("$@")
+	[ $# -gt 0 ] || mapfile -t names < <(test_list)
+	dir=$(build_tree "$kernel" tools)
+	guest_kvm || true
+	packages_vng > /dev/null
+	say "booting the $kernel kernel for the selftests"
+	for i in "${!TEST_GUESTS[@]}"; do
+		mapfile -t share < <(test_share "$i" "${names[@]}")
+		[ "${#share[@]}" -gt 0 ] || continue
+		GUEST_CPUS=${TEST_GUESTS[i]} test_guest "$kernel" "$dir" \
+			"$kernel-$((i + 1))" "${share[@]}" &
+		pids+=("$!")
+	done
+	for i in "${pids[@]}"; do
+		wait "$i" || test_fail "$kernel kernel: a guest could not be run"
+	done
+}
+
+# The selftests of one guest; once more when the emulator was at fault.
+test_guest() # KERNEL FOLDER TITLE NAME...
+{
+	local counts=$TEST_LOGS/counts-$3
+
+	: > "$counts"
+	TEST_COUNTS=$counts test_guest_once "$@"
+	if test_emulator_fault "$TEST_LOGS/$3-console.log"; then
+		say "the emulator ran a stale breakpoint (int3); once more"
+		: > "$counts"
+		TEST_COUNTS=$counts test_guest_once "$@"
+	fi
+	cat "$counts" >> "$TEST_COUNTS"
+}
+
+# The selftests in one boot; the console must stay clean.
+test_guest_once() # KERNEL FOLDER TITLE NAME...
+{
+	local kernel=$1 dir=$2 title=$3 names log timeout kunit=''
+	local complaints line rc=()
+
+	shift 3
+	names=$(printf ' %q' "$@")
+	log=$TEST_LOGS/$title-console.log
+	timeout=$(test_timeout "$kernel")
+	[ ! -e "$dir/kmod/pep_kunit.ko" ] || kunit=$dir/kmod/pep_kunit.ko
+	: > "$log"
+	(
+		cd "$dir"
+		guest_run "$kernel" "$timeout" "$log" "
+			export PEP_KO=$dir/kmod/pep.ko PEP_KERNEL=$kernel
+			export PEPADM=$dir/tools/pepadm/pepadm
+			export PEP_KUNIT=$kunit
+			/usr/bin/python3 selftests/run.py$names"
+	) | "$TOP/scripts/lib/ktap.py" "$title" "$TEST_LOGS/$title.ktap" \
+		"$TEST_COUNTS" || rc=("${PIPESTATUS[@]}")
+	if [ "${rc[1]:-0}" = 0 ] && [ "${rc[0]:-0}" != 0 ]; then
+		test_fail "$title: exit code ${rc[0]} of the selftests"
+	fi
+	complaints=$(guest_complaints "$log")
+	[ -n "$complaints" ] || return 0
+	while read -r line; do
+		test_fail "$title: $line"
+	done <<< "$complaints"
+	say "the whole console of $title is $log"
+}
+
+# Print the sums of the counts as the last line; fails when there is a
+# failure or nothing ran.
+test_sum()
+{
+	awk '
+		{ passed += $1; failed += $2; skipped += $3 }
+		END {
+			printf "%d passed, %d failed", passed, failed
+			if (skipped)
+				printf ", %d skipped", skipped
+			print ""
+			exit failed > 0 || passed == 0
+		}' "$TEST_COUNTS"
+}
+
+lab_test() # [-k KERNEL] [NAME...]
+{
+	local kernels='stock debug' kernel host=1
+
+	while [ $# -gt 0 ]; do
+		case $1 in
+		-k)
+			kernels=${2:?}
+			host=
+			shift 2
+			;;
+		-*) bad "no such option of test: $1" ;;
+		*) break ;;
+		esac
+	done
+	for kernel in $kernels; do
+		kernel_known "$kernel"
+	done
+	test_names "$@"
+
+	TEST_LOGS=$PEP_LAB_CACHE/logs
+	TEST_COUNTS=$TEST_LOGS/counts
+	mkdir -p "$TEST_LOGS"
+	lock test
+	: > "$TEST_COUNTS"
+	packages_need build source guest
+	if [ -n "$host" ] && [ $# = 0 ]; then
+		packages_need style next
+		test_host
+	fi
+	for kernel in $kernels; do
+		test_kernel "$kernel" "$@"
+	done
+	test_sum
+}
+
+# Check the names of selftests before anything is built.
+test_names() # NAME...
+{
+	local name known
+
+	known=$(test_list)
+	for name in "$@"; do
+		grep -qxF -- "$name" <<< "$known" || bad "no such selftest: $name"
+	done
+}

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What run.py was told, by the environment."""
+
+import os
+from os.path import abspath, dirname
+
+TOP = dirname(dirname(dirname(abspath(__file__))))
+KERNEL = os.environ.get("PEP_KERNEL", "stock")
+KO = os.environ.get("PEP_KO", "")
+KUNIT_KO = os.environ.get("PEP_KUNIT", "")
+PEPADM = os.environ.get("PEPADM", "")
+# Nothing is loaded: the same connections over plain forwarding. Cases that
+# prove that pep had a part in it must fail then.
+WITHOUT = os.environ.get("PEP_WITHOUT") == "1"
+DEBUG = KERNEL == "debug"
+
+
+def amount(number):
+    """Payload in bytes, or a rate, as fits the kernel: the debug kernel moves
+    about a megabyte per second under emulation, a tenth has to do."""
+    return number // 10 if DEBUG else number

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Generic netlink, as much as the tests need to read counters and flows."""
+
+import errno
+import os
+import re
+import socket
+import struct
+
+from . import env
+from .netns import Within
+
+NETLINK_GENERIC = 16
+GENL_ID_CTRL = 16
+CTRL_CMD_GETFAMILY = 3
+CTRL_ATTR_FAMILY_ID = 1
+CTRL_ATTR_FAMILY_NAME = 2
+NLM_F_REQUEST = 1
+NLM_F_ACK = 4
+NLM_F_DUMP = 0x300
+NLMSG_ERROR = 2
+NLMSG_DONE = 3
+
+_HEADER = os.path.join(env.TOP, "uapi/linux/pep.h")
+
+
+def names(prefix):
+    """Numbers and names of a UAPI enum, like "PEP_A_STAT_", lower case."""
+    with open(_HEADER, encoding="ascii") as file:
+        found = re.findall(rf"^\t{prefix}([A-Z0-9_]+)( = \d+)?,$",
+                           file.read(), re.MULTILINE)
+    first = int(found[0][1].strip(" =") or 0)
+    return {first + i: name.lower() for i, (name, _) in enumerate(found)}
+
+
+def attrs(data):
+    """The attributes of a message: a list of (type, payload)."""
+    found = []
+    while len(data) >= 4:
+        size, kind = struct.unpack_from("HH", data)
+        found.append((kind & 0x3fff, data[4:size]))
+        data = data[(size + 3) & ~3:]
+    return found
+
+
+def attr(kind, payload):
+    """One attribute."""
+    data = struct.pack("HH", 4 + len(payload), kind) + payload
+    return data + bytes(-len(data) % 4)
+
+
+def request(ns, family, command, payload=b"", dump=False):
+    """Send a request and return the payloads of the answers; raises OSError
+    for an error of the kernel."""
+    with Within(ns):
+        sock = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW,
+                             NETLINK_GENERIC)
+    with sock:
+        sock.settimeout(30)
+        flags = NLM_F_REQUEST | (NLM_F_DUMP if dump else NLM_F_ACK)
+        message = struct.pack("BBH", command, 1, 0) + payload
+        sock.send(struct.pack("IHHII", 16 + len(message), family, flags, 1, 0)
+                  + message)
+        answers = []
+        while True:
+            data = sock.recv(1 << 17)
+            while data:
+                size, kind = struct.unpack_from("IH", data)
+                body = data[16:size]
+                data = data[(size + 3) & ~3:]
+                if kind in (NLMSG_ERROR, NLMSG_DONE):
+                    err = struct.unpack_from("i", body)[0]
+                    if err:
+                        raise OSError(-err, os.strerror(-err))
+                    return answers
+                answers.append(body[4:])
+
+
+def family_id(ns, name):
+    """The number of a family, None when it is not there."""
+    try:
+        answer = request(ns, GENL_ID_CTRL, CTRL_CMD_GETFAMILY,
+                         attr(CTRL_ATTR_FAMILY_NAME, name.encode() + b"\0"))
+    except OSError as err:
+        if err.errno != errno.ENOENT:
+            raise
+        return None
+    return struct.unpack("H", dict(attrs(answer[0]))[CTRL_ATTR_FAMILY_ID])[0]

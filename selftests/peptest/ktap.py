@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Cases of a test, what they expect, and the KTAP stream they make."""
+
+import os
+import re
+import signal
+import sys
+import time
+import traceback
+
+CASE_SECONDS = 120      # a case that takes longer fails
+DUMPS = 2               # cases of a test that failed and are shown in full
+
+# What a kernel says when something is wrong with it.
+COMPLAINTS = re.compile(
+    r"WARNING:|BUG:|KASAN:|UBSAN:|possible circular locking|suspicious RCU|"
+    r"Oops|general protection|refcount_t|INFO: task .* blocked|"
+    r"unregister_netdevice: waiting|Objects remaining")
+
+
+class Failure(Exception):
+    """What a case expected did not come true."""
+
+
+class Skip(Exception):
+    """The case cannot run here; the text says why."""
+
+
+class Late(Exception):
+    """The case took too long."""
+
+
+_cases = []             # (text, function, arguments, seconds)
+_cleanups = []          # called after each case
+_dumpers = []           # print diagnostics of a failure
+_notes = []             # diagnostics of the running case
+
+
+def case(text, *args, seconds=CASE_SECONDS):
+    """Mark a function as a case; may be used several times on one."""
+    def mark(function):
+        _cases.append((text, function, args, seconds))
+        return function
+    return mark
+
+
+def families(text, *args, seconds=CASE_SECONDS):
+    """Mark a function as a case for IPv4 and one for IPv6; it gets 4 or 6
+    before the other arguments."""
+    def mark(function):
+        for family in 4, 6:
+            _cases.append((f"{text}, IPv{family}", function, (family, *args),
+                           seconds))
+        return function
+    return mark
+
+
+def after_case(function):
+    """Have a function called after each case."""
+    _cleanups.append(function)
+    return function
+
+
+def dumper(function):
+    """Have a function that yields lines called when a case has failed."""
+    _dumpers.append(function)
+    return function
+
+
+def note(*words):
+    """Print a diagnostic line with the case's result."""
+    _notes.append(" ".join(str(w) for w in words))
+
+
+def fail(text):
+    """Fail the case."""
+    raise Failure(text)
+
+
+def skip(why):
+    """Leave the case out."""
+    raise Skip(why)
+
+
+def expect(what, got, wanted):
+    """Fail unless two values are equal."""
+    if got != wanted:
+        raise Failure(f"{what} is {got!r} instead of {wanted!r}")
+
+
+def expect_least(what, got, least):
+    """Fail unless a number is at least another."""
+    if got < least:
+        raise Failure(f"{what} is {got!r} instead of at least {least!r}")
+
+
+def wait_for(what, test, seconds=30):
+    """Call a function again and again until it returns something true, which
+    is returned; fail after some seconds."""
+    end = time.monotonic() + seconds
+    pause = 0.002
+    while True:
+        got = test()
+        if got:
+            return got
+        if time.monotonic() > end:
+            raise Failure(f"in vain waited {seconds} s for: {what}")
+        time.sleep(pause)
+        pause = min(pause * 1.5, 0.1)
+
+
+class Log:
+    """The kernel's log from now on."""
+
+    def __init__(self):
+        self.fd = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
+        os.lseek(self.fd, 0, os.SEEK_END)
+        self.lines = []
+
+    def read(self):
+        """Return all lines so far."""
+        while True:
+            try:
+                record = os.read(self.fd, 8192).decode("utf-8", "replace")
+            except BlockingIOError:
+                return self.lines
+            except BrokenPipeError:     # overwritten before it was read
+                continue
+            self.lines.append(record.partition(";")[2].split("\n")[0])
+
+    def check(self):
+        """Fail if the kernel complained."""
+        bad = [line for line in self.read() if COMPLAINTS.search(line)]
+        if bad:
+            raise Failure("the kernel complained: " + "; ".join(bad))
+
+
+def _late(_signal, _frame):
+    raise Late("it took too long")
+
+
+def _comment(text):
+    for line in str(text).split("\n"):
+        print("# " + line)
+
+
+def _run(function, args, seconds):
+    """Run one case and what cleans up behind it; return what went wrong."""
+    error = None
+    signal.alarm(seconds)
+    try:
+        function(*args)
+    except Skip as what:
+        signal.alarm(0)
+        return what
+    except Exception as what:   # pylint: disable=broad-except
+        error = what
+    signal.alarm(0)
+    return error
+
+
+def _clean():
+    """Clean up behind a case; return what went wrong with it."""
+    error = None
+    signal.alarm(CASE_SECONDS)
+    for function in _cleanups:
+        try:
+            function()
+        except Exception as what:   # pylint: disable=broad-except
+            error = error or what
+    signal.alarm(0)
+    return error
+
+
+def _tell(error):
+    """Print what went wrong."""
+    if isinstance(error, (Failure, Late)):
+        _comment(f"failed: {error}")
+    tb = traceback.extract_tb(error.__traceback__)
+    for frame in tb:
+        if "/peptest/ktap.py" not in frame.filename:
+            _comment(f"  {os.path.basename(frame.filename)}:{frame.lineno}: "
+                     f"{frame.line}")
+    if not isinstance(error, (Failure, Late)):
+        _comment(f"{type(error).__name__}: {error}")
+
+
+def _dump(log):
+    """Print the state of everything."""
+    signal.alarm(CASE_SECONDS)
+    try:
+        for function in _dumpers:
+            for line in function():
+                _comment(line)
+    except Exception as what:   # pylint: disable=broad-except
+        _comment(f"no further: {what}")
+    signal.alarm(0)
+    _comment("--- kernel log")
+    for line in log.read()[-60:]:
+        _comment(line)
+
+
+def run(setup, teardown):
+    """Run the cases that were marked, and teardown as the last one; return
+    the number of failures."""
+    failed = 0
+    log = Log()
+    signal.signal(signal.SIGALRM, _late)
+
+    def end():
+        teardown()
+        log.check()
+
+    def begin():
+        if setup:
+            setup()
+
+    cases = [("set up", begin, (), CASE_SECONDS), *_cases,
+             ("nothing is left", end, (), CASE_SECONDS)]
+    print(f"TAP version 13\n1..{len(cases)}", flush=True)
+    for number, (text, function, args, seconds) in enumerate(cases, 1):
+        start = time.monotonic()
+        _notes.clear()
+        error = _run(function, args, seconds)
+        if isinstance(error, Skip):
+            _clean()
+            print(f"ok {number} {text} # SKIP {error}", flush=True)
+            continue
+        for line in _notes:
+            _comment(line)
+        if error:
+            failed += 1
+            _tell(error)
+            if failed <= DUMPS:
+                _dump(log)
+        left = _clean()
+        if left and not error:
+            failed += 1
+            error = left
+            _comment("afterwards:")
+            _tell(left)
+        _comment(f"{number}: {time.monotonic() - start:.1f} s")
+        print(f"{'not ok' if error else 'ok'} {number} {text}", flush=True)
+    sys.stdout.flush()
+    return failed

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Network namespaces, links between them, and programs run in them.
+
+The usual topology, of which tests may make several with a suffix each:
+
+   sub (subscriber)          pep (gateway)              srv (server)
+   198.18.0.2                198.18.0.1  198.18.1.1     198.18.1.2
+   2001:db8:0::2             ..0::1          ..1::1     2001:db8:1::2
+     eth0 ----------------- wl0                sv0 ----------- eth0
+            wireless side                         server side
+"""
+
+import contextlib
+import ctypes
+import json
+import os
+import subprocess
+import tempfile
+
+from .ktap import Failure, dumper
+
+CLONE_NEWNET = 0x40000000
+_libc = ctypes.CDLL(None, use_errno=True)
+
+ADDRESSES = {
+    ("sub", 4): "198.18.0.2", ("sub", 6): "2001:db8::2",
+    ("pep", 4): "198.18.0.1", ("pep", 6): "2001:db8::1",
+    ("sv", 4): "198.18.1.1", ("sv", 6): "2001:db8:1::1",
+    ("srv", 4): "198.18.1.2", ("srv", 6): "2001:db8:1::2",
+}
+
+
+def addr(name, family):
+    """The address of a namespace; "sv" is the gateway's on the server side."""
+    return ADDRESSES[name.rstrip("ABC"), family]
+
+
+def _setns(fd):
+    if _libc.setns(fd, CLONE_NEWNET):
+        raise OSError(ctypes.get_errno(), "setns")
+
+
+class Within:
+    """Be in a namespace for a while; may be nested."""
+
+    def __init__(self, name):
+        self.name = name
+        self.before = None
+
+    def __enter__(self):
+        self.before = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
+        fd = os.open(f"/run/netns/{self.name}", os.O_RDONLY)
+        try:
+            _setns(fd)
+        finally:
+            os.close(fd)
+
+    def __exit__(self, *_):
+        _setns(self.before)
+        os.close(self.before)
+
+
+def run(*argv, ns=None, stdin="", check=True, seconds=60):
+    """Run a program in a namespace to its end; return a CompletedProcess with
+    both outputs as text. Fails when the exit code is not 0, unless told not
+    to check."""
+    if ns:
+        with Within(ns):
+            return run(*argv, stdin=stdin, check=check, seconds=seconds)
+    done = subprocess.run(argv, input=stdin, capture_output=True, text=True,
+                          timeout=seconds, check=False)
+    if check and done.returncode:
+        raise Failure(f"{' '.join(map(str, argv))}: exit code "
+                      f"{done.returncode}: {done.stderr.strip()} "
+                      f"{done.stdout.strip()}")
+    return done
+
+
+def ip(ns, *lines, family=None):
+    """Run lines of ip -batch in a namespace, None for the first one; rules
+    and some routes need the family, 4 or 6."""
+    where = ["-n", ns] if ns else []
+    if family:
+        where.append(f"-{family}")
+    run("ip", *where, "-batch", "-", stdin="\n".join(lines) + "\n")
+
+
+def tc(ns, *lines):
+    """Run lines of tc -batch in a namespace."""
+    run("tc", "-n", ns, "-batch", "-", stdin="\n".join(lines) + "\n")
+
+
+def sysctl(ns, *settings):
+    """Set NAME=VALUE in a namespace, None for the first one."""
+    with Within(ns) if ns else contextlib.nullcontext():
+        for setting in settings:
+            name, value = setting.split("=")
+            path = "/proc/sys/" + name.replace(".", "/")
+            with open(path, "w", encoding="ascii") as file:
+                file.write(value)
+
+
+def sysctl_get(ns, name):
+    """Read a setting of a namespace."""
+    with Within(ns), open("/proc/sys/" + name.replace(".", "/"),
+                          encoding="ascii") as file:
+        return file.read().strip()
+
+
+@contextlib.contextmanager
+def sysctls(ns, *settings):
+    """Have NAME=VALUE in a namespace for a while."""
+    names = [setting.split("=")[0] for setting in settings]
+    before = [f"{name}={sysctl_get(ns, name)}" for name in names]
+    sysctl(ns, *settings)
+    try:
+        yield
+    finally:
+        sysctl(ns, *before)
+
+
+def space_up(ns, *links):
+    """Give a namespace its devices' addresses: (DEV, ADDR4, ADDR6)..."""
+    lines = ["link set lo up"]
+    for dev, addr4, addr6 in links:
+        lines += [f"address add {addr4}/24 dev {dev}",
+                  f"address add {addr6}/64 dev {dev} nodad",
+                  f"link set {dev} up"]
+    ip(ns, *lines)
+
+
+def topology_up(x=""):
+    """Make the usual topology, with a suffix another one beside it."""
+    ip(None, f"netns add sub{x}", f"netns add pep{x}", f"netns add srv{x}",
+       f"link add eth0 netns sub{x} type veth peer name wl0 netns pep{x}",
+       f"link add sv0 netns pep{x} type veth peer name eth0 netns srv{x}")
+    space_up(f"sub{x}", ("eth0", "198.18.0.2", "2001:db8::2"))
+    space_up(f"pep{x}", ("wl0", "198.18.0.1", "2001:db8::1"),
+             ("sv0", "198.18.1.1", "2001:db8:1::1"))
+    space_up(f"srv{x}", ("eth0", "198.18.1.2", "2001:db8:1::2"))
+    ip(f"sub{x}", "route add default via 198.18.0.1",
+       "route add default via 2001:db8::1")
+    ip(f"srv{x}", "route add default via 198.18.1.1",
+       "route add default via 2001:db8:1::1")
+    sysctl(f"pep{x}", "net.ipv4.ip_forward=1",
+           "net.ipv6.conf.all.forwarding=1")
+
+
+def spaces():
+    """The names of all namespaces there are."""
+    try:
+        return sorted(os.listdir("/run/netns"))
+    except FileNotFoundError:
+        return []
+
+
+def spaces_down(*names):
+    """Delete namespaces, by default all; what is open in them keeps them."""
+    names = names or spaces()
+    if names:
+        ip(None, *(f"netns del {name}" for name in names))
+
+
+def offloads(ns, dev, *settings):
+    """ethtool -K DEV SETTING..."""
+    run("ethtool", "-K", dev, *settings, ns=ns)
+
+
+def mount(source, path, kind, options=""):
+    """mount(2), for file systems that belong to the present namespace."""
+    if _libc.mount(source.encode(), path.encode(), kind.encode(), 0,
+                   options.encode()):
+        raise OSError(ctypes.get_errno(), f"mounting {kind}")
+
+
+def umount(path):
+    """umount(2)."""
+    if _libc.umount2(path.encode(), 0):
+        raise OSError(ctypes.get_errno(), f"umount of {path}")
+
+
+def rps(ns, masks):
+    """Set the CPUs that receive what comes by devices."""
+    with Within(ns), tempfile.TemporaryDirectory() as path:
+        mount("sysfs", path, "sysfs")
+        try:
+            for dev, mask in masks.items():
+                name = f"{path}/class/net/{dev}/queues/rx-0/rps_cpus"
+                with open(name, "w", encoding="ascii") as file:
+                    file.write(f"{mask:x}")
+        finally:
+            umount(path)
+
+
+def netem(ns, dev, *args):
+    """Impair what a device sends; "off" ends it."""
+    if args == ("off",):
+        tc(ns, f"qdisc del dev {dev} root")
+    else:
+        run("modprobe", "-q", "sch_netem", check=False)
+        tc(ns, f"qdisc replace dev {dev} root netem " + " ".join(args))
+
+
+def link_packets(ns):
+    """Packets that the devices of a namespace have (received, sent), by their
+    names."""
+    shown = json.loads(run("ip", "-n", ns, "-j", "-s", "link").stdout)
+    return {link["ifname"]: (link["stats64"]["rx"]["packets"],
+                             link["stats64"]["tx"]["packets"])
+            for link in shown}
+
+
+def nstat(ns, *names):
+    """The sum of counters of a namespace as /proc/net has them, like
+    TcpExtTCPTimeouts or Udp6NoPorts; those of the kernel's SNMP files."""
+    found = {}
+    with Within(ns):
+        for path in "snmp", "netstat":
+            with open(f"/proc/thread-self/net/{path}", encoding="ascii") as f:
+                lines = f.read().splitlines()
+            for head, row in zip(lines[::2], lines[1::2]):
+                prefix = head.split(":")[0]
+                for key, value in zip(head.split()[1:], row.split()[1:]):
+                    found[prefix + key] = int(value)
+        with open("/proc/thread-self/net/snmp6", encoding="ascii") as file:
+            for line in file:
+                key, value = line.split()
+                found[key] = int(value)
+    return sum(found[name] for name in names)
+
+
+@dumper
+def _dump_spaces():
+    for ns in spaces():
+        for argv in (["ss", "-tanipmoO"], ["nstat", "-as", "--noupdate"]):
+            yield f"--- {ns}: {' '.join(argv)}"
+            lines = run(*argv, ns=ns, check=False).stdout.splitlines()
+            if argv[0] == "nstat":
+                lines = [line for line in lines if line.startswith(
+                    ("Tcp", "Ip", "Icmp", "Udp"))]
+            yield from lines[:60]

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The module: loading, attaching, counters and flows."""
+
+import contextlib
+import json
+import os
+import time
+
+from . import env, genl, tcp
+from .ktap import (Failure, dumper, expect, expect_least, wait_for)
+from .netns import run, spaces, spaces_down, topology_up
+
+STATS = genl.names("PEP_A_STAT_")
+CMD_STAT_GET = next(number for number, name in
+                    genl.names("PEP_CMD_").items() if name == "stat_get")
+_family = None
+
+
+def load():
+    """Load the module. insmod knows no dependencies: those of modprobe pep
+    come first; the small kernels have them built in."""
+    global _family      # pylint: disable=global-statement
+    if env.WITHOUT:
+        return
+    run("modprobe", "-qa", "tcp_bbr", "tcp_cubic", "sch_ingress",
+        "cls_matchall", "nf_defrag_ipv6", check=False)
+    run("insmod", env.KO)
+    _family = None
+
+
+def loaded():
+    """Is it there?"""
+    return os.path.isdir("/sys/module/pep")
+
+
+def unload():
+    """Unload it; it must be attached nowhere. Nothing may be left of it.
+    Filters give the module back a little after they are deleted."""
+    wait_for("the last user of the module", lambda: users() == 0)
+    run("rmmod", "pep")
+    gone()
+
+
+def users():
+    """How many hold the module."""
+    with open("/sys/module/pep/refcnt", encoding="ascii") as file:
+        return int(file.read())
+
+
+def gone():
+    """Fail if anything of the module is there."""
+    if loaded():
+        raise Failure("the module is still loaded")
+    with open("/proc/slabinfo", encoding="ascii") as file:
+        left = [line for line in file if line.startswith("pep_")]
+    expect("caches of the module", left, [])
+
+
+def pepadm(*words, ns="pep", check=True):
+    """Run pepadm; return a CompletedProcess."""
+    return run(env.PEPADM, *words, ns=ns, check=check)
+
+
+def attach(ns="pep", *options):
+    """Attach to both devices of a gateway."""
+    if env.WITHOUT:
+        return
+    pepadm("dev", "add", "wl0", "side", "wireless", *options, ns=ns)
+    pepadm("dev", "add", "sv0", "side", "server", *options, ns=ns)
+
+
+def detach(ns="pep"):
+    """Detach from both devices."""
+    if env.WITHOUT:
+        return
+    pepadm("dev", "del", "wl0", ns=ns)
+    pepadm("dev", "del", "sv0", ns=ns)
+
+
+def devices(ns="pep"):
+    """Names of the devices that pep is attached to."""
+    if env.WITHOUT or ns not in spaces():
+        return []
+    return [dev["dev"] for dev in
+            json.loads(pepadm("-j", "dev", "show", ns=ns).stdout)]
+
+
+def attached():
+    """Set up: the usual topology with pep attached."""
+    load()
+    topology_up()
+    attach()
+
+
+def warmed():
+    """Set up: attached, and the gateway knows its neighbours: a SYN that
+    passes while IPv6's solicitations are not yet possible is sent twice."""
+    attached()
+    for family in 4, 6:
+        tcp.exchange(tcp.pair(family), 100)
+    flows_end()
+    tcp.close_all()
+
+
+def detached():
+    """Set up: the usual topology, pep only loaded."""
+    load()
+    topology_up()
+
+
+def teardown():
+    """Take down whatever there is and see that nothing is left."""
+    tcp.close_all()
+    if loaded():
+        for ns in spaces():
+            if not ns.startswith("pep"):
+                continue
+            for dev in devices(ns):
+                pepadm("dev", "del", dev, ns=ns)
+        unload()
+    spaces_down()
+
+
+def stats(ns="pep"):
+    """All counters of a gateway by name."""
+    global _family      # pylint: disable=global-statement
+    if _family is None:
+        _family = genl.family_id(ns, "pep")
+    if _family is None:
+        return dict.fromkeys(STATS.values(), 0)
+    answer, = genl.request(ns, _family, CMD_STAT_GET)
+    return {STATS[kind]: int.from_bytes(data, "little")
+            for kind, data in genl.attrs(answer)}
+
+
+def stat(name, ns="pep"):
+    """One counter."""
+    return stats(ns)[name]
+
+
+def wait_flows(count, seconds=40, ns="pep"):
+    """Wait until there are so many flows."""
+    wait_for(f"{count} flows", lambda: stat("flows", ns) == count, seconds)
+
+
+def flows_end(seconds=40, ns="pep"):
+    """Wait until no flow is left."""
+    wait_flows(0, seconds, ns)
+
+
+def quiet(seconds=0.25, ns="pep"):
+    """Wait until no packet of a flow has come for a while, which is longer
+    than an end delays an ACK."""
+    last, since = stat("delivered", ns), time.monotonic()
+
+    def still():
+        nonlocal last, since
+        now = stat("delivered", ns)
+        if now != last:
+            last, since = now, time.monotonic()
+        return time.monotonic() - since > seconds
+    wait_for("flows to be quiet", still)
+
+
+def least(number):
+    """For grows(): at least so much."""
+    return range(number, 1 << 62)
+
+
+@contextlib.contextmanager
+def grows(ns="pep", ended=True, **wanted):
+    """Fail unless counters grow by so much within; when all flows have ended,
+    unless told not to wait for that."""
+    before = stats(ns)
+    yield before
+    if ended:
+        flows_end(ns=ns)
+    after = stats(ns)
+    for name, number in wanted.items():
+        grown = after[name] - before[name]
+        if isinstance(number, range):
+            expect_least(f"growth of {name}", grown, number.start)
+        else:
+            expect(f"growth of {name}", grown, number)
+
+
+def flows(ns="pep"):
+    """All flows as pepadm's JSON tells of them."""
+    return json.loads(pepadm("-j", "flow", "show", ns=ns).stdout)
+
+
+@dumper
+def _dump_pep():
+    for ns in spaces():
+        if not ns.startswith("pep") or not loaded():
+            continue
+        yield f"--- {ns}: pepadm stat show"
+        for name, value in stats(ns).items():
+            if value:
+                yield f"{name} {value}"
+        yield f"--- {ns}: pepadm flow show"
+        yield from pepadm("flow", "show", ns=ns,
+                          check=False).stdout.splitlines()[:40]

@@ -1,0 +1,180 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Run the selftests inside a guest, as one KTAP stream.
+
+usage: run.py [NAME...]
+       run.py --list
+
+Environment:
+  PEP_KO       pep.ko to load
+  PEPADM       pepadm to use
+  PEP_KUNIT    pep_kunit.ko, empty when there is none
+  PEP_KERNEL   stock, fast or debug
+  PEP_WITHOUT  1: nothing is loaded, the same connections over plain
+               forwarding: to see which cases need pep
+
+All network namespaces of the guest are deleted.
+"""
+
+import contextlib
+import glob
+import importlib
+import os
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+DIR = os.path.dirname(os.path.abspath(__file__))
+NEAR = "/tmp/pep-selftest-programs"
+PROGRAMS = ("ip", "tc", "ss", "nstat", "ethtool", "insmod", "rmmod",
+            "modprobe", "nft")
+TEST_SECONDS = 900      # that one test may take
+sys.dont_write_bytecode = True
+sys.path.insert(0, DIR)
+
+
+def tests():
+    """The names of all tests."""
+    return sorted(os.path.basename(path)[5:-3]
+                  for path in glob.glob(DIR + "/test_*.py"))
+
+
+def programs_near():
+    """A guest of virtme-ng has the host's files by 9p and does not cache
+    them: a program would be read anew at each start. Keep copies of those that
+    the tests use in memory."""
+    from peptest import env
+    with open("/proc/mounts", encoding="utf-8") as mounts:
+        if not re.search(r"^\S+ / 9p ", mounts.read(), re.MULTILINE):
+            return
+    os.makedirs(NEAR + "/bin", exist_ok=True)
+    os.makedirs(NEAR + "/lib", exist_ok=True)
+    paths = [shutil.which(name) for name in PROGRAMS]
+    if os.path.exists(env.PEPADM):
+        paths.append(env.PEPADM)
+        env.PEPADM = f"{NEAR}/bin/pepadm"
+    listing = subprocess.run(["ldd", *paths], capture_output=True, text=True,
+                             check=True).stdout
+    libs = set(re.findall(r"/[^ :]+\.so[^ :]*", listing))
+    for path in paths:
+        shutil.copy(path, f"{NEAR}/bin/{os.path.basename(path)}")
+    for path in libs:
+        near = f"{NEAR}/lib/{os.path.basename(path)}"
+        if not os.path.exists(near):
+            shutil.copy(path, near)
+        if "/ld-linux" in path and not os.path.samefile(path, near):
+            subprocess.run(["mount", "--bind", near, path], check=True)
+    os.environ["PATH"] = f"{NEAR}/bin:" + os.environ["PATH"]
+    os.environ["LD_LIBRARY_PATH"] = f"{NEAR}/lib"
+
+
+def child(name, write):
+    """Run one test in this process, its stream into a pipe."""
+    os.setpgid(0, 0)
+    os.dup2(write, 1)
+    os.dup2(write, 2)
+    from peptest import ktap, netns, pep
+    if pep.loaded() or netns.spaces():
+        print("# an earlier test has left something")
+    test = importlib.import_module(f"test_{name}")
+    failed = ktap.run(getattr(test, "setup", pep.attached),
+                      getattr(test, "teardown", pep.teardown))
+    sys.stdout.flush()
+    os._exit(1 if failed else 0)
+
+
+def recover():
+    """Take down what a test has left that did not end by itself."""
+    from peptest import ktap, netns, pep
+    try:
+        for ns in netns.spaces():
+            done = netns.run("ip", "netns", "pids", ns, check=False)
+            for pid in done.stdout.split():
+                os.kill(int(pid), signal.SIGKILL)
+        pep.teardown()
+    except (ktap.Failure, OSError, subprocess.SubprocessError) as what:
+        print(f"    # {what}", flush=True)
+
+
+def run(name):
+    """Run one test in a child; return whether it has passed."""
+    print(f"    # Subtest: {name}", flush=True)
+    read, write = os.pipe()
+    pid = os.fork()
+    if not pid:
+        try:
+            os.close(read)
+            child(name, write)
+        finally:
+            os._exit(2)
+    os.close(write)
+    end = time.monotonic() + TEST_SECONDS
+    rest = b""
+    while True:
+        if not select.select([read], [], [], 1)[0]:
+            if time.monotonic() > end:
+                print("    # it took too long", flush=True)
+                break
+            continue
+        data = os.read(read, 65536)
+        if not data:
+            break
+        *lines, rest = (rest + data).split(b"\n")
+        for line in lines:
+            sys.stdout.buffer.write(b"    " + line + b"\n")
+        sys.stdout.flush()
+    os.close(read)
+    if time.monotonic() > end:
+        os.killpg(pid, signal.SIGKILL)
+    status = os.waitpid(pid, 0)[1]
+    if status:
+        recover()
+    return status == 0
+
+
+def order(names):
+    """The tests with the one of kmemleak first, which is turned off then: it
+    costs much with every allocation, and no other looks at it."""
+    from peptest import debugfs, env
+    rest = [name for name in names if name != "kmemleak"]
+    if rest != names:
+        yield "kmemleak"
+    if env.DEBUG and rest:
+        with contextlib.suppress(PermissionError):      # it is off already
+            debugfs.write("kmemleak", "off")
+    yield from rest
+
+
+def main():
+    """Run the tests that were asked for."""
+    names = sys.argv[1:]
+    if names == ["--list"]:
+        print("\n".join(tests()))
+        return 0
+    unknown = [name for name in names if name not in tests()]
+    if unknown:
+        print(f"run.py: no such selftest: {unknown[0]}", file=sys.stderr)
+        return 2
+    from peptest import env
+    if not env.WITHOUT and not os.path.exists(env.KO):
+        print(f"run.py: PEP_KO names no module: '{env.KO}'", file=sys.stderr)
+        return 2
+    programs_near()
+    names = names or tests()
+    print(f"TAP version 13\n1..{len(names)}", flush=True)
+    failed = 0
+    for number, name in enumerate(order(names), 1):
+        start = time.monotonic()
+        good = run(name)
+        failed += not good
+        print(f"# {name}: {time.monotonic() - start:.0f} s")
+        print(f"{'ok' if good else 'not ok'} {number} {name}", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

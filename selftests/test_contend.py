@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-2.0
+"""CPUs at work on the same flows: what is for the wireless leg arrives on one
+half of them, what is for the server leg on the other. Each end has a thread of
+its own, bound to its CPUs, and RPS has each device's packets processed by
+those. Transfers, half-closes and resets are mixed."""
+
+import errno
+import os
+import threading
+
+from peptest import pep
+from peptest.env import DEBUG, amount
+from peptest.ktap import Failure, expect_least, families, note
+from peptest.netns import rps
+from peptest.pep import grows
+from peptest.tcp import End, describe, disconnect, expect_same, pump, start
+
+FLOWS = 50
+ROUNDS = 1 if DEBUG else 3
+BYTES = amount(400000)
+CPUS = sorted(os.sched_getaffinity(0))
+HALVES = CPUS[::2], CPUS[1::2]
+
+
+class Breaker(End):
+    """An end that resets the connection when so much has come."""
+
+    def __init__(self, sock, size, after):
+        super().__init__(sock, size, fin=False)
+        self.after = after
+
+    def step(self, events):
+        super().step(events)
+        if not self.error and self.received >= self.after:
+            disconnect(self.sock)
+            self.error = -1
+
+
+class Side(threading.Thread):
+    """The ends of one namespace, on CPUs of their own."""
+
+    def __init__(self, ends, cpus):
+        super().__init__(daemon=True)
+        self.ends = ends
+        self.cpus = cpus
+        self.failure = None
+        self.start()
+
+    def run(self):
+        os.sched_setaffinity(0, self.cpus)
+        try:
+            pump(self.ends, 80)
+        except Failure as what:
+            self.failure = what
+
+
+def ends_of(number, near, far):
+    """What happens on a connection: one in five is reset by either end, in
+    the middle of it; one in five is half closed from the start."""
+    kind = number % 5
+    if kind == 0:
+        return (Breaker(near, BYTES * 2, BYTES // 2),
+                End(far, BYTES * 2, fin=False))
+    if kind == 1:
+        return (End(near, BYTES * 2, fin=False),
+                Breaker(far, BYTES * 2, BYTES // 2))
+    if kind == 2:
+        return End(near, 0), End(far, BYTES)
+    return End(near, BYTES), End(far, BYTES)
+
+
+def check(number, near, far):
+    """The payload, or the reset."""
+    if number % 5 > 1:
+        expect_same(near, far)
+        expect_same(far, near)
+        return
+    other = far if number % 5 == 0 else near
+    if other.error not in (errno.ECONNRESET, errno.EPIPE):
+        raise Failure("no reset: " + describe(other))
+
+
+def processed():
+    """Packets by CPU."""
+    with open("/proc/net/softnet_stat", encoding="ascii") as file:
+        return [int(line.split()[0], 16) for line in file]
+
+
+def contend(family, opener, opened):
+    before = processed()
+    resets = sum(number % 5 < 2 for number in range(FLOWS)) * ROUNDS
+    with grows(flow_established=FLOWS * ROUNDS, flow_reset=resets,
+               flow_closed=FLOWS * ROUNDS - resets):
+        for _ in range(ROUNDS):
+            pairs = start(family, FLOWS, opener, opened)
+            ends = [ends_of(i, *both) for i, both in enumerate(pairs)]
+            sides = [Side([both[i] for both in ends], HALVES[i])
+                     for i in (0, 1)]
+            for side in sides:
+                side.join()
+                if side.failure:
+                    raise side.failure
+            for number, both in enumerate(ends):
+                check(number, *both)
+                for end in both:
+                    end.sock.close()
+    grown = [now - was for was, now in zip(before, processed())]
+    note("packets by CPU:", *grown)
+    expect_least("packets of the CPU with the fewest", min(grown),
+                 BYTES * FLOWS // 65536)
+
+
+def setup():
+    """Each device's packets to the CPUs of whom they come from."""
+    expect_least("CPUs", len(CPUS), 4)
+    pep.attached()
+    masks = [sum(1 << cpu for cpu in half) for half in HALVES]
+    for ns, devices in (("sub", {"eth0": masks[0]}),
+                        ("srv", {"eth0": masks[1]}),
+                        ("pep", {"wl0": masks[0], "sv0": masks[1]})):
+        rps(ns, devices)
+
+
+families(f"{FLOWS} flows at once, some reset", "sub", "srv",
+         seconds=300)(contend)
+families(f"{FLOWS} flows at once, some reset, the server opens",
+         "srv", "sub", seconds=300)(contend)

@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: GPL-2.0
+"""DSCP is copied from end to end, per direction; ECN belongs to each leg."""
+
+import socket
+
+from peptest import tcp
+from peptest.ktap import case, expect, expect_least, fail, families, wait_for
+from peptest.netns import addr, netem, nstat, sysctl
+from peptest.pep import grows, pepadm
+from peptest.tcp import (PORT, Within, accept, exchange,
+                         exchange_part, listen, one_way, pair)
+from peptest.tcp import _sockets as opened
+
+ETH_P = {4: 0x0800, 6: 0x86dd}
+AF41, EF, CS1 = 34, 46, 8
+FIN, SYN, ACK = 1, 2, 16
+
+
+class Sniffer:
+    """The TCP packets that a namespace receives on eth0."""
+
+    def __init__(self, ns, family):
+        with Within(ns):
+            self.sock = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM,
+                                      socket.htons(ETH_P[family]))
+        self.sock.bind(("eth0", ETH_P[family]))
+        self.sock.setblocking(False)
+        self.family = family
+        opened.add(self.sock)
+
+    def packets(self):
+        """What came since the last call: (dsfield, TCP flags, payload)."""
+        found = []
+        while True:
+            try:
+                data, where = self.sock.recvfrom(65536)
+            except BlockingIOError:
+                return found
+            if where[2] != socket.PACKET_HOST:
+                continue
+            if self.family == 4:
+                dsfield, proto, head = data[1], data[9], (data[0] & 15) * 4
+                size = int.from_bytes(data[2:4], "big")
+            else:
+                dsfield = int.from_bytes(data[:2], "big") >> 4 & 0xff
+                proto, head = data[6], 40
+                size = 40 + int.from_bytes(data[4:6], "big")
+            if proto == socket.IPPROTO_TCP:
+                tcp = data[head:]
+                found.append((dsfield, tcp[13] & 0x3f,
+                              size - head - (tcp[12] >> 4) * 4))
+
+    def codes(self, select):
+        """DSCPs of those packets that a function of flags and payload
+        selects."""
+        return {ds >> 2 for ds, flags, size in self.packets()
+                if select(flags, size)}
+
+
+def set_dscp(sock, family, code):
+    """Have an end send with a DSCP."""
+    if family == 4:
+        sock.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, code << 2)
+    else:
+        sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_TCLASS, code << 2)
+
+
+def payload(_flags, size):
+    """Packets that carry data."""
+    return size > 0
+
+
+def syn(flags, _size):
+    """SYN or SYN-ACK."""
+    return flags & SYN
+
+
+def client(family, code):
+    """A client that sends with a DSCP from its SYN on."""
+    sock = tcp.client("sub", family)
+    set_dscp(sock, family, code)
+    return sock
+
+
+def opened_pair(family, up, down):
+    """Both ends of a connection whose ends have a DSCP from the SYN on."""
+    listener = listen("srv", family)
+    set_dscp(listener, family, down)
+    near = client(family, up)
+    near.connect((addr("srv", family), PORT))
+    return near, accept(listener)
+
+
+@families("copied from the SYN and the SYN-ACK on")
+def copied(family):
+    """The SYN's, the payload's, the FIN's: all that of the other end."""
+    sub, srv = Sniffer("sub", family), Sniffer("srv", family)
+    with grows(flow_established=1):
+        both = opened_pair(family, AF41, EF)
+        expect("the SYN's at the server", srv.codes(syn), {AF41})
+        sub.packets()
+        exchange(both, 20000)
+        expect("to the server", srv.codes(lambda *_: True), {AF41})
+        expect("to the subscriber", sub.codes(lambda *_: True), {EF})
+
+
+@families("changed amidst a connection, each direction by itself")
+def changed(family):
+    """As servers do that set it after they have accepted."""
+    sub, srv = Sniffer("sub", family), Sniffer("srv", family)
+    with grows(flow_established=1):
+        both = pair(family)
+        exchange_part(both, 1000)
+        expect("to the server", srv.codes(payload), {0})
+        expect("to the subscriber", sub.codes(payload), {0})
+        set_dscp(both[1], family, CS1)
+        exchange_part(both, 1000)
+        expect("to the server", srv.codes(payload), {0})
+        expect("to the subscriber", sub.codes(payload), {CS1})
+        set_dscp(both[0], family, EF)
+        exchange(both, 1000)
+        expect("to the server", srv.codes(payload), {EF})
+        expect("to the subscriber", sub.codes(payload), {CS1})
+
+
+def ecn(ns, value):
+    """Set whether a namespace asks for ECN (1), only answers (2), or not."""
+    sysctl(ns, f"net.ipv4.tcp_ecn={value}")
+
+
+def ecn_bits(sniffer):
+    """ECN fields of packets with payload."""
+    return {ds & 3 for ds, _, size in sniffer.packets() if size}
+
+
+@families("ECN between the subscriber and the gateway only")
+def ecn_wireless(family):
+    """The subscriber asks and is answered; the server is not asked."""
+    ecn("sub", 1)
+    try:
+        sub, srv = Sniffer("sub", family), Sniffer("srv", family)
+        with grows(flow_established=1):
+            both = pair(family)
+            exchange(both, 20000)
+            expect("to the subscriber", ecn_bits(sub), {2})
+            expect("to the server", ecn_bits(srv), {0})
+    finally:
+        ecn("sub", 2)
+
+
+@families("a CE mark stays on its leg")
+def ecn_marked(family):
+    """What the wireless link marks slows the subscriber, not the server's
+    path: no CE, and no echo of it, gets across."""
+    for ns in "sub", "pep", "srv":
+        ecn(ns, 1)
+    try:
+        srv = Sniffer("srv", family)
+        marks = "IpExtInCEPkts" if family == 4 else "Ip6InCEPkts"
+        before = nstat("srv", marks), nstat("pep", "TcpExtTCPDeliveredCE")
+        with grows(flow_established=1):
+            both = pair(family)
+            one_way(*both, 100)
+            # What is not capable of ECN is lost: acknowledgements, too.
+            netem("sub", "eth0", "loss", "100%", "ecn")
+            one_way(*both, 20000)
+            netem("sub", "eth0", "off")
+            one_way(*both[::-1], 20000)
+            if 3 in ecn_bits(srv):
+                fail("the server got a CE mark")
+            expect("of the server's path", ecn_bits(srv) | {2}, {2})
+            expect("CE at the server", nstat("srv", marks), before[0])
+            expect("echoes from the server",
+                   nstat("pep", "TcpExtTCPDeliveredCE"), before[1])
+            expect_least("echoes to the subscriber",
+                         nstat("sub", "TcpExtTCPDeliveredCE"), 1)
+            for sock in both:
+                sock.close()
+    finally:
+        for ns in "sub", "pep", "srv":
+            ecn(ns, 2)
+
+
+@case("set a fixed DSCP")
+def set_fixed():
+    pepadm("profile", "set", "default", "dscp", str(CS1))
+
+
+@families("fixed: both legs' packets have it, whatever the ends send")
+def fixed(family):
+    sub, srv = Sniffer("sub", family), Sniffer("srv", family)
+    with grows(flow_established=1):
+        both = opened_pair(family, AF41, EF)
+        exchange(both, 20000)
+        expect("to the server", srv.codes(lambda *_: True), {CS1})
+        expect("to the subscriber", sub.codes(lambda *_: True), {CS1})
+
+
+@case("set early and copy")
+def set_early():
+    pepadm("profile", "set", "default", "dscp", "copy", "connect", "early")
+
+
+@families("early: copied")
+def early(family):
+    """The server leg has the SYN's from the first packet on, the other leg
+    that of the first payload."""
+    sub, srv = Sniffer("sub", family), Sniffer("srv", family)
+    with grows(flow_established=1):
+        both = opened_pair(family, AF41, EF)
+        one_way(*both, 1000)
+        expect("to the server", srv.codes(lambda *_: True), {AF41})
+        one_way(*both[::-1], 1000)
+        wait_for("payload", lambda: sub.codes(payload) == {EF})
+        exchange(both, 1000)

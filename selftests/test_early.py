@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The opener is answered at once and the target connected afterwards (connect
+mode "early"): payload, ends of the stream and resets get there all the same,
+also what is sent before the target has answered."""
+
+from peptest import pep
+from peptest.env import amount
+from peptest.ktap import expect, families
+from peptest.netns import addr, netem
+from peptest.pep import grows
+from peptest.tcp import (accept, connect, exchange, exchange_all, expect_reset,
+                         listen, one_way, pair, reset, start)
+
+BYTES = amount(5000000)
+FLOWS = 50
+WAYS = (("", "sub", "srv"), (", the server opens", "srv", "sub"))
+
+
+def setup():
+    """Attached, with the mode."""
+    pep.attached()
+    pep.pepadm("profile", "set", "default", "connect", "early")
+
+
+def both_ways(family, opener, opened):
+    with grows(syn_split=1, flow_established=1, flow_closed=1):
+        exchange(pair(family, opener, opened), BYTES)
+
+
+def half_closed(family, opener, opened):
+    """One direction ends before the other begins."""
+    with grows(flow_established=2, flow_closed=2, flow_reset=0):
+        for first in 0, 1:
+            both = pair(family, opener, opened)
+            ends = both[first], both[1 - first]
+            one_way(*ends, BYTES // 10, fin=True)
+            one_way(*ends[::-1], BYTES // 10, fin=True)
+
+
+def resets(family, opener, opened):
+    with grows(flow_established=2, flow_closed=0, flow_reset=2):
+        for end in 0, 1:
+            both = pair(family, opener, opened)
+            one_way(*both, 1000)
+            reset(both[end])
+            expect_reset(both[1 - end])
+
+
+def many(family, opener, opened):
+    with grows(flow_established=FLOWS, flow_closed=FLOWS):
+        exchange_all(start(family, FLOWS, opener, opened), 20000)
+
+
+def ahead(family, opener, opened):
+    """The opener sends while the target's answer is under way."""
+    exchange(pair(family, opener, opened), 100)
+    listener = listen(opened, family)
+    netem(opened, "eth0", "delay", "500ms")
+    try:
+        with grows(flow_established=1, flow_closed=1):
+            near = connect(opener, family, addr(opened, family))
+            near.sendall(b"first")
+            far = accept(listener)
+            expect("the first payload", far.recv(100), b"first")
+            exchange((near, far), 10000)
+    finally:
+        netem(opened, "eth0", "off")
+
+
+for _text, *_ends in WAYS:
+    families("both ways" + _text, *_ends)(both_ways)
+    families("half-closed" + _text, *_ends)(half_closed)
+    families("a reset of either end" + _text, *_ends)(resets)
+    families(f"{FLOWS} flows at once" + _text, *_ends)(many)
+    families("payload before the target's answer" + _text, *_ends)(ahead)

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A flood of SYNs with spoofed addresses: what it occupies is limited, the
+server gets no more SYNs than were sent, and real connections still complete
+while it goes on: unsplit beyond the limit, by SYN cookies in early mode."""
+
+import errno
+import socket
+import struct
+import time
+
+from peptest import pep
+from peptest.env import DEBUG, amount
+from peptest.ktap import after_case, expect, expect_least, families, note
+from peptest.netns import Within, addr, ip, nstat, sysctl
+from peptest.pep import pepadm
+from peptest.tcp import PORT, exchange, listen, pair
+
+SYNS = 3000 if DEBUG else 100000
+ROUNDS = 10             # real connections meanwhile
+PENDING = amount(4096)  # the limit, by default where nothing is scaled
+SPOOFED = {4: "198.19.0.0", 6: "2001:db8:19::"}
+
+
+def setup():
+    """Spoofed addresses are routed to the subscriber, who has none of
+    them."""
+    pep.attached()
+    pepadm("limit", "set", "pending", str(PENDING))
+    ip("pep", "route add 198.19.0.0/16 via 198.18.0.2",
+       "route add 2001:db8:19::/48 via 2001:db8::2")
+    ip("sub", "route add blackhole 198.19.0.0/16",
+       "route add blackhole 2001:db8:19::/48")
+
+
+@after_case
+def calm():
+    """What the flood has left goes with the devices."""
+    if pep.loaded():
+        pepadm("profile", "set", "default", "connect", "truthful")
+        pep.detach()
+        pep.flows_end()
+        pep.attach()
+
+
+def csum(data):
+    """The Internet checksum."""
+    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    while total >> 16:
+        total = (total & 0xffff) + (total >> 16)
+    return ~total & 0xffff
+
+
+def syn(family):
+    """A SYN from the first of the spoofed addresses, behind the link
+    addresses of its frame."""
+    kind = socket.AF_INET if family == 4 else socket.AF_INET6
+    src = socket.inet_pton(kind, SPOOFED[family])
+    dst = socket.inet_pton(kind, addr("srv", family))
+    tcp = struct.pack("!HHIIBBHHH", 40000, PORT, 0x1234ffff, 0, 6 << 4, 2,
+                      64240, 0, 0) + b"\x02\x04\x05\xb4"
+    pseudo = src + dst + struct.pack("!II", len(tcp), socket.IPPROTO_TCP)
+    tcp = tcp[:16] + struct.pack("!H", csum(pseudo + tcp)) + tcp[18:]
+    if family == 4:
+        head = struct.pack("!BBHHHBBH", 0x45, 0, 20 + len(tcp), 0xffff, 0, 64,
+                           socket.IPPROTO_TCP, 0) + src + dst
+        head = head[:10] + struct.pack("!H", csum(head)) + head[12:]
+        return b"\x08\x00" + head + tcp
+    head = struct.pack("!IHBB", 6 << 28, len(tcp), socket.IPPROTO_TCP, 64)
+    return b"\x86\xdd" + head + src + dst + tcp
+
+
+def mac(ns, dev):
+    """The link address of a device."""
+    with Within(ns), socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as sock:
+        sock.bind((dev, 0))
+        return sock.getsockname()[4]
+
+
+class Flood:
+    """Spoofed SYNs, each from another address. As one word of the headers
+    grows, the address, others shrink, the IP identification and the sequence
+    number: the checksums stay right without being computed anew."""
+
+    def __init__(self, family):
+        self.frame = bytearray(mac("pep", "wl0") + mac("sub", "eth0") +
+                               syn(family))
+        ip_at = 14
+        if family == 4:
+            self.up, self.down = [ip_at + 14], [ip_at + 4]
+            tcp_at = ip_at + 20
+        else:
+            self.up, self.down = [ip_at + 22], []
+            tcp_at = ip_at + 40
+        self.down.append(tcp_at + 6)
+        self.sent = 0
+        with Within("sub"):
+            self.sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+        self.sock.bind(("eth0", 0))
+
+    def send(self, count):
+        """Send the next ones."""
+        frame = self.frame
+        for _ in range(count):
+            for at in self.up:
+                struct.pack_into("!H", frame, at, self.sent & 0xffff)
+            for at in self.down:
+                struct.pack_into("!H", frame, at,
+                                 0xffff - (self.sent & 0xffff))
+            if not self.sent & 0xffff:
+                self.next_port()
+            self.push()
+            self.sent += 1
+
+    def push(self):
+        """Send the frame; the link may be busy."""
+        while True:
+            try:
+                self.sock.send(self.frame)
+                return
+            except OSError as err:
+                if err.errno != errno.ENOBUFS:
+                    raise
+                time.sleep(0.001)
+
+    def next_port(self):
+        """All addresses have been used: another port, and a sequence number
+        that makes up for it."""
+        at = self.down[-1] - 6
+        port, = struct.unpack_from("!H", self.frame, at)
+        high, = struct.unpack_from("!H", self.frame, at + 4)
+        struct.pack_into("!H", self.frame, at, port + 1)
+        struct.pack_into("!H", self.frame, at + 4, high - 1)
+
+
+def arrived():
+    """Packets that the server has got."""
+    with Within("srv"), open("/proc/thread-self/net/dev",
+                             encoding="ascii") as file:
+        line, = (text for text in file if text.startswith("  eth0:"))
+    return int(line.split()[2])
+
+
+@families("truthful: pending flows are limited, the rest passes",
+          seconds=300)
+def truthful(family):
+    listen("srv", family)
+    before, start = pep.stats(), arrived()
+    flood = Flood(family)
+    most = 0
+    for _ in range(ROUNDS):
+        flood.send(SYNS // ROUNDS)
+        most = max(most, pep.stat("pending"))
+        exchange(pair(family), 5000, 5000)
+    after = pep.stats()
+    grown = {name: after[name] - before[name] for name in after}
+    note("pending at most", most)
+    expect_least("the limit", PENDING + 2, most)
+    expect_least("SYNs that were taken or passed", grown["syn_split"] +
+                 grown["syn_pass_max_pending"] + grown["syn_wait_socket"],
+                 SYNS * 9 // 10)
+    expect_least("passed beyond the limit", grown["syn_pass_max_pending"],
+                 SYNS // 2)
+    expect_least("room for the server's packets", flood.sent + 40 * ROUNDS,
+                 arrived() - start)
+
+
+@families("early: SYN cookies, the server is not told", seconds=300)
+def early(family):
+    pepadm("profile", "set", "default", "connect", "early")
+    if DEBUG:
+        # Too slow for a flood that fills the listener's queue.
+        sysctl("pep", "net.ipv4.tcp_syncookies=2")
+    listen("srv", family)
+    before, start = pep.stats(), arrived()
+    cookies = nstat("pep", "TcpExtSyncookiesSent")
+    flood = Flood(family)
+    for _ in range(ROUNDS):
+        flood.send(SYNS // ROUNDS)
+        exchange(pair(family), 5000, 5000)
+    after = pep.stats()
+    expect_least("SYN cookies sent",
+                 nstat("pep", "TcpExtSyncookiesSent") - cookies, 1)
+    expect_least("handshakes completed by cookie",
+                 after["syn_cookie"] - before["syn_cookie"], 1)
+    expect("flows", after["flow_established"] - before["flow_established"],
+           ROUNDS)
+    expect_least("room for the server's packets", 40 * ROUNDS,
+                 arrived() - start)

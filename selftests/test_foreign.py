@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Sockets of the gateway itself are left alone: its listeners, its clients, a
+transparent proxy's, and loopback."""
+
+from peptest.ktap import families
+from peptest.netns import addr, ip
+from peptest.pep import grows, least
+from peptest.tcp import (End, exchange, exchange_all, exchange_part,
+                         expect_reset, pair, pump, reset, start)
+
+
+def unsplit(family, opener, opened, to):
+    """Connections that must not be split."""
+    to = addr(to, family)
+    with grows(syn_split=0, flow_established=0):
+        exchange(pair(family, opener, opened, to=to), 300000)
+        near, far = pair(family, opener, opened, to=to)
+        end = End(near, 100000)
+        pump([end, End(far, 0, fin=False, wanted=50000)],
+             until=lambda: end.sent > 0)
+        reset(far)
+        expect_reset(near)
+        exchange_all(start(family, 10, opener, opened, to=to), 10000)
+
+
+families("the subscriber to the gateway", "sub", "pep", "pep")(unsplit)
+families("the subscriber to its far address", "sub", "pep", "sv")(unsplit)
+families("the server to the gateway", "srv", "pep", "sv")(unsplit)
+families("the gateway to the server", "pep", "srv", "srv")(unsplit)
+families("the gateway to the subscriber", "pep", "sub", "sub")(unsplit)
+
+
+@families("the same ports as a split flow's")
+def same_port(family):
+    bind = addr("sub", family), 34567
+    with grows(flow_established=1, syn_split=1, syn_pass_local=least(1)):
+        own = pair(family, "sub", "pep", bind=bind)
+        exchange(pair(family, bind=bind), 200000)
+        exchange_part(own, 20000)
+        exchange(own, 20000)
+
+
+@families("a transparent proxy's connection")
+def transparent(family):
+    """It speaks for the subscriber: its packets come back to it."""
+    every = "0.0.0.0/0" if family == 4 else "::/0"
+    rule = "rule %s iif sv0 ipproto tcp dport 34568 lookup 100"
+    route = f"route %s local {every} dev lo table 100"
+    ip("pep", rule % "add", route % "add", family=family)
+    try:
+        with grows(syn_split=0, pass_foreign=least(10)):
+            exchange(pair(family, "pep", "srv", transparent=True,
+                          bind=(addr("sub", family), 34568)), 300000)
+    finally:
+        ip("pep", rule % "del", route % "del", family=family)
+
+
+@families("loopback")
+def loopback(family):
+    with grows(syn_split=0):
+        exchange(pair(family, "pep", "pep",
+                      to="127.0.0.1" if family == 4 else "::1"), 300000)
+        exchange(pair(family, "pep", "pep", to=addr("pep", family)), 300000)

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Fragments: those of a split flow reach its leg as one packet, whatever their
+order, those of unsplit connections get to the end whole, and those of other
+protocols pass as they are."""
+
+import struct
+
+from peptest import raw
+from peptest.env import amount
+from peptest.ktap import expect, families, wait_for
+from peptest.netns import addr, nstat
+from peptest.pep import grows, least
+from peptest.raw import (TCP, UDP, Segment, Wire, inet, ip4, ip6, ipx,
+                         remade as setup, remade_teardown as teardown,
+                         remaking, tcp_header)
+from peptest.tcp import PORT, exchange, exchange_part, pair
+from peptest.udp import Datagrams
+
+BYTES = amount(200000)
+MANY = least(10)
+_ident = 0
+assert setup and teardown
+
+
+def fragments(packet, proto, payload, size=512):
+    """The fragments of a packet with a payload, in order."""
+    global _ident       # pylint: disable=global-statement
+    _ident += 1
+    made = []
+    for at in range(0, len(payload), size):
+        part = payload[at:at + size]
+        more = at + size < len(payload)
+        if packet.family == 4:
+            made.append(ip4(packet.src, packet.dst, proto, part,
+                            ident=_ident & 0xffff,
+                            frag=at // 8 | (0x2000 if more else 0)))
+        else:
+            head = struct.pack("!BBHI", proto, 0, at | more, _ident)
+            made.append(ip6(packet.src, packet.dst, 44, head + part))
+    return made
+
+
+def cut(order):
+    """Fragments of what is long, brought into an order."""
+    def remake(seen):
+        if len(seen.tcp) < 600:
+            return None
+        return order(fragments(seen, TCP, seen.tcp))
+    return remake
+
+
+def reach(family, ns, order, gathered):
+    """A whole transfer in fragments."""
+    with grows(flow_established=1, flow_closed=1, pass_fragment=0,
+               fragment_gathered=gathered, dropped=0):
+        with remaking(ns, cut(order)):
+            exchange(pair(family), BYTES, seconds=60)
+
+
+for _ns in "sub", "srv":
+    families(f"fragments of the {_ns}'s packets", _ns, list, MANY)(reach)
+    families(f"fragments in reverse from {_ns}", _ns,
+             lambda parts: parts[::-1], MANY)(reach)
+
+
+def padded(parts):
+    """Frames have a tail that belongs to no packet."""
+    return [part + b"\xaa" * 17 for part in parts]
+
+
+families("fragments with padding", "sub", padded, MANY)(reach)
+
+
+@families("a fragment alone")
+def atomic(family):
+    """IPv6 packets with a fragment header that are whole (RFC 6946); IPv4
+    has no such thing, there a first fragment comes twice."""
+    def remake(seen):
+        if family == 6:
+            return fragments(seen, TCP, seen.tcp, 2000)
+        if len(seen.tcp) < 600:
+            return None
+        parts = fragments(seen, TCP, seen.tcp)
+        return parts[:1] + parts
+    both = pair(family)
+    with grows(pass_fragment=0, flow_closed=1):
+        with remaking("sub", remake):
+            exchange(both, BYTES // 2)
+
+
+@families("fragments of a connection that is not split")
+def unsplit(family):
+    """The packet goes on as one and is fragmented where it has to be."""
+    src, dst = inet(addr("sub", family)), inet(addr("srv", family))
+    data = bytes(range(256)) * 4
+    whole = ipx(src, dst, TCP, tcp_header(src, dst, 4242, 4243, payload=data))
+    seen = Segment(whole)
+    wire = Wire("srv")
+    with grows(fragment_gathered=2, pass_no_flow=least(1), pass_fragment=0):
+        for part in fragments(seen, TCP, seen.tcp):
+            raw.remakers["sub"].wire.send(part)
+        got = wire.find(lambda s: s.sport == 4242, outgoing=False)
+    expect("payload", got.data, data)
+
+
+@families("fragments that lack one")
+def missing(family):
+    """The flow's own repetition brings them again."""
+    skipped = []
+
+    def remake(seen):
+        if len(seen.tcp) < 600:
+            return None
+        parts = fragments(seen, TCP, seen.tcp)
+        if len(skipped) < 3 and len(parts) > 1:
+            skipped.append(parts.pop())
+        return parts
+    with grows(flow_established=1, flow_closed=1, fragment_gathered=MANY):
+        with remaking("sub", remake):
+            exchange(pair(family), BYTES // 2)
+    expect("fragments left out", len(skipped), 3)
+
+
+@families("fragments of UDP are not touched")
+def udp(family):
+    """Not even a first one without the rest."""
+    wire = Wire("srv")
+    src, dst = inet(addr("sub", family)), inet(addr("srv", family))
+    data = struct.pack("!HHHH", 4242, 4243, 1032, 0) + bytes(1024)
+    seen = Segment(ipx(src, dst, UDP, data))
+    with grows(fragment_gathered=0, pass_other=least(1)):
+        raw.remakers["sub"].wire.send(fragments(seen, UDP, data)[0])
+        packets = []
+
+        def arrived():
+            packets.extend(wire.take(outgoing=False))
+            return any(Segment(p).src == src for p in packets)
+        wait_for("the fragment", arrived)
+
+
+@families("fragments of ICMP pass")
+def icmp(family):
+    """They are counted as such."""
+    src, dst = inet(addr("sub", family)), inet(addr("srv", family))
+    proto = raw.ICMP[family]
+    seen = Segment(ipx(src, dst, proto, bytes(1024)))
+    reassembled = "Ip6ReasmReqds" if family == 6 else "IpReasmReqds"
+    before = nstat("pep", reassembled)
+    with grows(fragment_gathered=0, pass_fragment=2):
+        for part in fragments(seen, proto, bytes([8]) + bytes(1023)):
+            raw.remakers["sub"].wire.send(part)
+    expect("packets the gateway put together", nstat("pep", reassembled),
+           before)
+
+
+@families("datagrams beside fragments")
+def beside(family):
+    """UDP with a flow's ports, while the flow's packets are fragments."""
+    bind = addr("sub", family), 34571
+    both = pair(family, bind=bind)
+    way = Datagrams(family, "sub", "srv", addr("srv", family), PORT, bind)
+    with grows(ended=False, fragment_gathered=MANY):
+        with remaking("sub", cut(list)):
+            for _ in range(10):
+                way.send(4)
+                exchange_part(both, 5000)
+            way.expect_all()
+    exchange(both, 1000)

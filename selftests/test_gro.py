@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Packets that are larger than a frame: merged by GRO on the gateway, with a
+list of fragments or without, sent whole by TSO with partial checksums, larger
+than 64 KiB (BIG TCP), and none of it."""
+
+from peptest import pep
+from peptest.env import amount
+from peptest.ktap import case, expect_least, fail, families, note, skip
+from peptest.netns import ip, nstat, offloads, run, sysctls
+from peptest.pep import grows
+from peptest.raw import Wire
+from peptest.tcp import exchange, pair
+
+BYTES = amount(4000000)
+DEVICES = {"sub": ["eth0"], "pep": ["wl0", "sv0"], "srv": ["eth0"]}
+WHOLE = "tso on gso on sg on tx on"
+CUT = "tso off gso off"
+BARE = "tso off gso off sg off tx off"
+HUGE = 130000           # bytes
+FRAME = 1514
+AT_ONCE = "net.ipv4.tcp_tso_rtt_log=31"
+
+
+def offload(ends, gateway):
+    """Set what the ends' devices and the gateway's do."""
+    for ns, devs in DEVICES.items():
+        for dev in devs:
+            offloads(ns, dev, *(gateway if ns == "pep" else ends).split())
+
+
+def merged(family, ends, gateway, ratio):
+    """A transfer both ways: the ends send frames, the legs get at most so
+    many packets for each of them."""
+    offload(ends, gateway)
+    before = nstat("sub", "TcpOutSegs") + nstat("srv", "TcpOutSegs")
+    with grows(flow_closed=1, dropped=0, pass_malformed=0) as counters:
+        exchange(pair(family), BYTES)
+    sent = nstat("sub", "TcpOutSegs") + nstat("srv", "TcpOutSegs") - before
+    got = pep.stat("delivered") - counters["delivered"]
+    note(f"{sent} segments arrived in {got} packets")
+    expect_least("segments per packet, hundredths", 100 * sent // got, ratio)
+
+
+for _text, _ends, _gateway, _ratio in (
+        ("sent whole", WHOLE, WHOLE + " gro off", 150),
+        ("merged by GRO", CUT, WHOLE + " gro on", 110),
+        ("merged by GRO, in lists", CUT,
+         WHOLE + " gro on rx-gro-list on rx-udp-gro-forwarding on", 110),
+        ("merged by GRO, checksums in software", BARE, BARE + " gro on", 110),
+        ("as frames", BARE, BARE + " gro off rx-gro-list off", 90)):
+    families(_text, _ends, _gateway, _ratio)(merged)
+
+
+def big(family):
+    """Packets whose length has no room in the header, which TCP sends to ends
+    that are near, and all are made to seem so."""
+    offload(WHOLE, WHOLE + " gro on")
+    size = "gso_max_size" if family == 6 else "gso_ipv4_max_size"
+    for ns, devs in DEVICES.items():
+        for dev in devs:
+            if run("ip", "link", "set", dev, size, str(HUGE), size.replace(
+                    "gso", "gro"), str(HUGE), ns=ns, check=False).returncode:
+                skip("ip does not know BIG TCP")
+    taps = [Wire("pep", dev, ("sub", "eth0")) for dev in DEVICES["pep"]]
+    longest = [0, 0]
+    with sysctls("sub", AT_ONCE), sysctls("srv", AT_ONCE), grows(
+            flow_closed=1, dropped=0, pass_malformed=0, pass_exthdr=0):
+        exchange(pair(family), BYTES * 2)
+    for index, tap in enumerate(taps):
+        longest[index] = max(map(len, tap.take(outgoing=False)))
+    note("longest packets", *longest)
+    if min(longest) <= 65535:
+        fail(f"the longest packets have {longest} bytes")
+    for ns, devs in DEVICES.items():
+        ip(ns, *(f"link set {dev} {size} 65536" for dev in devs))
+
+
+for _family in 4, 6:
+    case(f"BIG TCP, IPv{_family}", _family)(big)

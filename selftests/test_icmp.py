@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: GPL-2.0
+"""ICMP errors about what a leg has sent. They are addressed to the end that
+the leg speaks for and reach the leg; what does not fit its sequence numbers
+changes nothing. No leg probes for the path's MTU by itself."""
+
+import errno
+import socket
+import struct
+
+from peptest import pep
+from peptest.ktap import case, expect, families, wait_for
+from peptest.netns import addr, ip, nstat, sysctl
+from peptest.pep import grows
+from peptest.raw import SYN, Wire, icmp, link_address
+from peptest.tcp import PORT, client, exchange, exchange_part, pair
+
+SIDE = {"sub": "wireless", "srv": "server"}
+FAR = {"sub": ("pep", "wl0"), "srv": ("pep", "sv0")}
+OTHER = {"sub": "srv", "srv": "sub"}
+TOO_BIG = {4: (3, 4), 6: (2, 0)}
+SOFT = {
+    "host unreachable": {4: (3, 1), 6: (1, 3)},
+    "port unreachable": {4: (3, 3), 6: (1, 4)},
+    "administratively prohibited": {4: (3, 13), 6: (1, 1)},
+    "time exceeded": {4: (11, 0), 6: (3, 0)},
+    "parameter problem": {4: (12, 0), 6: (4, 0)},
+}
+COUNTED = {
+    4: ("IcmpInDestUnreachs", "IcmpInTimeExcds", "IcmpInParmProbs"),
+    6: ("Icmp6InDestUnreachs", "Icmp6InTimeExcds", "Icmp6InParmProblems"),
+}
+OUT_OF_WINDOW = "TcpExtOutOfWindowIcmps"
+MTU = 1300
+PLAIN = 1500
+SILENT = {("srv", 4): "198.18.1.9", ("srv", 6): "2001:db8:1::9",
+          ("sub", 4): "198.18.0.9", ("sub", 6): "2001:db8::9"}
+
+
+def setup():
+    """At each end an address that is silent: frames for it arrive there."""
+    pep.warmed()
+    for ns in "sub", "pep", "srv":
+        sysctl(ns, "net.ipv4.tcp_mtu_probing=0", "net.ipv4.ip_forward=1",
+               "net.ipv6.conf.all.forwarding=1")
+    for (ns, _), address in SILENT.items():
+        mac = link_address(ns, "eth0").hex(":")
+        ip("pep", f"neigh replace {address} lladdr {mac} dev {FAR[ns][1]}")
+        ip(ns, f"route add blackhole {address}")
+
+
+def segment_size(mtu, family):
+    """Payload of a full segment with timestamps."""
+    return mtu - (52 if family == 4 else 72)
+
+
+def sizes():
+    """What the legs send at most in a segment, by end."""
+    flow, = pep.flows()
+    return {ns: flow["legs"][side]["mss"] for ns, side in SIDE.items()}
+
+
+class Quoting:
+    """A flow, and ICMP errors about what its leg towards an end has sent."""
+
+    def __init__(self, family, ns):
+        self.family = family
+        self.ns = ns
+        self.wire = Wire(ns, "eth0", FAR[ns])
+        self.both = pair(family)
+        self.refresh()
+
+    def refresh(self):
+        """Relay some payload and keep a packet of the leg."""
+        exchange_part(self.both, 3000)
+        found = []
+
+        def look():
+            found.extend(self.wire.segments(outgoing=False))
+            return any(seen.data for seen in found)
+        wait_for("payload on the wire", look)
+        self.seen = found[-1]
+
+    def send(self, kind, code, rest=0, shift=0):
+        """An error about a packet with the number that the leg sends next,
+        or with one that is so far away from it."""
+        number = struct.pack("!I", (self.seen.ends + shift) & 0xffffffff)
+        at = self.seen.hlen + 4
+        packet = self.seen.packet
+        self.wire.send(icmp(addr(self.ns, self.family),
+                            addr(OTHER[self.ns], self.family), kind, code,
+                            rest, packet[:at] + number + packet[at + 4:]))
+
+    def end(self):
+        """It still is a good connection."""
+        exchange(self.both, 20000)
+
+
+def forget():
+    """Forget what was learned of paths; that outlives flows."""
+    for family in 4, 6:
+        ip("pep", "route flush cache", family=family)
+
+
+@families("too big, about the wireless leg", "sub")
+@families("too big, about the server leg", "srv")
+def too_big(family, ns):
+    """The leg sends less from now on, the other leg goes on as before."""
+    live = Quoting(family, ns)
+    expect("segments", sizes(), dict.fromkeys(SIDE,
+                                              segment_size(PLAIN, family)))
+    with grows(ended=False, icmp_delivered=1, pass_icmp=0):
+        live.send(*TOO_BIG[family], MTU)
+    expect("segments", sizes(), {
+        ns: segment_size(MTU, family),
+        OTHER[ns]: segment_size(PLAIN, family)})
+    live.end()
+    forget()
+
+
+@families("too big, out of window, about the wireless leg", "sub")
+@families("too big, out of window, about the server leg", "srv")
+def forged(family, ns):
+    """It reaches the leg's stack, which throws it away: far ahead, far
+    behind, one ahead."""
+    live = Quoting(family, ns)
+    before = nstat("pep", OUT_OF_WINDOW)
+    with grows(ended=False, icmp_delivered=3):
+        for shift in 1, 0x40000000, -0x40000000:
+            live.send(*TOO_BIG[family], MTU, shift)
+    expect("errors found to be out of window",
+           nstat("pep", OUT_OF_WINDOW) - before, 3)
+    live.refresh()
+    expect("segments", sizes(), dict.fromkeys(SIDE,
+                                              segment_size(PLAIN, family)))
+    live.end()
+
+
+@families("too big, about no flow")
+def stranger(family):
+    """Right addresses, wrong ports: for the end itself."""
+    live = Quoting(family, "srv")
+    packet = live.seen.packet
+    at = live.seen.hlen
+    live.seen.packet = packet[:at] + b"\x12\x34" + packet[at + 2:]
+    with grows(ended=False, icmp_delivered=0, pass_icmp=1):
+        live.send(*TOO_BIG[family], MTU)
+    expect("segments", sizes(), dict.fromkeys(SIDE,
+                                              segment_size(PLAIN, family)))
+    live.end()
+
+
+def soft(family, ns, name):
+    """An established connection takes note and goes on, RFC 5461."""
+    live = Quoting(family, ns)
+    counted = nstat("pep", *COUNTED[family])
+    before = nstat("pep", OUT_OF_WINDOW)
+    with grows(ended=False, icmp_delivered=1):
+        live.send(*SOFT[name][family])
+    expect("errors the leg's stack got",
+           nstat("pep", *COUNTED[family]) - counted, 1)
+    expect("errors out of window", nstat("pep", OUT_OF_WINDOW) - before, 0)
+    with grows(ended=False, icmp_delivered=1):
+        live.send(*SOFT[name][family], 0, 0x40000000)
+    expect("errors out of window", nstat("pep", OUT_OF_WINDOW) - before, 1)
+    live.end()
+
+
+for _name in SOFT:
+    families(f"{_name}, about the wireless leg", "sub", _name)(soft)
+    families(f"{_name}, about the server leg", "srv", _name)(soft)
+
+
+def connecting(family, opened, name, error):
+    """While the target is silent: a forged error changes nothing, one about
+    the SYN is shown to the opener."""
+    opener = OTHER[opened]
+    to = SILENT[opened, family]
+    wire = Wire(opened, "eth0", FAR[opened])
+    sock = client(opener, family)
+    sock.setblocking(False)
+    with grows(connect_unreachable=1, pass_mirror=2, icmp_delivered=0):
+        expect("connect", sock.connect_ex((to, PORT)), errno.EINPROGRESS)
+        syn = wire.find(lambda s: s.flags & SYN, outgoing=False)
+        at = syn.hlen + 4
+        kind, code = SOFT[name][family]
+        wrong = struct.pack("!I", (syn.seq + 0x40000000) & 0xffffffff)
+        for packet in (syn.packet[:at] + wrong + syn.packet[at + 4:],
+                       syn.packet):
+            expect("connections", pep.stat("flows"), 1)
+            expect("the opener's error", sock.getsockopt(
+                socket.SOL_SOCKET, socket.SO_ERROR), 0)
+            wire.send(icmp(addr(opened, family), addr(opener, family), kind,
+                           code, 0, packet))
+        got = wait_for("an error", lambda: sock.getsockopt(
+            socket.SOL_SOCKET, socket.SO_ERROR))
+    expect("the opener's error", errno.errorcode[got], error)
+
+
+for _name, _error in (("host unreachable", "EHOSTUNREACH"),
+                      ("time exceeded", "EHOSTUNREACH"),
+                      ("parameter problem", "EPROTO")):
+    for _opened in "srv", "sub":
+        families(f"{_name}, about the SYN to {_opened}", _opened, _name,
+                 _error)(connecting)
+
+
+@case("a redirect is not for a leg")
+def redirect():
+    """It is for the gateway's routing or for the end."""
+    live = Quoting(4, "srv")
+    with grows(ended=False, icmp_delivered=0, pass_icmp=0, pass_other=1):
+        live.send(5, 1, 0xc6120102)
+    live.end()

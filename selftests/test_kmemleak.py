@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0
+"""No memory is lost by any way a flow can go, nor by unloading: kmemleak finds
+nothing new after all of them."""
+
+import re
+import time
+
+from peptest import debugfs, env, pep
+from peptest.ktap import case, expect, fail, skip
+from peptest.netns import addr, spaces_down
+from peptest.tcp import (close_all, connect_errno, exchange_all, expect_reset,
+                         one_way, pair, reset, start)
+
+AGE = 6                 # seconds; kmemleak leaves younger objects alone
+
+
+def workload(family):
+    """Every way that a flow can go."""
+    exchange_all(start(family, 20), 20000)
+    exchange_all(start(family, 20, "srv", "sub"), 2000)
+    for end in 0, 1:
+        both = pair(family)
+        one_way(*both, 20000)
+        reset(both[end])
+        expect_reset(both[1 - end])
+    expect("a refusal", connect_errno("sub", family, addr("srv", family),
+                                      5001), "ECONNREFUSED")
+    pep.pepadm("profile", "add", "spare", "connect", "early")
+    pep.pepadm("profile", "set", "spare", "cc-wireless", "cubic")
+    pep.pepadm("profile", "del", "spare")
+    for both in start(family, 20):
+        one_way(*both, 1000)
+
+
+def jiffies():
+    """Now, as kmemleak counts it."""
+    with open("/proc/timer_list", encoding="ascii") as file:
+        return int(re.search(r"^jiffies: (\d+)", file.read(),
+                             re.MULTILINE).group(1))
+
+
+def leaks(since):
+    """What nobody points to any more: unreferenced and unchanged in two
+    scans, and made since then."""
+    time.sleep(AGE)
+    for _ in range(2):
+        debugfs.write("kmemleak", "scan")
+    objects = debugfs.read("kmemleak").split("unreferenced object")[1:]
+    return [text for text in objects
+            if int(re.search(r"jiffies (\d+)", text).group(1)) >= since]
+
+
+@case("nothing is lost after a workload and rmmod", seconds=300)
+def lost():
+    if not env.DEBUG:
+        skip("only the debug kernel has kmemleak")
+    since = jiffies()
+    workload(4)
+    workload(6)
+    close_all()
+    pep.detach()
+    pep.unload()
+    spaces_down()
+    found = leaks(since)
+    if found:
+        fail("memory is lost: " + "\n".join(found[:5]))

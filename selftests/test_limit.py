@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Limits, draining and memory pressure: new connections pass unsplit with the
+reason counted, those that are split go on."""
+
+import contextlib
+import json
+import select
+
+from peptest import pep
+from peptest.ktap import (after_case, expect, expect_least, families,
+                          note)
+from peptest.netns import addr, ip, sysctl_get
+from peptest.pep import grows, pepadm
+from peptest.tcp import PORT, client, exchange, exchange_part, pair, start
+
+DEFAULTS = {"flows": 262144, "pending": 4096, "drain": "off"}
+
+
+@after_case
+def defaults():
+    """Each case begins with the defaults."""
+    if pep.loaded():
+        pepadm("limit", "set", "flows", "262144", "pending", "4096")
+        pepadm("drain", "off")
+
+
+def shown():
+    """What pepadm shows."""
+    return json.loads(pepadm("-j", "limit", "show").stdout)
+
+
+@families("no more flows than may be")
+def flows(family):
+    expect("limits", shown(), DEFAULTS)
+    pepadm("limit", "set", "flows", "5")
+    expect("limits", shown(), {**DEFAULTS, "flows": 5})
+    with grows(flow_established=6, syn_pass_max_flows=3):
+        split = [pair(family) for _ in range(5)]
+        beyond = [pair(family) for _ in range(3)]
+        expect("flows", pep.stat("flows"), 5)
+        for both in split[:4] + beyond:
+            exchange(both, 20000)
+        pep.wait_flows(1)
+        exchange(pair(family), 1000)
+        exchange(split[4], 20000)
+
+
+@families("no more flows being opened than may be")
+def pending(family):
+    """Ten clients of a silent server, then a server that answers."""
+    net = "198.18.13.0/24" if family == 4 else "2001:db8:13::/64"
+    to = "198.18.13.9" if family == 4 else "2001:db8:13::9"
+    ip("srv", f"route add blackhole {net}")
+    ip("pep", f"route add {net} via {addr('srv', family)}")
+    pepadm("limit", "set", "pending", "10")
+    socks = [client("sub", family) for _ in range(10)]
+    with grows(ended=False, syn_split=10, syn_pass_max_pending=1):
+        for sock in socks:
+            sock.setblocking(False)
+            sock.connect_ex((to, PORT))
+        expect("pending", pep.stat("pending"), 10)
+        exchange(pair(family), 20000)
+    for sock in socks:
+        sock.close()
+    pep.flows_end()
+    with grows(flow_established=1):
+        exchange(pair(family), 1000)
+
+
+@families("draining: no new flows, the old ones finish")
+def drain(family):
+    old = start(family, 5)
+    pepadm("drain", "on")
+    expect("drain", shown()["drain"], "on")
+    with grows(ended=False, syn_split=0, syn_pass_drain=2):
+        exchange(pair(family), 20000)
+        exchange(pair(family, "srv", "sub"), 20000)
+        exchange_part(old[0], 20000)
+        for number, both in enumerate(old):
+            expect("flows that remain", pep.stat("flows"), 5 - number)
+            exchange(both, 20000)
+            pep.wait_flows(4 - number)
+    pepadm("drain", "off")
+    with grows(flow_established=1):
+        exchange(pair(family), 1000)
+
+
+@families("what a flow holds is limited")
+def memory(family):
+    """A subscriber that does not read stops the server; what lies between is
+    no more than the buffers of two sockets and what a leg may have unsent."""
+    near, far = pair(family)
+    far.setblocking(False)
+    sent = still = 0
+    while still < 20:
+        try:
+            sent += far.send(bytes(1 << 16))
+            still = 0
+        except BlockingIOError:
+            still += 1
+            select.select([], [far], [], 0.05)
+    flow, = pep.flows()
+    legs = flow["legs"]
+    note("sent", sent, "unread", legs["server"]["unread"], "unsent",
+         legs["wireless"]["unsent"])
+    expect_least("limit of the receive buffer",
+                 int(sysctl_get("pep", "net.ipv4.tcp_rmem").split()[2]),
+                 legs["server"]["unread"])
+    expect_least("limit of the unsent", 2 * 256 * 1024,
+                 legs["wireless"]["unsent"])
+    near.settimeout(60)
+    got = 0
+    while got < sent:
+        got += len(near.recv(1 << 20))
+    expect("bytes in all", got, sent)
+
+
+@contextlib.contextmanager
+def pressure():
+    """TCP is short of memory, as tcp_mem says; it is one for all
+    namespaces."""
+    path = "/proc/sys/net/ipv4/tcp_mem"
+    with open(path, encoding="ascii") as file:
+        before = file.read()
+    with open(path, "w", encoding="ascii") as file:
+        file.write("1 1 1000000")
+    try:
+        yield
+    finally:
+        with open(path, "w", encoding="ascii") as file:
+            file.write(before)
+
+
+@families("TCP short of memory")
+def short(family):
+    """New connections pass, what is split goes on. Each CPU keeps a megabyte
+    that does not count, so there must be much that is not read."""
+    old = pair(family)
+    hogs = start(family, 30)
+    for near, _ in hogs:
+        near.setblocking(False)
+        near.send(bytes(300000))
+    with pressure():
+        exchange_part(old, 300000)
+        with grows(ended=False, syn_split=0, syn_pass_pressure=1):
+            both = pair(family)
+        exchange(both, 20000)
+        exchange_part(old, 20000)
+    exchange(old, 300000)
+    for both in hogs:
+        for sock in both:
+            sock.close()
+    pep.flows_end()
+    with grows(flow_established=1):
+        exchange(pair(family), 300000)

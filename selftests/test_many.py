@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Two hundred connections at once: every byte right, all of them split, and
+nothing left of them."""
+
+from peptest import pep
+from peptest.env import amount
+from peptest.ktap import expect, families
+from peptest.pep import grows
+from peptest.tcp import (exchange_all, exchange_part, expect_same, pump,
+                         start, End)
+
+FLOWS = 200
+BYTES = amount(100000)
+
+
+@families(f"{FLOWS} flows both ways", "sub", "srv", BYTES, BYTES)
+@families(f"{FLOWS} small answers", "sub", "srv", 100, 8000)
+@families(f"{FLOWS} flows both ways, the server opens", "srv", "sub",
+          BYTES, BYTES)
+def many(family, opener, opened, up, down):
+    with grows(syn_split=FLOWS, flow_established=FLOWS, flow_closed=FLOWS,
+               flow_reset=0):
+        exchange_all(start(family, FLOWS, opener, opened), up, down)
+
+
+@families(f"{FLOWS} flows half-closed")
+def half(family):
+    with grows(flow_established=FLOWS, flow_closed=FLOWS, flow_reset=0):
+        pairs = start(family, FLOWS)
+        for first in 0, 1:
+            ends = [(End(both[first], BYTES // 2, wanted=0),
+                     End(both[1 - first], 0, fin=False)) for both in pairs]
+            pump([end for two in ends for end in two])
+            for sender, receiver in ends:
+                expect_same(sender, receiver)
+        for both in pairs:
+            for sock in both:
+                sock.close()
+
+
+@families(f"{FLOWS} flows held open")
+def held(family):
+    """flow show lists each once, and all go when closed."""
+    with grows(flow_established=FLOWS, flow_closed=FLOWS):
+        pairs = start(family, FLOWS)
+        expect("flows", pep.stat("flows"), FLOWS)
+        flows = pep.flows()
+        expect("flows that flow show lists",
+               len({flow["id"] for flow in flows}), FLOWS)
+        expect("ports of them",
+               {flow["subscriber"]["port"] for flow in flows},
+               {near.getsockname()[1] for near, _ in pairs})
+        for both in pairs[::10]:
+            exchange_part(both, 2000)
+        for both in pairs:
+            for sock in both:
+                sock.close()

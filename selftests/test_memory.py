@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Where memory cannot be had: SYNs pass unsplit with the reason counted, what
+has been split goes on, nothing is lost, and all is as before afterwards. Only
+the debug kernel can refuse memory on demand (failslab)."""
+
+import contextlib
+import errno
+import select
+
+from peptest import debugfs, pep
+from peptest.env import DEBUG, amount
+from peptest.ktap import expect, expect_least, families, skip
+from peptest.netns import addr
+from peptest.pep import grows, least
+from peptest.tcp import (accept, client, exchange, exchange_all,
+                         exchange_part, listen, pair)
+
+PACKETS = "skbuff_head_cache", "skbuff_fclone_cache", "skbuff_small_head"
+BYTES = amount(1000000)
+MANY = 200              # more than the sockets that are kept ready
+
+
+def refusable(cache, yes):
+    """Set whether allocations from a slab cache may be made to fail."""
+    with open(f"/sys/kernel/slab/{cache}/failslab", "w",
+              encoding="ascii") as file:
+        file.write("1" if yes else "0")
+
+
+@contextlib.contextmanager
+def refused(percent, *caches):
+    """For a while, so many of the allocations from slab caches fail."""
+    for name, value in (("times", -1), ("interval", 1), ("verbose", 0),
+                        ("ignore-gfp-wait", "N"), ("cache-filter", "Y")):
+        debugfs.write("failslab/" + name, value)
+    for cache in caches:
+        refusable(cache, True)
+    debugfs.write("failslab/probability", percent)
+    try:
+        yield
+    finally:
+        debugfs.write("failslab/probability", 0)
+        for cache in caches:
+            refusable(cache, False)
+
+
+def needs_failslab():
+    if not DEBUG:
+        skip("only the debug kernel has failslab")
+
+
+@families("no memory for flows")
+def no_flows(family):
+    needs_failslab()
+    with grows(syn_pass_no_memory=1, syn_split=0, flow_established=0,
+               pass_no_flow=least(5)):
+        with refused(100, "pep_flow"):
+            exchange(pair(family), BYTES)
+    with grows(syn_split=1, flow_established=1, flow_closed=1):
+        exchange(pair(family), BYTES)
+
+
+@families("no memory for sockets")
+def no_sockets(family):
+    """What was kept ready serves the first connections, the others pass. The
+    server's program has no sockets either and takes them later."""
+    needs_failslab()
+    listener = listen("srv", family)
+    near = [client("sub", family) for _ in range(MANY)]
+    poll = select.poll()
+    with grows(syn_pass_no_socket=least(MANY // 4), dropped=0) as before:
+        with refused(100, "sock_inode_cache"):
+            for sock in near:
+                sock.setblocking(False)
+                sock.connect_ex((addr("srv", family), 5000))
+                poll.register(sock, select.POLLOUT)
+            some = len(poll.poll(20000))
+        expect_least("connections without a socket to spare", some, 1)
+        for sock in near:
+            sock.settimeout(60)
+            if not select.select([], [sock], [], 60)[1]:
+                expect("a connection", "late", "in time")
+            expect("the error", sock.getsockopt(1, 4), 0)
+        far = {}
+        for _ in near:
+            sock = accept(listener)
+            far[sock.getpeername()[1]] = sock
+        exchange_all([(sock, far[sock.getsockname()[1]]) for sock in near],
+                     1000)
+    expect_least("flows", pep.stat("flow_established") -
+                 before["flow_established"], 1)
+
+
+def opened(family, count):
+    """Connections whose opener may have had no memory for its own SYN."""
+    for _ in range(count):
+        try:
+            yield pair(family)
+        except OSError as err:
+            expect("the error", errno.errorcode[err.errno], "ENOBUFS")
+
+
+@families("memory for every tenth packet fails")
+def no_packets(family):
+    """Of connections that are there; and others are opened meanwhile, most of
+    which pass: TCP takes the failures for memory pressure."""
+    needs_failslab()
+    with grows(flow_established=least(2), flow_reset=0):
+        both = [pair(family), pair(family, "srv", "sub")]
+        with refused(10, *PACKETS):
+            for each in both:
+                exchange_part(each, BYTES // 4)
+            more = list(opened(family, 10))
+            for each in more:
+                exchange_part(each, 2000)
+        for each in both + more:
+            exchange(each, 2000)

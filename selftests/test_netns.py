@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Network namespaces go while pep is at work in them, several at once, with
+and without the ends of their connections. Each is really gone afterwards: its
+devices are, which the kernel takes away last."""
+
+import os
+
+from peptest import pep
+from peptest.env import DEBUG, amount
+from peptest.ktap import expect, families, wait_for
+from peptest.netns import addr, ip, spaces_down, topology_up
+from peptest.tcp import Load, close_all, exchange, expect_reset, pair, start
+
+SETS = "AB" if DEBUG else "ABC"
+RATE = amount(100000)   # bytes per second and flow
+setup = pep.load
+
+
+def gone(x):
+    """Wait until a gateway is: the far end of a veth pair goes with it."""
+    wait_for(f"the end of pep{x}",
+             lambda: not os.path.exists(f"/sys/class/net/probe{x}"))
+
+
+def loaded(family):
+    """Topologies of the same addresses, each with 12 flows, of which
+    half are busy both ways: (Load, idle pairs) by suffix."""
+    found = {}
+    for x in SETS:
+        topology_up(x)
+        ip(None, f"link add probe{x} type veth peer name probe0 netns pep{x}")
+        pep.attach(f"pep{x}")
+        ends = "sub" + x, "srv" + x
+        busy = start(family, 6, *ends, to=addr("srv", family))
+        found[x] = Load(busy, RATE), start(family, 6, *ends,
+                                           to=addr("srv", family))
+    for x in SETS:
+        wait_for("payload", lambda: found[x][0].moved > RATE // 10)
+        expect(f"flows of pep{x}", pep.stat("flows", f"pep{x}"), 12)
+    return found
+
+
+def sets_down(found):
+    """Everything that is left goes."""
+    for load, _ in found.values():
+        load.stop()
+    close_all()
+    spaces_down()
+    for x in SETS:
+        gone(x)
+
+
+@families("gateways deleted beneath live flows")
+def gateways_first(family):
+    """Both ends get a reset."""
+    found = loaded(family)
+    spaces_down(*("pep" + x for x in SETS))
+    for load, idle in found.values():
+        load.expect_resets()
+        for both in idle:
+            for sock in both:
+                expect_reset(sock)
+    sets_down(found)
+
+
+@families("all namespaces deleted under load")
+def all_at_once(family):
+    """The ends of connections go the moment before."""
+    found = loaded(family)
+    sets_down(found)
+
+
+@families("one of the gateways deleted")
+def one_of_them(family):
+    """The others' connections do not notice."""
+    found = loaded(family)
+    spaces_down("pepA")
+    found["A"][0].expect_resets()
+    gone("A")
+    for x in SETS[1:]:
+        exchange(pair(family, "sub" + x, "srv" + x), 200000)
+        wait_for("the last one's end",
+                 lambda: pep.stat("flows", f"pep{x}") == 12)
+    sets_down(found)

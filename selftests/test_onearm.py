@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: GPL-2.0
+"""One-armed: pep has a single device, by which both sides come. By VLAN
+devices on it, each with its side; or without VLANs, the sides told apart by
+whose address the source is; or not told apart at all, as with subscribers that
+talk to each other.
+
+   sub ----+                      sw    a switch
+   srv ---- sw (bridge) ---- pep
+   bob ----+                 one0
+
+bob is another subscriber, on a network of his own.
+"""
+
+import errno
+
+from peptest import pep
+from peptest.env import WITHOUT, amount
+from peptest.ktap import case, expect, families, fail
+from peptest.netns import (addr, ip, link_packets, run, space_up, spaces_down,
+                           sysctl)
+from peptest.pep import grows
+from peptest.rtnl import split_from
+from peptest.tcp import (PORT, client, connect_errno, exchange, exchange_all,
+                         expect_reset, one_way, outcome, pair, reset, start)
+
+BYTES = amount(3000000)
+BOB = {4: "198.18.3.2", 6: "2001:db8:3::2"}
+LOOP = {4: "198.18.9.9", 6: "2001:db8:9::9"}
+ENDS = {"sub": ("198.18.0.", "2001:db8::", 10),
+        "srv": ("198.18.1.", "2001:db8:1::", 20),
+        "bob": ("198.18.3.", "2001:db8:3::", 10)}
+
+
+def switch_up(*ends):
+    """The ends, the switch and pep's one device, without its addresses."""
+    ip(None, *(f"netns add {ns}" for ns in (*ends, "sw", "pep")),
+       "link add one0 netns pep type veth peer name one netns sw",
+       *(f"link add eth0 netns {ns} type veth peer name {ns} netns sw"
+         for ns in ends))
+    for ns in ends:
+        v4, v6, _ = ENDS[ns]
+        space_up(ns, ("eth0", v4 + "2", v6 + "2"))
+        ip(ns, f"route add default via {v4}1",
+           f"route add default via {v6}1")
+    # No redirects: they would take the packets past pep.
+    sysctl("pep", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1",
+           "net.ipv4.conf.all.send_redirects=0",
+           "net.ipv4.conf.default.send_redirects=0")
+
+
+def setup():
+    """VLANs: the switch's ports are those of one VLAN each."""
+    run("modprobe", "-qa", "8021q", "bridge", "cls_flower", check=False)
+    pep.load()
+    switch_up("sub", "srv")
+    ip("sw", "link set one up",
+       *(line for ns in ("sub", "srv") for line in (
+           f"link add link one name one.{ENDS[ns][2]} type vlan "
+           f"id {ENDS[ns][2]}",
+           f"link add br-{ns} type bridge",
+           f"link set one.{ENDS[ns][2]} master br-{ns} up",
+           f"link set {ns} master br-{ns} up", f"link set br-{ns} up")))
+    ip("pep", "link set one0 up",
+       "link add link one0 name wl0 type vlan id 10",
+       "link add link one0 name sv0 type vlan id 20")
+    space_up("pep", ("wl0", "198.18.0.1", "2001:db8::1"),
+             ("sv0", "198.18.1.1", "2001:db8:1::1"))
+    pep.attach()
+
+
+def legs(family, opener, opened, side):
+    """A flow whose legs have the congestion control of their side."""
+    with grows(syn_split=1, flow_established=1, flow_closed=1):
+        both = pair(family, opener, opened)
+        one_way(*both, 1000)
+        flow, = pep.flows()
+        expect("opener", flow["opener"], side)
+        ends = {"sub": "subscriber", "srv": "server"}
+        for ns in "sub", "srv":
+            expect(f"address of {ns}", flow[ends[ns]]["addr"],
+                   addr(ns, family))
+        exchange(both, BYTES)
+
+
+families("VLAN devices, the subscriber opens", "sub", "srv",
+         "wireless")(legs)
+families("VLAN devices, the server opens", "srv", "sub", "server")(legs)
+
+
+@case("one device, sides by the source's network")
+def by_source():
+    pep.detach()
+    spaces_down()
+    switch_up("sub", "srv", "bob")
+    ip("sw", "link add br0 type bridge", "link set br0 up",
+       *(f"link set {dev} master br0 up" for dev in
+         ("one", "sub", "srv", "bob")))
+    space_up("pep", *(("one0", v4 + "1", v6 + "1")
+                      for v4, v6, _ in ENDS.values()))
+    run("tc", "qdisc", "add", "dev", "one0", "clsact", ns="pep")
+    split_from("pep", "one0", 4, "198.18.1.0/24", "server", 1)
+    split_from("pep", "one0", 6, "2001:db8:1::/64", "server", 2)
+    split_from("pep", "one0", 4, "198.18.0.0/15", "wireless", 3)
+    split_from("pep", "one0", 6, "2001:db8::/32", "wireless", 4)
+
+
+families("one device, the subscriber opens", "sub", "srv", "wireless")(legs)
+families("one device, the server opens", "srv", "sub", "server")(legs)
+
+
+@families("one device, refused and reset")
+def ends(family):
+    with grows(connect_refused=1, flow_reset=1):
+        expect("the client's error", connect_errno(
+            "sub", family, addr("srv", family), 5001), "ECONNREFUSED")
+        near, far = pair(family)
+        reset(near)
+        expect_reset(far)
+
+
+@families("one subscriber to another by the same device")
+def hairpin(family):
+    """Both are of the wireless side: whoever is opened stands for the
+    server."""
+    with grows(syn_split=21, flow_established=21, flow_closed=21):
+        exchange(pair(family, "sub", "bob", to=BOB[family]), BYTES)
+        exchange_all(start(family, 20, "sub", "bob", to=BOB[family]), 10000)
+
+
+@case("a router that sends all of it back")
+def loop_up():
+    """Silence is short: 1 + 2 seconds."""
+    sysctl("srv", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1",
+           "net.ipv4.conf.all.send_redirects=0",
+           "net.ipv4.conf.eth0.send_redirects=0")
+    for ns in "sub", "pep":
+        sysctl(ns, "net.ipv4.tcp_syn_retries=1")
+    for family, net in (4, "198.18.9.0/24"), (6, "2001:db8:9::/64"):
+        ip("pep", f"route add {net} via {addr('srv', family)}")
+
+
+def loop(family, mode, wanted):
+    """The SYN of a leg comes back: it is no new connection, and does not go
+    round for ever."""
+    pep.pepadm("profile", "set", "default", "connect", mode)
+    before = link_packets("pep")["one0"][0]
+    sock = client("sub", family)
+    sock.settimeout(20)
+    with grows(flow_established=0, syn_split=1):
+        try:
+            sock.connect((LOOP[family], PORT))
+            got = outcome(sock)
+        except OSError as err:
+            got = errno.errorcode.get(err.errno, "late")
+    expect("the client's end", got, wanted)
+    took = link_packets("pep")["one0"][0] - before
+    if took > 40:
+        fail(f"{took} packets came in by the device")
+
+
+def teardown():
+    """pepadm does not know these filters."""
+    if not WITHOUT:
+        run("tc", "qdisc", "del", "dev", "one0", "clsact", ns="pep",
+            check=False)
+    pep.teardown()
+
+
+families("SYNs that come back, truthful", "truthful", "ETIMEDOUT")(loop)
+families("SYNs that come back, early", "early", "ECONNRESET")(loop)

@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What pepadm does when all is well, and what it shows, as text and as JSON.
+
+In the namespace pep, beside the devices of the topology, which are not added:
+d0 and d1, without a qdisc when a case begins.
+"""
+
+import json
+import re
+
+from peptest import pep
+from peptest.ktap import (after_case, case, expect, expect_least, fail,
+                          families)
+from peptest.netns import addr, ip, run, tc
+from peptest.pep import pepadm
+from peptest.tcp import PORT, exchange_part, pair
+
+DEFAULT = {"name": "default", "cc_wireless": "bbr", "cc_server": "cubic",
+           "connect": "truthful", "mptcp": "bypass", "source": "client",
+           "server_dev": "none", "mark": 0, "dscp": "copy",
+           "keepalive_idle": 0, "keepalive_interval": 0, "keepalive_count": 0,
+           "user_timeout": 0, "idle_timeout": 0, "devices": 0, "flows": 0}
+
+
+def setup():
+    """Two devices that hang together."""
+    pep.detached()
+    ip("pep", "link add d0 type veth peer name d1")
+
+
+@after_case
+def no_devices():
+    """What a failed case has left goes."""
+    if pep.loaded():
+        for dev in show("dev", "show"):
+            pepadm("dev", "del", dev["dev"])
+
+
+def show(*words):
+    """What JSON says."""
+    return json.loads(pepadm("-j", *words).stdout)
+
+
+def text(*words):
+    """The lines of text."""
+    return pepadm(*words).stdout.splitlines()
+
+
+def filters(dev, hook):
+    """The preferences of the filters on a hook of a device."""
+    out = run("tc", "-j", "filter", "show", "dev", dev, hook, ns="pep").stdout
+    return sorted({(f["protocol"], f["pref"])
+                   for f in json.loads(out or "[]")})
+
+
+def qdisc(dev):
+    """The qdisc on a device that filters hang on, None without one."""
+    out = run("tc", "qdisc", "show", "dev", dev, ns="pep").stdout
+    found = re.search(r"^qdisc (\w+) ffff:", out, re.MULTILINE)
+    return found.group(1) if found else None
+
+
+OURS = [("ip", 49152), ("ipv6", 49153)]
+
+
+@case("profiles come, change and go")
+def profiles():
+    expect("profile show", show("profile", "show"), [DEFAULT])
+    pepadm("profile", "add", "gold", "cc-wireless", "cubic", "connect",
+           "early")
+    gold = {**DEFAULT, "name": "gold", "cc_wireless": "cubic",
+            "connect": "early"}
+    expect("gold", show("profile", "show", "gold"), [gold])
+    expect("gold as text", text("profile", "show", "gold"),
+           ["profile gold cc-wireless cubic cc-server cubic connect early "
+            "mptcp bypass source client server-dev none mark 0 dscp copy "
+            "keepalive-idle 0 keepalive-interval 0 keepalive-count 0 "
+            "user-timeout 0 idle-timeout 0 devices 0 flows 0"])
+    pepadm("profile", "add", "plain")
+    expect("all", [p["name"] for p in show("profile")],
+           ["default", "gold", "plain"])
+    pepadm("profile", "set", "gold", "cc-server", "reno")
+    gold["cc_server"] = "reno"
+    expect("gold", show("profile", "show", "gold"), [gold])
+    pepadm("profile", "del", "gold")
+    pepadm("profile", "del", "plain")
+    expect("profile show", show("profile", "show"), [DEFAULT])
+
+
+@case("every setting of a profile, at both ends of its range")
+def settings():
+    """What is set is shown, as text and as JSON, and nothing else changes."""
+    pepadm("profile", "add", "gold", "connect", "early")
+    gold = {**DEFAULT, "name": "gold", "connect": "early"}
+    for word, *values in (
+            ("mptcp", "split", "bypass"), ("source", "local", "client"),
+            ("server-dev", "d0", "none"), ("mark", 0xffffffff, 1, 0),
+            ("dscp", 63, 1, 0, "copy"), ("keepalive-idle", 32767, 1, 0),
+            ("keepalive-interval", 32767, 1, 0),
+            ("keepalive-count", 127, 1, 0),
+            ("user-timeout", 2147483647, 1, 0),
+            ("idle-timeout", 604800, 1, 0)):
+        for value in values:
+            pepadm("profile", "set", "gold", word, str(value))
+            gold[word.replace("-", "_")] = value
+            expect(f"{word} {value}", show("profile", "show", "gold"), [gold])
+            if f" {word} {value} " not in text("profile", "show", "gold")[0]:
+                fail(f"{word} {value} is not in the text")
+    pepadm("profile", "set", "gold", "mark", "0x1f")
+    expect("a hexadecimal mark", show("profile", "show", "gold")[0]["mark"],
+           31)
+    pepadm("profile", "del", "gold")
+
+
+@case("a device is added, shown and deleted")
+def device():
+    """Two filters and the clsact qdisc, all of it away again."""
+    pepadm("profile", "add", "gold")
+    pepadm("dev", "add", "d0", "side", "server", "profile", "gold")
+    expect("qdisc", qdisc("d0"), "clsact")
+    expect("filters", filters("d0", "ingress"), OURS)
+    expect("egress", filters("d0", "egress"), [])
+    expect("dev show", text("dev", "show"),
+           ["dev d0 side server profile gold packets 0 bytes 0"])
+    expect("another device", text("dev", "show", "d1"), [])
+    index = json.loads(run("ip", "-j", "link", "show", "d0",
+                           ns="pep").stdout)[0]["ifindex"]
+    expect("JSON", show("dev", "show", "d0"),
+           [{"dev": "d0", "ifindex": index, "side": "server",
+             "profile": "gold", "packets": 0, "bytes": 0}])
+    expect("devices", show("profile", "show", "gold")[0]["devices"], 2)
+    pepadm("dev", "del", "d0")
+    pepadm("profile", "del", "gold")
+    expect("qdisc", qdisc("d0"), None)
+    expect("dev show", show("dev", "show"), [])
+
+
+@case("plain tc shows the filters")
+def plain_tc():
+    """A tc that has never heard of the action takes it for gact, and gets it
+    right."""
+    pepadm("dev", "add", "d0", "side", "wireless")
+    out = run("tc", "-s", "filter", "show", "dev", "d0", "ingress",
+              ns="pep").stdout
+    expect("verdicts", len(re.findall(r" action continue$", out,
+                                      re.MULTILINE)), 2)
+    expect("statistics", out.count("Sent 0 bytes 0 pkt"), 2)
+    json.loads(run("tc", "-j", "-s", "filter", "show", "dev", "d0",
+                   "ingress", ns="pep").stdout)
+
+
+@case("a foreign filter at ingress keeps clsact", "ingress")
+@case("a foreign filter at egress keeps clsact", "egress")
+def foreign(hook):
+    """What others have on the device stays."""
+    tc("pep", "qdisc add dev d0 clsact",
+       f"filter add dev d0 {hook} pref 7 protocol ip matchall classid 1:1")
+    pepadm("dev", "add", "d0", "side", "wireless")
+    pepadm("dev", "del", "d0")
+    expect("qdisc", qdisc("d0"), "clsact")
+    expect("filters", filters("d0", hook), [("ip", 7)])
+    tc("pep", "qdisc del dev d0 clsact")
+
+
+@case("an ingress qdisc serves as well and stays")
+def ingress_qdisc():
+    tc("pep", "qdisc add dev d0 ingress")
+    pepadm("dev", "add", "d0", "side", "wireless")
+    expect("filters", filters("d0", "ingress"), OURS)
+    expect("dev show", [dev["dev"] for dev in show("dev", "show")], ["d0"])
+    pepadm("dev", "del", "d0")
+    expect("qdisc", qdisc("d0"), "ingress")
+    tc("pep", "qdisc del dev d0 ingress")
+
+
+@case("JSON of a device with an odd name")
+def odd_name():
+    """A device may have any name without a blank, slash and colon."""
+    name = b'q"\\\001\377x'
+    run(b"ip", b"link", b"add", name, b"type", b"veth", b"peer", b"name",
+        b"d9", ns="pep")
+    run(pep.env.PEPADM.encode(), b"dev", b"add", name, b"side", b"server",
+        ns="pep")
+    expect("name in JSON", [dev["dev"] for dev in show("dev", "show")],
+           ['q"\\\x01\ufffdx'])
+    run(pep.env.PEPADM.encode(), b"dev", b"del", name, ns="pep")
+    ip("pep", "link del d9")
+
+
+@case("counters as text and as JSON")
+def counters():
+    """Every counter is shown once, in both forms."""
+    lines = text("stat", "show")
+    for line in lines:
+        if not re.fullmatch(r"[a-z][a-z0-9_]* [0-9]+", line):
+            fail(f"a line of another form: {line}")
+    names = [line.split()[0] for line in lines]
+    expect("names", len(set(names)), len(names))
+    expect("JSON keys", list(show("stat", "show")), names)
+    expect("those of the UAPI header", sorted(names),
+           sorted(set(pep.STATS.values()) - {"pad"}))
+
+
+@families("a flow as text and as JSON")
+def flow(family):
+    """All of an open flow."""
+    pep.attach()
+    both = pair(family)
+    exchange_part(both, 1000)
+    found, = show("flow", "show")
+    sub, srv = addr("sub", family), addr("srv", family)
+    port = both[0].getsockname()[1]
+    for key, value in {
+            "family": "inet" if family == 4 else "inet6",
+            "subscriber": {"addr": sub, "port": port},
+            "server": {"addr": srv, "port": PORT},
+            "state": "established", "opener": "wireless",
+            "profile": "default", "connect": "truthful",
+            "bytes_to_wireless": 1000, "bytes_to_server": 1000}.items():
+        expect(key, found[key], value)
+    expect("age is plausible", 0 <= found["age_ms"] < 600000, True)
+    expect_least("copied", found["bytes_copied"], 0)
+    expect("legs", sorted(found["legs"]), ["server", "wireless"])
+    for name, cc in ("wireless", "bbr"), ("server", "cubic"):
+        leg = found["legs"][name]
+        expect(f"{name} cc", leg["cc"], cc)
+        expect(f"{name} state", leg["state"], "ESTAB")
+        for key in "min_rtt_us", "srtt_us":
+            expect(f"{key} is plausible", 0 < leg[key] < 60000000, True)
+        expect_least("cwnd", leg["cwnd"], 1)
+        expect("mss is plausible", 500 < leg["mss"] < 65536, True)
+        expect_least("bytes_received", leg["bytes_received"], 1000)
+        expect_least("bytes_acked", leg["bytes_acked"], 1000)
+        for key in "retrans", "unread", "unsent", "unacked":
+            expect_least(key, leg[key], 0)
+    lines = text("flow", "show")
+    expect("lines of text", len(lines), 4)
+    there = f"-> {srv}:{PORT} " if family == 4 else f"-> [{srv}]:{PORT} "
+    if there + "established" not in lines[0]:
+        fail(f"the first line: {lines[0]}")
+    expect("by its number", show("flow", "show", str(found["id"]))[0]["id"],
+           found["id"])
+    expect("flows of the profile", show("profile", "show", "default")[0]
+           ["flows"], 1)
+    expect_least("packets of the device", show("dev", "show", "wl0")[0]
+                 ["packets"], 1)
+    for sock in both:
+        sock.close()
+    pep.flows_end()
+    expect("flows", show("flow", "show"), [])
+
+
+@case("help, version and short forms")
+def words():
+    """Words that mean the same, and what is there without the module."""
+    for one, other in ((["dev"], ["dev", "show"]),
+                       (["profile", "list"], ["profile", "show"]),
+                       (["profile", "ls"], ["profile", "show"]),
+                       (["--json", "profile"], ["-j", "profile"]),
+                       (["help"], ["-h"])):
+        expect(" ".join(one), text(*one), text(*other))
+    if "pepadm dev add DEV side" not in pepadm("dev", "help").stdout:
+        fail("dev help")
+    if not re.fullmatch(r"pepadm [0-9.]+, netlink family pep version 1\n",
+                        pepadm("-V").stdout):
+        fail("-V")

@@ -1,0 +1,330 @@
+# SPDX-License-Identifier: GPL-2.0
+"""pepadm refuses wrong input: one line on standard error that names the
+argument, nothing on standard output, exit code 2 when the command line is
+wrong and 1 when the kernel refuses, and nothing changed.
+
+In the namespace pep, beside the devices of the topology:
+  d0  added, side wireless, profile gold
+  d1  not added, no clsact
+  d2  not added; clsact with a foreign filter where IPv6's would go
+"""
+
+import fnmatch
+
+from peptest import pep
+from peptest.ktap import case, expect, fail
+from peptest.netns import Within, ip, run, tc
+from peptest.pep import pepadm
+
+LONG = "abcdefghijklmnop"       # 16 characters
+_before = []
+
+
+def state():
+    """All that pepadm can change."""
+    return (pepadm("profile", "show").stdout +
+            pepadm("limit", "show").stdout +
+            run("tc", "-n", "pep", "-batch", "-",
+                stdin="qdisc show\nfilter show dev d0 ingress\n"
+                "filter show dev d1 ingress\n"
+                "filter show dev d2 ingress\n").stdout)
+
+
+def setup():
+    """The devices above."""
+    pep.detached()
+    ip("pep", "link add d0 type veth peer name d1",
+       "link add d2 type veth peer name d3")
+    pepadm("profile", "add", "gold", "cc-wireless", "cubic")
+    pepadm("dev", "add", "d0", "side", "wireless", "profile", "gold")
+    tc("pep", "qdisc add dev d2 clsact",
+       "filter add dev d2 ingress pref 49153 protocol ipv6 matchall "
+       "classid 1:1")
+    _before.append(state())
+
+
+def refused(code, message, words):
+    """Fail unless pepadm refuses; the message is a pattern as of the shell,
+    with [ for itself."""
+    said = f"pepadm {' '.join(words)[:200]}: "
+    done = pepadm(*words, check=False)
+    expect(said + "exit code", done.returncode, code)
+    expect(said + "lines on standard error", done.stderr.count("\n"), 1)
+    if not fnmatch.fnmatchcase(done.stderr.rstrip("\n"),
+                               message.replace("[", "[[]")):
+        fail(said + f"it said {done.stderr!r}, not {message!r}")
+    expect(said + "standard output", done.stdout, "")
+
+
+def wrong(*cases):
+    """Command lines that are wrong, so that the kernel is not even asked."""
+    for message, words in cases:
+        refused(2, "pepadm: " + message, words)
+    expect("state", state(), _before[0])
+
+
+def split(text):
+    """Words of a command line."""
+    return text.split()
+
+
+@case("wrong objects, commands and options")
+def frame():
+    objects = "dev, profile, flow, stat, limit, drain, bypass, help"
+    wrong((f"OBJECT: missing, one of: {objects}", []),
+          (f'OBJECT: "foo" is not one of: {objects}', ["foo"]),
+          ("option -x is not one of: -j, -V, -h", split("-x dev show")),
+          ("option --jsn is not one of: --json, --version, --help",
+           ["--jsn"]),
+          ("option --json=1: takes no value", split("--json=1 dev show")),
+          ('dev: "foo" is not one of: add, del, show, help',
+           split("dev foo")),
+          ('profile: "foo" is not one of: add, set, del, show, help',
+           split("profile foo")),
+          ('flow: "del" is not one of: show, help', split("flow del 1")),
+          ('stat: "foo" is not one of: show, help', split("stat foo")))
+
+
+@case("wrong words after dev")
+def dev():
+    wrong(("dev add: DEV: missing", split("dev add")),
+          (f'dev add: DEV: "{LONG}" is longer than 15 characters',
+           split(f"dev add {LONG} side server")),
+          ("dev add: DEV: empty, *", ["dev", "add", "", "side", "server"]),
+          ("dev add: side: missing", split("dev add d1")),
+          ("dev add: side: missing", split("dev add d1 profile gold")),
+          ("dev add: side: value missing, one of: wireless, server",
+           split("dev add d1 side")),
+          ('dev add: side: "east" is not one of: wireless, server',
+           split("dev add d1 side east")),
+          ("dev add: side: given twice",
+           split("dev add d1 side server side server")),
+          ('dev add: "foo" is not one of: side, profile',
+           split("dev add d1 side server foo")),
+          ("dev add: profile: value missing",
+           split("dev add d1 side server profile")),
+          ('dev add: profile: "a/b" has other characters than *',
+           split("dev add d1 side server profile a/b")),
+          (f'dev add: profile: "{LONG}" is longer than 15 characters',
+           split(f"dev add d1 side server profile {LONG}")),
+          ("dev del: DEV: missing", split("dev del")),
+          ('dev del: "now": unexpected word', split("dev del d0 now")),
+          ('dev show: "now": unexpected word', split("dev show d0 now")))
+
+
+@case("wrong words after profile")
+def profile():
+    wrong(("profile add: NAME: missing", split("profile add")),
+          (f'profile add: NAME: "{LONG}" is longer than 15 characters',
+           split(f"profile add {LONG}")),
+          ("profile add: NAME: empty, *", ["profile", "add", ""]),
+          ('profile add: NAME: "a b" has other characters than *',
+           ["profile", "add", "a b"]),
+          ('profile add: NAME: "a"b" has other characters than *',
+           split('profile add a"b')),
+          ('profile add: NAME: "-a" starts with a hyphen',
+           split("profile add -a")),
+          ('profile add: "cc" is not one of: cc-wireless, cc-server, '
+           'connect, mptcp, source, server-dev, mark, dscp, keepalive-idle, '
+           'keepalive-interval, keepalive-count, user-timeout, idle-timeout',
+           split("profile add new cc bbr")),
+          ("profile add: cc-server: value missing",
+           split("profile add new cc-server")),
+          (f'profile add: cc-server: "{LONG}" is longer than 15 characters',
+           split(f"profile add new cc-server {LONG}")),
+          ("profile add: cc-wireless: given twice",
+           split("profile add new cc-wireless bbr cc-wireless bbr")),
+          ('profile add: connect: "late" is not one of: truthful, early',
+           split("profile add new connect late")),
+          ('profile add: mptcp: "no" is not one of: bypass, split',
+           split("profile add new mptcp no")),
+          ('profile add: source: "" is not one of: client, local',
+           ["profile", "add", "new", "source", ""]),
+          (f'profile add: server-dev: "{LONG}" is longer than 15 characters',
+           split(f"profile add new server-dev {LONG}")),
+          ("profile add: server-dev: empty, *",
+           ["profile", "add", "new", "server-dev", ""]),
+          ('profile add: mark: "x" is not one of: a number',
+           split("profile add new mark x")),
+          ('profile add: mark: "4294967296" is not one of: a number',
+           split("profile add new mark 4294967296")),
+          ('profile add: mark: "-1" is not one of: a number',
+           split("profile add new mark -1")),
+          ('profile add: mark: "0x" is not one of: a number',
+           split("profile add new mark 0x")),
+          ("profile add: mark: value missing, one of: a number",
+           split("profile add new mark")),
+          ('profile add: dscp: "ef" is not one of: copy, a number',
+           split("profile add new dscp ef")),
+          ('profile add: idle-timeout: "1.5" is not one of: a number',
+           split("profile add new idle-timeout 1.5")),
+          ("profile set: nothing to set, see: pepadm profile help",
+           split("profile set gold")),
+          ("profile set: connect: value missing, one of: truthful, early",
+           split("profile set gold connect")),
+          ("profile del: NAME: missing", split("profile del")),
+          ('profile del: "gold": unexpected word',
+           split("profile del default gold")),
+          ('profile show: "gold": unexpected word',
+           split("profile show default gold")))
+
+
+@case("wrong words after flow and stat")
+def show():
+    wrong(('flow show: ID: "0" is not a number from 1 to 4294967295',
+           split("flow show 0")),
+          ('flow show: ID: "-1" is not a number *', split("flow show -1")),
+          ('flow show: ID: "1x" is not a number *', split("flow show 1x")),
+          ('flow show: ID: "4294967296" is not a number *',
+           split("flow show 4294967296")),
+          ('flow show: "2": unexpected word', split("flow show 1 2")),
+          ('stat show: "flows": unexpected word', split("stat show flows")))
+
+
+@case("wrong words after limit, drain and bypass")
+def limits():
+    wrong(('limit: "foo" is not one of: set, show, help', split("limit foo")),
+          ("limit set: nothing to set, one of: flows, pending",
+           split("limit set")),
+          ('limit set: flows: value missing, one of: a number',
+           split("limit set flows")),
+          ('limit set: flows: "x" is not one of: a number',
+           split("limit set flows x")),
+          ('limit set: flows: "0" is not a number from 1 to 16777216',
+           split("limit set flows 0")),
+          ('limit set: pending: "1048577" is not a number from 1 to 1048576',
+           split("limit set flows 5 pending 1048577")),
+          ('limit set: "drain" is not one of: flows, pending',
+           split("limit set drain 1")),
+          ('limit show: "now": unexpected word', split("limit show now")),
+          ('drain: "now" is not one of: on, off, show, help',
+           split("drain now")),
+          ('drain on: "now": unexpected word', split("drain on now")),
+          ("bypass del: ADDR: missing", split("bypass del")),
+          ("bypass del: PORT: missing", split("bypass del 198.18.0.1")),
+          ('bypass del: ADDR: "here" is not an IPv4 or IPv6 address',
+           split("bypass del here 80")),
+          ('bypass del: PORT: "65536" is not a number from 1 to 65535',
+           split("bypass del 198.18.0.1 65536")),
+          ('bypass flush: "all": unexpected word', split("bypass flush all")))
+
+
+@case("the kernel refuses: bypass")
+def kernel_bypass():
+    impossible(("bypass del: addr: *", "bypass del 198.18.0.1 80"),
+               ("bypass del: addr: *", "bypass del 2001:db8::1 80"))
+
+
+@case("a newline in an argument")
+def newline():
+    """Text that would be more than one line stays one."""
+    wrong(('profile add: NAME: "a?b" has other characters *',
+           ["profile", "add", "a\nb"]))
+
+
+@case("an argument of 100000 characters")
+def endless():
+    """A word of any length leaves the allowed values in the message."""
+    wrong(('dev add: side: "000*" is not one of: wireless, server',
+           ["dev", "add", "d1", "side", "0" * 100000]))
+
+
+@case("the kernel refuses: dev")
+def kernel_dev():
+    impossible(
+        ('dev add: Cannot find device "nosuch"', "dev add nosuch side server"),
+        ('dev add: Cannot find device "d1:0"', "dev add d1:0 side server"),
+        ('dev del: Cannot find device "nosuch"', "dev del nosuch"),
+        ('dev show: Cannot find device "nosuch"', "dev show nosuch"),
+        ("dev add: d0 already has pep filters", "dev add d0 side wireless"),
+        ("dev add: profile: *", "dev add d1 side server profile nosuch"),
+        ("dev add: *", "dev add d2 side server"),
+        ("dev del: d1 has no pep filters", "dev del d1"),
+        ("dev del: d2 has no pep filters", "dev del d2"))
+
+
+@case("the kernel refuses: profile and flow")
+def kernel_profile():
+    impossible(
+        ("profile add: name: *", "profile add gold"),
+        ("profile add: cc-wireless: *", "profile add new cc-wireless nosuch"),
+        ("profile set: cc-server: *", "profile set gold connect early "
+         "cc-wireless reno cc-server nosuch"),
+        ("profile set: name: *", "profile set nosuch connect early"),
+        ("profile del: name: *", "profile del nosuch"),
+        ("profile del: name: *", "profile del default"),
+        ("profile del: name: *", "profile del gold"),
+        ("profile show: name: *", "profile show nosuch"),
+        ("flow show: id: *", "flow show 4294967295"))
+
+
+@case("the kernel refuses: settings of a profile")
+def kernel_settings():
+    """Each by its name and range."""
+    impossible(
+        ("profile set: dscp: 0 to 63, or 64 to copy",
+         "profile set gold dscp 65"),
+        ("profile set: keepalive-idle: 1 to 32767 seconds, or 0",
+         "profile set gold keepalive-idle 32768"),
+        ("profile set: keepalive-interval: 1 to 32767 seconds, or 0",
+         "profile set gold keepalive-interval 4294967295"),
+        ("profile set: keepalive-count: 1 to 127 probes, or 0",
+         "profile set gold keepalive-count 128"),
+        ("profile set: user-timeout: 1 to 2147483647 milliseconds, or 0",
+         "profile set gold user-timeout 2147483648"),
+        ("profile add: idle-timeout: 1 to 604800 seconds, or 0",
+         "profile add new idle-timeout 604801"),
+        ('profile set: server-dev: no device "nosuch" here',
+         "profile set gold server-dev nosuch"),
+        ("profile set: source: local needs connect early, *",
+         "profile set gold source local"),
+        ("profile add: source: local needs connect early, *",
+         "profile add new source local connect truthful"))
+
+
+@case("the kernel refuses: a mode that a setting does not allow")
+def kernel_mode():
+    """The setting is older than the mode that is asked for."""
+    pepadm("profile", "set", "gold", "connect", "early", "source", "local")
+    done = pepadm("profile", "set", "gold", "connect", "truthful",
+                  check=False)
+    pepadm("profile", "set", "gold", "source", "client", "connect",
+           "truthful")
+    expect("exit code", done.returncode, 1)
+    expect("message", done.stderr, "pepadm: profile set: connect: source "
+           "local needs connect early\n")
+    expect("state", state(), _before[0])
+
+
+def impossible(*cases):
+    """What the kernel says is in the way; nothing has changed after each."""
+    for message, words in cases:
+        refused(1, "pepadm: " + message, split(words))
+        expect(f"state after pepadm {words}", state(), _before[0])
+
+
+@case("an unprivileged user")
+def strangers():
+    """Nobody but the administrator changes or sees other people's traffic."""
+    for words in ("dev add d1 side server", "dev del d0", "profile add new",
+                  "profile set gold connect early", "profile del gold",
+                  "flow show", "limit set flows 5", "drain on",
+                  "bypass show", "bypass flush"):
+        done = run("setpriv", "--reuid", "65534", "--clear-groups",
+                   pep.env.PEPADM, *split(words), ns="pep", check=False)
+        expect(f"exit code of {words}", done.returncode, 1)
+        verb = " ".join(split(words)[:2])
+        expect("message", done.stderr,
+               f"pepadm: {verb}: Operation not permitted\n")
+    expect("state", state(), _before[0])
+
+
+@case("a full disk")
+def full():
+    """What could not be written is not passed over."""
+    with Within("pep"):
+        done = run("sh", "-c", f"{pep.env.PEPADM} -j profile show > /dev/full",
+                   check=False)
+    expect("exit code", done.returncode, 1)
+    expect("message", done.stderr, "pepadm: profile show: standard output: "
+           "No space left on device\n")

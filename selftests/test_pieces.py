@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Payload in many small pieces: packets with as many page fragments as fit
+into one (MAX_SKB_FRAGS, 17), each of a few bytes of a page of its own, and
+with receive offload on, lists of such packets. All bytes arrive in order, by
+reference."""
+
+import fcntl
+import hashlib
+import os
+
+from peptest import pep
+from peptest.env import DEBUG
+from peptest.ktap import expect, expect_least, families
+from peptest.netns import offloads
+from peptest.pep import grows
+from peptest.tcp import digest, next_offset, one_way, pair, pieces
+
+O_DIRECT = 0o40000
+F_SETPIPE_SZ = 1031
+SPLICE_F_MORE = 4
+BATCH = 200             # pieces under way in the pipe
+SIZES = {1: 20000, 7: 70000, 100: 400000, 1447: 2000000}
+
+
+def setup():
+    """Receive offload on the gateway's devices, as on most machines."""
+    pep.attached()
+    for dev in "wl0", "sv0":
+        offloads("pep", dev, "gro", "on")
+
+
+class Pieces:
+    """A pipe that keeps each write in a buffer and page of its own, spliced
+    to a socket."""
+
+    def __init__(self, sock):
+        self.sock = sock
+        self.read, self.write = os.pipe2(O_DIRECT)
+        fcntl.fcntl(self.write, F_SETPIPE_SZ, 256 * 4096)
+
+    def send(self, data, size, full):
+        """Send data in pieces of a size, in as few packets as possible; have
+        a function called while the socket is full."""
+        for at in range(0, len(data), size):
+            os.write(self.write, data[at:at + size])
+        left = len(data)
+        while left:
+            try:
+                left -= os.splice(self.read, self.sock.fileno(), left,
+                                  flags=SPLICE_F_MORE)
+            except BlockingIOError:
+                full()
+
+    def close(self):
+        """Close the pipe."""
+        os.close(self.read)
+        os.close(self.write)
+
+
+def small(family, opener, opened, size):
+    """From one end to the other, read as it comes, then all back at once."""
+    total = SIZES[size] // (10 if DEBUG else 1)
+    with grows(flow_established=1, flow_closed=1) as before:
+        near, far = pair(family, opener, opened)
+        offset = next_offset()
+        data = b"".join(pieces(offset, total))
+        pipe = Pieces(near)
+        sha = hashlib.sha256()
+        far.setblocking(False)
+        got = 0
+
+        def read():
+            nonlocal got
+            got += take(far, sha)
+
+        for at in range(0, total, BATCH * size):
+            pipe.send(data[at:at + BATCH * size], size, read)
+            read()
+        far.settimeout(20)
+        while got < total:
+            piece = far.recv(65536)
+            sha.update(piece)
+            got += len(piece)
+        pipe.close()
+        expect("bytes received", got, total)
+        expect("SHA-256", sha.hexdigest(), digest(offset, total))
+        one_way(far, near, 10000, fin=True)
+        near.close()
+        far.close()
+    expect_least("bytes by fragment", pep.stat("bytes_fragment") -
+                 before["bytes_fragment"], total // 2)
+
+
+def take(sock, sha):
+    """What has come by now."""
+    got = 0
+    try:
+        while True:
+            piece = sock.recv(65536)
+            if not piece:
+                return got
+            sha.update(piece)
+            got += len(piece)
+    except BlockingIOError:
+        return got
+
+
+for _size in SIZES:
+    families(f"pieces of {_size} B", "sub", "srv", _size)(small)
+families("pieces of 100 B, the server opens", "srv", "sub", 100)(small)

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Ports that are used again and again, or for many connections at once; ends
+that open towards each other; SYNs that come twice or out of order."""
+
+import errno
+import os
+import select
+import socket
+import struct
+import time
+
+from peptest import pep
+from peptest.env import DEBUG
+from peptest.ktap import expect, fail, families, note, wait_for
+from peptest.netns import (Within, addr, ip, netem, nstat, offloads, run,
+                           sysctls)
+from peptest.pep import grows, least
+from peptest.tcp import (NO_TIME_WAIT, accept, client, close_all, exchange,
+                         exchange_all, exchange_part, listen, pair)
+
+ROUNDS = 500 if DEBUG else 2000
+SERVERS = 100
+EACH = 20 if DEBUG else 40
+ETH_P_ALL = 3
+PACKET_OUTGOING = 4
+
+
+def transact(near, far, number):
+    """A few bytes each way that differ from those of other connections; then
+    the ends close, in turn the one first and the other."""
+    word = struct.pack("!Q", number) * 4
+    near.sendall(word)
+    expect("the request", far.recv(100), word)
+    far.sendall(word[::-1])
+    expect("the answer", near.recv(100), word[::-1])
+    first, last = (near, far) if number & 1 else (far, near)
+    first.close()
+    expect("the end of the stream", last.recv(100), b"")
+    last.close()
+
+
+@families(f"{ROUNDS} times the same ports", seconds=300)
+def back_to_back(family):
+    """From one address and port to one address and port, the next as soon as
+    both ends have closed. The opener's own TIME_WAIT, which would keep it
+    from that, is not what is tested: it has none. All is done by one CPU: of
+    two, the opener's last ACK and its next SYN could overtake each other."""
+    bind = addr("sub", family), 34580
+    passive = nstat("srv", "TcpPassiveOpens")
+    begun = time.monotonic()
+    cpus = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(cpus)})
+    try:
+        with sysctls("sub", *NO_TIME_WAIT), grows(
+                syn_split=ROUNDS, flow_established=ROUNDS, flow_closed=ROUNDS,
+                time_wait_reused=least(ROUNDS // 4), accept_unpaired=0):
+            for number in range(ROUNDS):
+                transact(*pair(family, bind=bind), number)
+    finally:
+        os.sched_setaffinity(0, cpus)
+    expect("connections of the server",
+           nstat("srv", "TcpPassiveOpens") - passive, ROUNDS)
+    note(f"{ROUNDS / (time.monotonic() - begun):.0f} connections a second")
+
+
+def addresses(family, count):
+    """Further addresses of the server."""
+    form = "198.18.1.%d" if family == 4 else "2001:db8:1::1:%d"
+    return [form % (10 + i) for i in range(count)]
+
+
+@families(f"one port to {SERVERS} servers at once")
+def many_servers(family):
+    servers = addresses(family, SERVERS)
+    ip("srv", *(f"address add {server}/{32 if family == 4 else 128} dev eth0 "
+                + ("" if family == 4 else "nodad") for server in servers))
+    bind = addr("sub", family), 34581
+    listener = listen("srv", family)
+    with grows(syn_split=SERVERS, flow_established=SERVERS,
+               flow_closed=SERVERS):
+        near = []
+        for server in servers:
+            sock = client("sub", family, bind=bind)
+            sock.connect((server, 5000))
+            near.append(sock)
+        far = {}
+        for _ in servers:
+            sock = accept(listener)
+            far[sock.getsockname()[0]] = sock
+        expect("flows", pep.stat("flows"), SERVERS)
+        exchange_all([(sock, far[server])
+                      for sock, server in zip(near, servers)], 3000)
+
+
+def crossing(family, first, second, gap):
+    """Both ends open towards each other; the second does so in the middle of
+    the first one's handshake."""
+    names = {"sub": (addr("sub", family), 34582),
+             "srv": (addr("srv", family), 34583)}
+    one = client(first, family, bind=names[first])
+    two = client(second, family, bind=names[second])
+    for sock, to in (one, names[second]), (two, names[first]):
+        sock.setblocking(False)
+        err = sock.connect_ex(to)
+        expect("the call", errno.errorcode[err], "EINPROGRESS")
+        time.sleep(gap)
+    for sock in one, two:
+        if not select.select([], [sock], [], 20)[1]:
+            fail("no connection within 20 s")
+        err = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        expect("the error", errno.errorcode.get(err, 0), 0)
+        sock.settimeout(60)
+    return one, two
+
+
+def simultaneous(family, first, second):
+    """Both ends come up as one connection, whichever link the SYNs meet
+    on."""
+    exchange(pair(family), 100)
+    pep.flows_end()
+    opens = [nstat(ns, "TcpPassiveOpens") for ns in ("sub", "srv")]
+    netem("sub", "eth0", "delay", "60ms")
+    netem("srv", "eth0", "delay", "60ms")
+    try:
+        for gap in 0, 0, 0, 0, 0.03, 0.09:
+            with grows(flow_established=1, flow_closed=1, syn_released=0):
+                exchange(crossing(family, first, second, gap), 20000)
+            close_all()
+    finally:
+        netem("sub", "eth0", "off")
+        netem("srv", "eth0", "off")
+    expect("connections through listeners",
+           [nstat(ns, "TcpPassiveOpens") for ns in ("sub", "srv")], opens)
+
+
+families("both ends open at once, the subscriber a little earlier",
+         "sub", "srv")(simultaneous)
+families("both ends open at once, the server a little earlier",
+         "srv", "sub")(simultaneous)
+
+
+def doubled(family, opener, opened):
+    """All packets twice, at times of their own: a second SYN comes before the
+    answer, amidst the connection, and after its end. What such a late one
+    opens ends by the opener's reset."""
+    exchange(pair(family, opener, opened), 100)
+    pep.flows_end()
+    for ns in "sub", "srv":
+        netem(ns, "eth0", "delay 30ms 30ms duplicate 100% limit 10000")
+    try:
+        with grows(flow_established=least(EACH), syn_duplicate=least(1),
+                   ended=False):
+            for _ in range(4):
+                exchange_all([pair(family, opener, opened)
+                              for _ in range(EACH // 4)], 3000)
+    finally:
+        for ns in "sub", "srv":
+            netem(ns, "eth0", "off")
+    pep.flows_end()
+
+
+families(f"{EACH} flows with every packet twice and out of order",
+         "sub", "srv")(doubled)
+families(f"{EACH} flows with every packet twice and out of order, the server "
+         "opens", "srv", "sub")(doubled)
+
+
+class Recorder:
+    """What a namespace sends by a device, to be sent once more."""
+
+    def __init__(self, ns, dev):
+        with Within(ns):
+            self.sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW,
+                                      socket.htons(ETH_P_ALL))
+        self.sock.bind((dev, ETH_P_ALL))
+        self.sock.settimeout(20)
+
+    def syn(self):
+        """The next frame with a TCP header of which only SYN is set."""
+        while True:
+            frame, where = self.sock.recvfrom(2048)
+            at = 14 + (20 if frame[12:14] == b"\x08\x00" else 40)
+            if where[2] == PACKET_OUTGOING and frame[at + 13] & 0x3f == 2:
+                return frame
+
+
+def stale(family, opener, opened):
+    """A copy of the SYN amidst the connection changes nothing. One after its
+    end opens it anew, as far as can be seen from the middle; the opener resets
+    that, and the target hears of it."""
+    offloads(opener, "eth0", "tx", "off")
+    recorder = Recorder(opener, "eth0")
+    with grows(flow_established=1, flow_closed=1):
+        both = pair(family, opener, opened)
+        frame = recorder.syn()
+        exchange_part(both, 20000)
+        recorder.sock.send(frame)
+        exchange_part(both, 20000)
+        recorder.sock.send(frame)
+        exchange(both, 20000)
+    resets = nstat(opener, "TcpOutRsts")
+    with grows(flow_established=0, syn_split=1, opener_lost=1):
+        recorder.sock.send(frame)
+        wait_for("the opener's reset",
+                 lambda: nstat(opener, "TcpOutRsts") > resets)
+    wait_for("the end of the target's half", lambda: not run(
+        "ss", "-tnH", "state", "syn-recv", ns=opened).stdout)
+    recorder.sock.close()
+
+
+families("a SYN that comes again, amidst its connection and after it",
+         "sub", "srv")(stale)
+families("a SYN that comes again, amidst its connection and after it, the "
+         "server opens", "srv", "sub")(stale)

@@ -1,0 +1,362 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What a profile's settings do to connections, and gateways whose routing is
+not the usual: strict rp_filter, no forwarding, policy routing, VRFs.
+"""
+
+import contextlib
+import errno
+import json
+import socket
+
+from peptest import pep
+from peptest.ktap import case, expect, expect_least, fail, families
+from peptest.netns import addr, ip, run, sysctl
+from peptest.pep import grows, least, pepadm
+from peptest.tcp import (PORT, accept, connect, connect_errno,
+                         exchange, exchange_all, exchange_part, listen,
+                         mptcp_socket, one_way, pair, start)
+
+MARK = 7
+TABLE = 100
+VRF_TABLE = 200
+FAR = {4: "198.18.9.1", 6: "2001:db8:9::1"}
+
+
+def setup():
+    """Attached; ICMP errors are not limited in rate."""
+    pep.attached()
+    sysctl("pep", "net.ipv4.icmp_ratelimit=0", "net.ipv6.icmp.ratelimit=0")
+
+
+@contextlib.contextmanager
+def profile(**values):
+    """The default profile with other values for a while."""
+    words = {name.replace("_", "-"): str(v) for name, v in values.items()}
+    plain = {"connect": "truthful", "mptcp": "bypass", "source": "client",
+             "server-dev": "none", "mark": "0"}
+    pepadm("profile", "set", "default",
+           *(word for both in words.items() for word in both))
+    try:
+        yield
+    finally:
+        pep.flows_end()
+        pepadm("profile", "set", "default",
+               *(word for name in words for word in (name, plain[name])))
+
+
+def mptcp(family):
+    """Both ends of a connection by Multipath TCP."""
+    listener = mptcp_socket("srv", family)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind((addr("srv", family), 5100))
+    listener.listen()
+    near = mptcp_socket("sub", family)
+    near.connect((addr("srv", family), 5100))
+    return near, accept(listener)
+
+
+@families("mptcp bypass: the connection passes")
+def mptcp_bypass(family):
+    with grows(syn_pass_mptcp=least(1), syn_split=0):
+        both = mptcp(family)
+        one_way(*both, 10000)
+        for sock in both:
+            sock.close()
+
+
+@families("mptcp split: both ends fall back to plain TCP")
+def mptcp_split(family):
+    with profile(mptcp="split"):
+        with grows(syn_pass_mptcp=0, flow_established=1, flow_closed=1):
+            exchange(mptcp(family), 100000)
+
+
+@families("mptcp split: another option still bypasses")
+def mptcp_fastopen(family):
+    """TCP Fast Open, which a SYN of Multipath TCP asks for."""
+    with profile(mptcp="split"), grows(syn_pass_fastopen=1, syn_split=0):
+        listener = listen("srv", family)
+        near = mptcp_socket("sub", family)
+        near.setblocking(True)
+        near.sendto(b"x", socket.MSG_FASTOPEN, (addr("srv", family), PORT))
+        far = accept(listener)
+        expect("payload", far.recv(10), b"x")
+        near.close()
+        far.close()
+
+
+def far_network(family, table):
+    """A network behind the server that one table knows only."""
+    prefix = f"{FAR[family]}/{32 if family == 4 else 128}"
+    ip("srv", f"address replace {prefix} dev lo" +
+       (" nodad" if family == 6 else ""))
+    ip("pep", f"route replace {prefix} via {addr('srv', family)} dev sv0 "
+       f"table {table}")
+
+
+@families("mark: routes of both legs follow rules")
+def mark(family):
+    """Without the mark there is no route to the server: the SYN passes, and
+    the gateway refuses."""
+    far_network(family, TABLE)
+    ip("pep", f"rule add fwmark {MARK} table {TABLE} pref 100",
+       family=family)
+    try:
+        with profile(mark=MARK), grows(flow_established=1):
+            exchange(pair(family, to=FAR[family]), 10000)
+        with grows(syn_pass_connect=least(1), flow_established=0):
+            got = connect_errno("sub", family, FAR[family])
+            if got not in ("ENETUNREACH", "EHOSTUNREACH"):
+                fail(f"without the mark: {got}")
+    finally:
+        ip("pep", "rule del pref 100", family=family)
+
+
+@families("mark: packets of both legs have it, in every state")
+def marked(family):
+    """Counted where they go out, by device."""
+    table = f"marks{family}"
+    run("nft", "-f", "-", ns="pep", stdin=f"""
+table inet {table} {{
+chain out {{ type filter hook output priority 0;
+meta l4proto tcp meta mark {MARK} oifname wl0 counter
+meta l4proto tcp meta mark {MARK} oifname sv0 counter
+meta l4proto tcp meta mark != {MARK} counter
+}}
+}}
+""")
+    with profile(mark=MARK), grows(flow_established=1):
+        exchange(pair(family), 10000)
+    out = run("nft", "-j", "list", "table", "inet", table, ns="pep").stdout
+    run("nft", "delete", "table", "inet", table, ns="pep")
+    counts = [part["counter"]["packets"]
+              for item in json.loads(out)["nftables"] if "rule" in item
+              for part in item["rule"]["expr"] if "counter" in part]
+    expect_least("to the subscriber", counts[0], 4)
+    expect_least("to the server", counts[1], 4)
+    expect("without the mark", counts[2], 0)
+
+
+@families("source local: the server sees the gateway")
+def source_local(family):
+    with profile(connect="early", source="local"):
+        with grows(flow_established=1, flow_closed=1):
+            both = pair(family)
+            expect("peer", both[1].getpeername()[0], addr("sv", family))
+            exchange(both, 100000)
+        with grows(flow_established=40):
+            exchange_all([pair(family) for _ in range(40)], 1000)
+
+
+@families("source local: connections from the server keep their address")
+def source_opened(family):
+    """The subscriber's leg speaks for the server as ever."""
+    with profile(connect="early", source="local"):
+        with grows(flow_established=1):
+            both = pair(family, "srv", "sub")
+            expect("peer", both[1].getpeername()[0], addr("srv", family))
+            exchange(both, 10000)
+
+
+@families("source local: all ports in use")
+def source_ports(family):
+    """Two ports, three connections: the third is reset, and a port is good
+    again at once for another server."""
+    with profile(connect="early", source="local"):
+        sysctl("pep", "net.ipv4.ip_local_port_range=40000 40001")
+        try:
+            pairs = [pair(family) for _ in range(2)]
+            ports = {far.getpeername()[1] for _, far in pairs}
+            expect("ports", ports, {40000, 40001})
+            with grows(ended=False, connect_failed=1):
+                got = connect_and_read(family)
+            expect("the third", got, errno.ECONNRESET)
+            with grows(ended=False, flow_established=1):
+                pairs.append(pair(family, port=5001))
+            exchange_all(pairs, 1000)
+        finally:
+            sysctl("pep", "net.ipv4.ip_local_port_range=32768 60999")
+
+
+def connect_and_read(family):
+    """Connect, and the error that comes then."""
+    try:
+        sock = connect("sub", family, addr("srv", family))
+        sock.recv(1)
+    except OSError as err:
+        return err.errno
+    return 0
+
+
+@families("server-dev: the default route points to the subscribers")
+def server_dev(family):
+    """As in a container whose routes serve the subscribers' side."""
+    far_network(family, TABLE)
+    ip("pep", f"route add default via {addr('sub', family)} dev wl0 "
+       "metric 10", f"route add default via {addr('srv', family)} dev sv0 "
+       "metric 20", family=family)
+    try:
+        with profile(server_dev="sv0"):
+            with grows(flow_established=1, flow_closed=1):
+                exchange(pair(family, to=FAR[family]), 50000)
+            with grows(flow_established=1, flow_closed=1):
+                exchange(pair(family, "srv", "sub"), 50000)
+            with grows(connect_refused=1):
+                expect("a refusal", connect_errno(
+                    "sub", family, FAR[family], 5009), "ECONNREFUSED")
+    finally:
+        ip("pep", "route del default metric 10", "route del default metric 20",
+           family=family)
+
+
+@case("server-dev: the device does not exist when the profile is used")
+def server_dev_gone():
+    ip("pep", "link add d0 type dummy", "link add d1 type dummy")
+    pepadm("profile", "add", "gold", "server-dev", "d0")
+    ip("pep", "link del d0")
+    done = pepadm("dev", "add", "d1", "side", "wireless", "profile", "gold",
+                  check=False)
+    expect("exit code", done.returncode, 1)
+    if "profile: its server-dev does not exist" not in done.stderr:
+        fail(done.stderr)
+    pepadm("profile", "del", "gold")
+    ip("pep", "link del d1")
+
+
+@families("strict rp_filter on all devices")
+def rp_filter(family):
+    sysctl("pep", "net.ipv4.conf.all.rp_filter=1",
+           "net.ipv4.conf.wl0.rp_filter=1", "net.ipv4.conf.sv0.rp_filter=1")
+    for near, far in ("sub", "srv"), ("srv", "sub"):
+        with grows(flow_established=1, flow_closed=1):
+            exchange(pair(family, near, far), 50000)
+        with grows(connect_refused=1):
+            expect("a refusal", connect_errno(near, family,
+                                              addr(far, family), 5009),
+                   "ECONNREFUSED")
+    sysctl("pep", "net.ipv4.conf.all.rp_filter=0")
+
+
+@families("no forwarding: what is split works, what is not does not")
+def no_forwarding(family):
+    sysctl("pep", "net.ipv4.ip_forward=0",
+           "net.ipv6.conf.all.forwarding=0")
+    try:
+        with grows(flow_established=1, flow_closed=1):
+            exchange(pair(family), 50000)
+        with grows(syn_pass_mptcp=least(1), flow_established=0):
+            near = mptcp_socket("sub", family)
+            listen("srv", family)
+            near.settimeout(0.5)
+            try:
+                near.connect((addr("srv", family), PORT))
+                fail("forwarded")
+            except OSError:
+                pass
+            near.close()
+    finally:
+        sysctl("pep", "net.ipv4.ip_forward=1",
+               "net.ipv6.conf.all.forwarding=1")
+
+
+@contextlib.contextmanager
+def vrf(*devs, accept_all=1):
+    """Devices of the gateway in a VRF for a while."""
+    run("modprobe", "-q", "vrf", check=False)
+    ip("pep", f"link add red type vrf table {VRF_TABLE}",
+       "link set red up", *(f"link set {dev} master red" for dev in devs))
+    restore(devs)
+    sysctl("pep", f"net.ipv4.tcp_l3mdev_accept={accept_all}")
+    try:
+        yield
+    finally:
+        pep.flows_end()
+        ip("pep", *(f"link set {dev} nomaster" for dev in devs),
+           "link del red")
+        restore(devs)
+        sysctl("pep", "net.ipv4.tcp_l3mdev_accept=0")
+
+
+def restore(devs):
+    """IPv6 addresses go when a device changes its VRF."""
+    for dev in devs:
+        v6 = "2001:db8::1" if dev == "wl0" else "2001:db8:1::1"
+        ip("pep", f"address replace {v6}/64 dev {dev} nodad")
+
+
+def both_ways(family):
+    """Split connections opened by either side, and a refusal."""
+    for near, far in ("sub", "srv"), ("srv", "sub"):
+        with grows(flow_established=1, flow_closed=1):
+            exchange(pair(family, near, far), 50000)
+        with grows(connect_refused=1):
+            expect("a refusal", connect_errno(near, family,
+                                              addr(far, family), 5009),
+                   "ECONNREFUSED")
+    with grows(flow_established=20, flow_closed=20):
+        exchange_all(start(family, 20), 2000)
+
+
+@families("both devices in a VRF")
+def vrf_both(family):
+    with vrf("wl0", "sv0"):
+        both_ways(family)
+
+
+@families("both devices in a VRF, early")
+def vrf_early(family):
+    with vrf("wl0", "sv0"), profile(connect="early"):
+        for near, far in ("sub", "srv"), ("srv", "sub"):
+            with grows(flow_established=1, flow_closed=1):
+                exchange(pair(family, near, far), 50000)
+
+
+@families("a VRF that listeners do not take: unsplit")
+def vrf_refused(family):
+    with vrf("wl0", "sv0", accept_all=0):
+        with grows(syn_pass_vrf=least(1), flow_established=0):
+            exchange(pair(family), 10000)
+
+
+def leak(family, dev, to, table, verb):
+    """A route from one table to a device of another."""
+    net = {("sub", 4): "198.18.0.0/24", ("srv", 4): "198.18.1.0/24",
+           ("sub", 6): "2001:db8::/64", ("srv", 6): "2001:db8:1::/64"}
+    ip("pep", f"route {verb} {net[to, family]} dev {dev} table {table}")
+
+
+@families("the subscribers in a VRF, the servers not")
+def vrf_subscribers(family):
+    """Server legs are bound to the server's device, which is in none."""
+    with vrf("wl0"), profile(server_dev="sv0"):
+        leak(family, "wl0", "sub", "main", "add")
+        with grows(flow_established=1, flow_closed=1):
+            exchange(pair(family), 50000)
+        with grows(flow_established=1, flow_closed=1):
+            exchange(pair(family, "srv", "sub"), 50000)
+        leak(family, "wl0", "sub", "main", "del")
+
+
+@families("the servers in a VRF, legs bound to it", "red")
+@families("the servers in a VRF, legs bound to its device", "sv0")
+def vrf_servers(family, dev):
+    """The subscribers are in none."""
+    with vrf("sv0"), profile(server_dev=dev):
+        with grows(flow_established=1, flow_closed=1):
+            exchange(pair(family), 50000)
+        with grows(connect_refused=1):
+            expect("a refusal", connect_errno("sub", family,
+                                              addr("srv", family), 5009),
+                   "ECONNREFUSED")
+
+
+@families("device deleted in a VRF")
+def vrf_detach(family):
+    """pepadm dev del finds the flows of a device that a VRF hides."""
+    with vrf("wl0", "sv0"):
+        with grows(flow_killed=1):
+            both = pair(family)
+            exchange_part(both, 1000)
+            pepadm("dev", "del", "wl0")
+            pep.flows_end()
+        pepadm("dev", "add", "wl0", "side", "wireless")

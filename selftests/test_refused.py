@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A target that refuses, cannot be reached or is silent looks to the opener as
+it does without pep (truthful), or is a reset after the opener was answered
+(early). What it looks like without pep is measured first.
+
+Networks behind the server's router, and behind the gateway itself:
+  198.18.11.0/24 2001:db8:11::/64  unreachable, says the server's router
+  198.18.12.0/24 2001:db8:12::/64  prohibited, says the server's router
+  198.18.13.0/24 2001:db8:13::/64  silence
+  198.18.14.0/24 2001:db8:14::/64  unreachable, says the gateway
+  198.18.15.0/24 2001:db8:15::/64  prohibited, says the gateway
+  198.18.16.0/24 2001:db8:16::/64  no neighbour answers the gateway
+"""
+
+import errno
+import select
+import socket
+import time
+
+from peptest import pep
+from peptest.ktap import case, expect, fail, families, note
+from peptest.netns import addr, ip, sysctl
+from peptest.pep import grows, least
+from peptest.tcp import PORT, client, connect_errno, exchange, outcome, pair
+
+NETWORKS = {
+    "far-unreachable": 11, "far-prohibited": 12, "silent": 13,
+    "near-unreachable": 14, "near-prohibited": 15, "no-neighbour": 16,
+}
+SITUATIONS = ("refused", *NETWORKS)
+SECONDS = 20
+_direct = {}
+
+
+def target(situation, family):
+    """The address that stands for a situation."""
+    if situation == "refused":
+        return addr("srv", family)
+    net = NETWORKS[situation]
+    return f"198.18.{net}.9" if family == 4 else f"2001:db8:{net}::9"
+
+
+def errors(family):
+    """Name of the error that each situation ends in; all are tried at once."""
+    poll = select.epoll()
+    waiting = {}
+    found = {}
+    for situation in SITUATIONS:
+        sock = client("sub", family)
+        sock.setblocking(False)
+        err = sock.connect_ex((target(situation, family), PORT))
+        if err != errno.EINPROGRESS:
+            found[situation] = errno.errorcode[err]
+            continue
+        poll.register(sock, select.EPOLLOUT)
+        waiting[sock.fileno()] = situation, sock
+    end = time.monotonic() + SECONDS
+    while waiting and time.monotonic() < end:
+        for fd, _ in poll.poll(1):
+            situation, sock = waiting.pop(fd)
+            poll.unregister(fd)
+            err = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+            found[situation] = errno.errorcode[err] if err else "ok"
+    poll.close()
+    for situation, _ in waiting.values():
+        found[situation] = "late"
+    return found
+
+
+def setup():
+    """Errors are not limited in rate, neither by ICMP nor by IPv4's routes,
+    and silence is short: 1 + 2 seconds; a neighbour is given up sooner, after
+    one."""
+    pep.detached()
+    sysctl(None, "net.ipv4.route.error_cost=0")
+    sysctl("pep", "net.ipv4.neigh.sv0.mcast_solicit=1",
+           "net.ipv6.neigh.sv0.mcast_solicit=1")
+    for ns in "sub", "pep", "srv":
+        sysctl(ns, "net.ipv4.icmp_ratelimit=0", "net.ipv6.icmp.ratelimit=0",
+               "net.ipv4.tcp_syn_retries=1", "net.ipv4.ip_forward=1",
+               "net.ipv6.conf.all.forwarding=1")
+    for family in 4, 6:
+        near, far = [], []
+        for net in NETWORKS.values():
+            prefix = (f"198.18.{net}.0/24" if family == 4 else
+                      f"2001:db8:{net}::/64")
+            kind = {11: "unreachable", 12: "prohibit", 13: "blackhole",
+                    14: "unreachable", 15: "prohibit"}.get(net)
+            if net <= 13:
+                far.append(f"route add {kind} {prefix}")
+                near.append(f"route add {prefix} via {addr('srv', family)}")
+            elif kind:
+                near.append(f"route add {kind} {prefix}")
+            else:
+                near.append(f"route add {prefix} dev sv0")
+        ip("srv", *far)
+        ip("pep", *near)
+        _direct[family] = errors(family)
+    pep.attach()
+
+
+@families("truthful: refused, unreachable, prohibited, silent")
+def truthful(family):
+    with grows(flow_established=0, syn_split=least(4), connect_refused=1,
+               connect_unreachable=least(2), syn_pass_connect=least(2)):
+        got = errors(family)
+        for situation in SITUATIONS:
+            note(situation, "without pep:", _direct[family][situation],
+                 "with:", got[situation])
+        expect("the client's errors", got, _direct[family])
+        for situation, error in got.items():
+            if not error.startswith("E"):
+                fail(f"{situation}: no error at all")
+
+
+@families("truthful: refused by the subscriber")
+def by_subscriber(family):
+    with grows(connect_refused=1):
+        expect("the client's error",
+               connect_errno("srv", family, addr("sub", family)),
+               "ECONNREFUSED")
+
+
+@families("refused once, then accepted")
+def recovers(family):
+    """A refusal is not remembered: the same ports work as soon as there is a
+    server, and are split."""
+    bind = addr("sub", family), 33333
+    expect("the client's error",
+           connect_errno("sub", family, addr("srv", family), 5001, bind=bind),
+           "ECONNREFUSED")
+    with grows(flow_established=1):
+        exchange(pair(family, port=5001, bind=bind), 1000)
+
+
+@case("set early")
+def set_early():
+    pep.pepadm("profile", "set", "default", "connect", "early")
+
+
+def early(family, situation):
+    """The client is answered, then reset: perhaps before it has seen the
+    answer, but never refused, as it would be in SYN_SENT."""
+    sock = client("sub", family)
+    sock.settimeout(SECONDS)
+    try:
+        sock.connect((target(situation, family), PORT))
+        got = outcome(sock, SECONDS)
+    except OSError as err:
+        got = errno.errorcode[err.errno]
+    expect("the client's end", got, "ECONNRESET")
+    pep.flows_end()
+
+
+for _situation in SITUATIONS:
+    families(f"early: {_situation}", _situation)(early)

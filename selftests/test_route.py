@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Devices, addresses and routes go away under load. What comes back in time
+is used again and the flows go on; what does not ends them for the end that is
+left. A subscriber who comes by another link, or is reached by another route,
+keeps his connections.
+
+Beside the usual topology there is a second link to the subscriber, whose
+address is one of his loopback device:
+
+   sub  eth0 198.18.0.2 ---- 198.18.0.1 wl0  pep
+        eth1 198.18.5.2 ---- 198.18.5.1 wl1
+        lo   198.18.7.2
+"""
+
+import errno
+
+from peptest import pep
+from peptest.env import amount
+from peptest.ktap import (Failure, expect, expect_least, families,
+                          wait_for)
+from peptest.netns import (addr, ip, link_packets, space_up, sysctls,
+                           topology_up)
+from peptest.pep import grows
+from peptest.tcp import (Load, exchange, expect_reset, expect_same, outcome,
+                         pair, start)
+
+RATE = amount(1000000)
+HOME = {4: "198.18.7.2", 6: "2001:db8:7::2"}
+LINK = {"wl0": {4: "198.18.0.", 6: "2001:db8::"},
+        "wl1": {4: "198.18.5.", 6: "2001:db8:5::"}}
+SHORT = ("net.ipv4.tcp_retries2=3", "net.ipv4.tcp_keepalive_time=2",
+         "net.ipv4.tcp_keepalive_intvl=1", "net.ipv4.tcp_keepalive_probes=2")
+ENDS = {"wl0": "eth0", "wl1": "eth1"}
+
+
+def second_link():
+    """Another device of the gateway's towards the subscriber."""
+    ip("pep", "link add wl1 type veth peer name eth1 netns sub")
+    space_up("sub", ("eth1", "198.18.5.2", "2001:db8:5::2"))
+    space_up("pep", ("wl1", "198.18.5.1", "2001:db8:5::1"))
+    pep.pepadm("dev", "add", "wl1", "side", "wireless")
+
+
+def setup():
+    """The second link and the subscriber's own address."""
+    pep.load()
+    topology_up()
+    ip("sub", f"address add {HOME[4]}/32 dev lo",
+       f"address add {HOME[6]}/128 dev lo")
+    pep.attach()
+    second_link()
+    for family in 4, 6:
+        by_link(family, "wl0")
+
+
+def by_link(family, dev, *ends):
+    """Have ends of a link use it, by default both: what is for the
+    subscriber's address, what is from it."""
+    net = LINK[dev][family]
+    if not ends or "pep" in ends:
+        ip("pep", f"route replace {HOME[family]} via {net}2 dev {dev}",
+           family=family)
+    if not ends or "sub" in ends:
+        ip("sub", f"route replace default via {net}1 dev {ENDS[dev]}",
+           family=family)
+
+
+def loaded(family, opener="sub", home=None):
+    """A transfer both ways at work, of an address of the subscriber."""
+    home = home or HOME[family]
+    if opener == "sub":
+        both = pair(family, bind=(home, 0))
+    else:
+        both = pair(family, "srv", "sub", to=home)
+    load = Load([both], RATE)
+    moves(load)
+    return load
+
+
+def moves(load, more=RATE // 2):
+    """Wait for payload both ways."""
+    mark = load.moved + more
+    wait_for("payload", lambda: load.moved > mark, 60)
+
+
+def finish(load):
+    """All that was sent has arrived."""
+    load.finish()
+    for one, other in (0, 1), (1, 0):
+        expect_same(load.ends[one], load.ends[other])
+
+
+def roams(family, opener):
+    """To another link and back; and for a while by one link there and by the
+    other one back."""
+    with grows(ended=False, flow_established=1, flow_reset=0, flow_killed=0):
+        load = loaded(family, opener)
+        for steps in ((("wl1", "pep"), ("wl1", "sub")),
+                      (("wl0", "sub"), ("wl0", "pep"))):
+            for dev, end in steps:
+                by_link(family, dev, end)
+                moves(load)
+            before = link_packets("pep")[dev]
+            moves(load)
+            for was, now in zip(before, link_packets("pep")[dev]):
+                expect_least(f"packets by {dev}", now - was, 5)
+        finish(load)
+        pep.flows_end()
+
+
+families("the subscriber comes by another link", "sub")(roams)
+families("the subscriber comes by another link, the server had opened",
+         "srv")(roams)
+
+
+@families("the link that a flow came by is deleted behind it")
+def old_link_deleted(family):
+    """Its device too, without pepadm; the flow uses the other one by now."""
+    with grows(flow_established=1, flow_reset=0, flow_killed=0):
+        load = loaded(family)
+        by_link(family, "wl1")
+        moves(load)
+        pep.pepadm("dev", "del", "wl0")
+        moves(load)
+        pep.pepadm("dev", "add", "wl0", "side", "wireless")
+        by_link(family, "wl0")
+        moves(load)
+        ip("pep", "link del wl1")
+        moves(load)
+        finish(load)
+        second_link()
+
+
+def ways(family, side):
+    """(What is broken, the subscriber's address, lines that break it, lines
+    that mend it) of the gateway's way to the subscriber or to the server."""
+    home, near = HOME[family], addr("sub", family)
+    own = addr("pep" if side == "sub" else "sv", family)
+    bits, flag = (64, " nodad") if family == 6 else (24, "")
+    dev = "wl0" if side == "sub" else "sv0"
+    yield ("address", near, [f"address del {own}/{bits} dev {dev}"],
+           [f"address add {own}/{bits} dev {dev}{flag}",
+            f"route replace {home} via {near} dev wl0"])
+    if side == "sub":
+        way = f"route add {home} via {near} dev wl0"
+        yield "route", home, [f"route del {home}"], [way]
+        yield ("route, for a prohibition", home,
+               [f"route del {home}", f"route add prohibit {home}"],
+               [f"route del prohibit {home}", way])
+
+
+def mended(family, side):
+    """Gone for a moment: the flow goes on."""
+    for what, home, do, undo in ways(family, side):
+        with grows(flow_established=1, flow_reset=0):
+            load = loaded(family, home=home)
+            ip("pep", *do, family=family)
+            wait_for(f"a standstill ({what})", lambda: stands(load))
+            ip("pep", *undo, family=family)
+            moves(load)
+            finish(load)
+
+
+families("the way to the subscriber is gone for a moment", "sub")(mended)
+families("the way to the server is gone for a moment", "srv")(mended)
+
+
+def stands(load):
+    """Does nothing more arrive for a moment?"""
+    mark = load.moved
+    try:
+        wait_for("payload", lambda: load.moved > mark, 0.3)
+    except Failure:
+        return True
+    return False
+
+
+@families("the way to the subscriber is gone for good")
+def never_mended(family):
+    """The server hears of it, after a few seconds with the times set here; the
+    subscriber cannot, and waits as he would without pep."""
+    with sysctls("pep", *SHORT):
+        for what, home, do, undo in ways(family, "sub"):
+            with grows(flow_established=2, flow_reset=2):
+                both = pair(family, bind=(home, 0))
+                quiet = pair(family, bind=(home, 0))
+                load = Load([both], RATE)
+                moves(load)
+                ip("pep", *do, family=family)
+                load.stop()
+                for sock in both[1], quiet[1]:
+                    expect(f"the end ({what})", outcome(sock), "ECONNRESET")
+            ip("pep", *undo, family=family)
+
+
+@families("a side's only device is deleted under load")
+def device_deleted(family):
+    """Nothing would come by it any more: all flows end at once."""
+    with grows(flow_established=12, flow_closed=0):
+        load = Load(start(family, 10), RATE // 10)
+        quiet = start(family, 2)
+        moves(load, RATE // 50)
+        ip("pep", "link del sv0")
+        wait_for("resets", lambda: all(end.error == errno.ECONNRESET
+                                       for end in load.ends[::2]))
+        for near, _ in quiet:
+            expect_reset(near)
+    load.stop()
+    ip("pep", "link add sv0 type veth peer name eth0 netns srv")
+    space_up("srv", ("eth0", "198.18.1.2", "2001:db8:1::2"))
+    space_up("pep", ("sv0", "198.18.1.1", "2001:db8:1::1"))
+    ip("srv", "route add default via 198.18.1.1",
+       "route add default via 2001:db8:1::1")
+    pep.pepadm("dev", "add", "sv0", "side", "server")
+    exchange(pair(family), 1000)

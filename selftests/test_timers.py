@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: GPL-2.0
+"""An end that vanishes: the other end is told by a reset, never by a clean
+end, and the flow is gone within the time that its profile allows.
+
+The profile: a probe after 1 s of silence, then every second, the second one
+unanswered ends a leg; payload may wait 2.5 s for its acknowledgement. All that
+takes 3 times as long on the debug kernel.
+"""
+
+import contextlib
+import errno
+import socket
+import time
+
+from peptest import env, pep
+from peptest.ktap import case, expect, expect_least, fail, families, wait_for
+from peptest.netns import ip, netem, spaces_down, sysctl, topology_up
+from peptest.pep import grows, least, pepadm
+from peptest.tcp import (exchange, exchange_part, expect_eof, one_way,
+                         outcome, pair)
+
+UNIT = 3 if env.DEBUG else 1
+SHORT = ("keepalive-idle", str(UNIT), "keepalive-interval", str(UNIT),
+         "keepalive-count", "2", "user-timeout", str(2500 * UNIT))
+SECONDS = 20 * UNIT
+LEGS = {"sub": "wl0", "srv": "sv0"}
+
+
+def setup():
+    """Attached, with the profile, and with small buffers."""
+    pep.attached()
+    for ns in "sub", "pep", "srv":
+        sysctl(ns, "net.ipv4.tcp_rmem=4096 32768 65536",
+               "net.ipv4.tcp_wmem=4096 32768 65536")
+    pepadm("profile", "set", "default", *SHORT)
+
+
+@contextlib.contextmanager
+def gone(ns):
+    """Nothing gets to a namespace or from there for a while."""
+    netem("pep", LEGS[ns], "loss", "100%")
+    netem(ns, "eth0", "loss", "100%")
+    try:
+        yield
+    finally:
+        netem("pep", LEGS[ns], "off")
+        netem(ns, "eth0", "off")
+
+
+def told(what, sock):
+    """Fail unless an end sees the other's death as an error; it may have
+    received an end of the stream before. With a closed window it takes no
+    reset, but asks for one when it is read."""
+    if what == "queue_from":
+        expect(what, outcome(sock, SECONDS), "ECONNRESET")
+        return
+    got = wait_for(f"an error of the end that is left: {what}",
+                   lambda: sock.getsockopt(socket.SOL_SOCKET,
+                                           socket.SO_ERROR), SECONDS)
+    if got not in (errno.ECONNRESET, errno.ETIMEDOUT, errno.EPIPE):
+        fail(f"{what}: the end that is left sees {errno.errorcode[got]}")
+
+
+def queue_to(near, far):
+    """Payload will be on its way to the end that vanishes."""
+    return lambda: far.send(bytes(30000))
+
+
+def queue_fin(near, far):
+    """The same, and a FIN behind it: it was acknowledged, and is lost."""
+    def send():
+        far.send(bytes(30000))
+        far.shutdown(socket.SHUT_WR)
+    return send
+
+
+def queue_from(near, far):
+    """The other end does not read what the lost one has sent."""
+    near.setblocking(False)
+    quiet = time.monotonic() + 0.2
+    while time.monotonic() < quiet:
+        try:
+            near.send(bytes(65536))
+            quiet = time.monotonic() + 0.2
+        except BlockingIOError:
+            time.sleep(0.01)
+    return lambda: None
+
+
+def silent(near, far):
+    """Nothing is under way."""
+    return lambda: None
+
+
+def after_fin(near, far):
+    """Its leg is half closed, and the other one in FIN_WAIT2, which has no
+    time-out of its own."""
+    near.shutdown(socket.SHUT_WR)
+    expect_eof(far)
+    return lambda: None
+
+
+def half_closed(near, far):
+    """The leg of the end that is lost is in FIN_WAIT2."""
+    far.shutdown(socket.SHUT_WR)
+    expect_eof(near)
+    return lambda: None
+
+
+SITUATIONS = (queue_to, queue_fin, queue_from, silent, after_fin, half_closed)
+
+
+@families("the subscriber vanishes", "sub")
+@families("the server vanishes", "srv")
+def vanishes(family, lost):
+    """In each situation at once."""
+    count = len(SITUATIONS)
+    with grows(flow_reset=count, flow_closed=0):
+        both = [pair(family) for _ in SITUATIONS]
+        for socks in both:
+            exchange_part(socks, 1000)
+        if lost == "srv":
+            both = [socks[::-1] for socks in both]
+        then = [prepare(*socks) for prepare, socks in zip(SITUATIONS, both)]
+        with gone(lost):
+            for do in then:
+                do()
+            for situation, (_, far) in zip(SITUATIONS, both):
+                told(situation.__name__, far)
+            pep.flows_end(SECONDS)
+        for near, _ in both:
+            near.close()
+
+
+@families("both vanish after FINs")
+def both_gone(family):
+    """Legs in all states of closing: nothing stays."""
+    with grows(flow_closed=0, flow_reset=least(2)):
+        pairs = [pair(family) for _ in range(4)]
+        for both in pairs:
+            exchange_part(both, 1000)
+        pairs[0][0].shutdown(socket.SHUT_WR)
+        pairs[1][1].shutdown(socket.SHUT_WR)
+        expect_eof(pairs[0][1])
+        expect_eof(pairs[1][0])
+        with gone("sub"), gone("srv"):
+            for both in pairs[2:]:
+                both[0].shutdown(socket.SHUT_WR)
+                both[1].shutdown(socket.SHUT_WR)
+            pairs[3][0].close()
+            pep.flows_end(SECONDS)
+        for both in pairs:
+            for sock in both:
+                sock.close()
+
+
+@families("an end's link goes down", "sub")
+@families("the server's link goes down", "srv")
+def link_down(family, lost):
+    """As the carrier's loss at the gateway."""
+    with grows(flow_reset=1, flow_closed=0):
+        both = pair(family)
+        exchange_part(both, 1000)
+        near, far = both if lost == "sub" else both[::-1]
+        ip(lost, "link set eth0 down")
+        try:
+            far.send(bytes(10000))
+            told("link down", far)
+            pep.flows_end(SECONDS)
+        finally:
+            link_up(lost)
+        near.close()
+
+
+def link_up(ns):
+    """IPv6 addresses and routes have gone with the link."""
+    net = 0 if ns == "sub" else 1
+    prefix = "2001:db8::" if ns == "sub" else "2001:db8:1::"
+    ip(ns, "link set eth0 up", f"address replace {prefix}2/64 dev eth0 nodad",
+       f"route replace default via 198.18.{net}.1",
+       f"route replace default via {prefix}1")
+
+
+@case("the links of a namespace are gone at once")
+def killed():
+    """They go, and the flows with them; the other end is told."""
+    topology_up("B")
+    pep.attach("pepB")
+    with grows("pepB", flow_killed=2):
+        both = [pair(family, "subB", "srvB") for family in (4, 6)]
+        for socks in both:
+            exchange_part(socks, 1000)
+        for _, far in both:
+            far.send(bytes(30000))
+        ip("subB", "link del eth0")
+        for _, far in both:
+            told("killed", far)
+        for near, _ in both:
+            near.close()
+    spaces_down("subB", "pepB", "srvB")
+
+
+@families("both live: probes are answered and harm nothing")
+def alive(family):
+    """For longer than a dead end would last."""
+    with grows(flow_closed=1, flow_reset=0):
+        both = pair(family)
+        exchange_part(both, 1000)
+        time.sleep(4 * UNIT)
+        exchange(both, 1000)
+
+
+@case("set no user-timeout")
+def set_no_user():
+    """It would end a closed window, too, as it does of any socket."""
+    pepadm("profile", "set", "default", "user-timeout", "0")
+
+
+@families("a closed window is no dead end")
+def zero_window(family):
+    """The receiver takes nothing for longer than keepalive lasts; then all
+    arrives."""
+    with grows(flow_closed=1, flow_reset=0, relay_stall=least(1)):
+        near, far = pair(family)
+        exchange_part((near, far), 1000)
+        near.setblocking(False)
+        sent = 0
+        quiet = time.monotonic() + 3 * UNIT
+        while time.monotonic() < quiet:
+            try:
+                sent += near.send(bytes(65536))
+            except BlockingIOError:
+                time.sleep(0.02)
+        far.settimeout(60)
+        got = 0
+        while got < sent:
+            got += len(far.recv(1 << 20))
+        expect("bytes", got, sent)
+        exchange((near, far), 1000)
+
+
+@case("set an idle-timeout of 2 seconds")
+def set_idle():
+    pepadm("profile", "set", "default", "keepalive-idle", "0",
+           "keepalive-interval", "0", "keepalive-count", "0",
+           "user-timeout", "0", "idle-timeout", "2")
+
+
+@families("idle for longer than allowed")
+def idle_timeout(family):
+    """Both ends are reset, and not before the time."""
+    with grows(flow_idle=1, flow_closed=0, flow_reset=0):
+        both = pair(family)
+        exchange_part(both, 1000)
+        begun = time.monotonic()
+        for sock in both:
+            expect("the end", outcome(sock, SECONDS), "ECONNRESET")
+        expect_least("seconds", time.monotonic() - begun, 1.4)
+
+
+@families("idle in FIN_WAIT2")
+def idle_half_closed(family):
+    with grows(flow_idle=1, flow_closed=0):
+        both = pair(family)
+        exchange_part(both, 1000)
+        both[0].shutdown(socket.SHUT_WR)
+        expect_eof(both[1])
+        told("half closed", both[1])
+
+
+@families("not idle: a byte now and then, one way")
+def not_idle(family):
+    with grows(flow_idle=0, flow_closed=1):
+        both = pair(family)
+        for _ in range(4):
+            one_way(*both, 1)
+            time.sleep(1)
+        exchange(both, 1000)
+
+
+@families("slow: what is queued counts as it is acknowledged")
+def slow(family):
+    """The sender has long sent all; the link takes 5 seconds for it."""
+    with grows(flow_idle=0, flow_closed=1):
+        near, far = pair(family)
+        one_way(near, far, 1000)
+        netem("pep", "sv0", "rate", "200kbit")
+        try:
+            near.settimeout(60)
+            near.sendall(bytes(100000))
+            near.shutdown(socket.SHUT_WR)
+            far.settimeout(60)
+            got = 0
+            while got < 100000:
+                got += len(far.recv(1 << 20))
+        finally:
+            netem("pep", "sv0", "off")
+        expect_eof(far)
+        far.close()
+        expect_eof(near)
+        near.close()
+        wait_for("the end", lambda: not pep.stat("flows"))

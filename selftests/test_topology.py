@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Two PEPs in series, a bridge beneath pep and pep on the ports of a bridge,
+netkit devices."""
+
+from peptest import pep
+from peptest.env import amount
+from peptest.ktap import case, expect, families
+from peptest.netns import (addr, ip, run, space_up, spaces_down, sysctl,
+                           topology_up)
+from peptest.pep import flows_end, grows, least
+from peptest.rtnl import netkit
+from peptest.tcp import (connect_errno, exchange, exchange_all, expect_reset,
+                         pair, reset, start)
+
+BYTES = amount(3000000)
+FORWARD = "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1"
+setup = pep.load
+
+
+def down():
+    """The topology before goes."""
+    for ns in "pep", "pep2":
+        for dev in pep.devices(ns):
+            pep.pepadm("dev", "del", dev, ns=ns)
+    spaces_down()
+
+
+@case("two in series")
+def series():
+    """A link of 198.18.2.0/24 and 2001:db8:2::/64 between them."""
+    ip(None, *(f"netns add {ns}" for ns in ("sub", "pep", "pep2", "srv")),
+       "link add eth0 netns sub type veth peer name wl0 netns pep",
+       "link add sv0 netns pep type veth peer name wl0 netns pep2",
+       "link add sv0 netns pep2 type veth peer name eth0 netns srv")
+    space_up("sub", ("eth0", "198.18.0.2", "2001:db8::2"))
+    space_up("pep", ("wl0", "198.18.0.1", "2001:db8::1"),
+             ("sv0", "198.18.2.1", "2001:db8:2::1"))
+    space_up("pep2", ("wl0", "198.18.2.2", "2001:db8:2::2"),
+             ("sv0", "198.18.1.1", "2001:db8:1::1"))
+    space_up("srv", ("eth0", "198.18.1.2", "2001:db8:1::2"))
+    for ns, via4, via6 in (("sub", "198.18.0.1", "2001:db8::1"),
+                           ("pep", "198.18.2.2", "2001:db8:2::2"),
+                           ("pep2", "198.18.2.1", "2001:db8:2::1"),
+                           ("srv", "198.18.1.1", "2001:db8:1::1")):
+        ip(ns, f"route add default via {via4}",
+           f"route add default via {via6}")
+    for ns in "pep", "pep2":
+        sysctl(ns, *FORWARD)
+        pep.attach(ns)
+
+
+def in_series(family, opener, opened):
+    """Each splits it, and one end's reset or refusal goes through both."""
+    with grows("pep2", flow_established=23, flow_closed=21, flow_reset=2):
+        with grows(flow_established=23, flow_closed=21, flow_reset=2):
+            exchange(pair(family, opener, opened), BYTES)
+            exchange_all(start(family, 20, opener, opened), 10000)
+            for end in 0, 1:
+                both = pair(family, opener, opened)
+                reset(both[end])
+                expect_reset(both[1 - end])
+    with grows(connect_refused=1), grows("pep2", connect_refused=1):
+        expect("the client's error", connect_errno(
+            opener, family, addr(opened, family), 5001), "ECONNREFUSED")
+
+
+families("in series, the subscriber opens", "sub", "srv")(in_series)
+families("in series, the server opens", "srv", "sub")(in_series)
+
+
+@case("a bridge for the subscribers")
+def bridge():
+    """The gateway's addresses towards them are the bridge's."""
+    down()
+    run("modprobe", "-q", "bridge", check=False)
+    topology_up()
+    ip("pep", "address flush dev wl0", "link add br0 type bridge",
+       "link set wl0 master br0")
+    space_up("pep", ("br0", "198.18.0.1", "2001:db8::1"))
+    pep.pepadm("dev", "add", "br0", "side", "wireless")
+    pep.pepadm("dev", "add", "sv0", "side", "server")
+
+
+def split(family, opener, opened):
+    with grows(flow_established=21, flow_closed=21):
+        exchange(pair(family, opener, opened), BYTES)
+        exchange_all(start(family, 20, opener, opened), 10000)
+
+
+families("on a bridge, the subscriber opens", "sub", "srv")(split)
+families("on a bridge, the server opens", "srv", "sub")(split)
+
+
+@case("on a port of the bridge")
+def port():
+    pep.pepadm("dev", "del", "br0")
+    pep.pepadm("dev", "add", "wl0", "side", "wireless")
+
+
+families("on its port, the subscriber opens", "sub", "srv")(split)
+families("on its port, the server opens", "srv", "sub")(split)
+
+
+@case("a bridge without addresses")
+def switch():
+    """pep on both ports; the ends are on one network."""
+    down()
+    topology_up()
+    ip("pep", "address flush dev wl0", "address flush dev sv0",
+       "link add br0 type bridge", "link set wl0 master br0",
+       "link set sv0 master br0", "link set br0 up")
+    for ns, number in ("sub", 2), ("srv", 3):
+        ip(ns, "address flush dev eth0",
+           f"address add 198.18.4.{number}/24 dev eth0",
+           f"address add 2001:db8:4::{number}/64 dev eth0 nodad")
+    pep.attach()
+
+
+@families("between the ports of a bridge nothing is split")
+def bridged(family):
+    """The frames are for others."""
+    to = "198.18.4.3" if family == 4 else "2001:db8:4::3"
+    with grows(syn_split=0, delivered=0, pass_not_host=least(20)):
+        exchange(pair(family, to=to), BYTES)
+        exchange_all(start(family, 10, to=to), 10000)
+
+
+@case("netkit devices")
+def netkits():
+    down()
+    ip(None, *(f"netns add {ns}" for ns in ("sub", "pep", "srv")))
+    netkit("pep", "wl0", "sub", "eth0")
+    netkit("pep", "sv0", "srv", "eth0")
+    space_up("sub", ("eth0", "198.18.0.2", "2001:db8::2"))
+    space_up("pep", ("wl0", "198.18.0.1", "2001:db8::1"),
+             ("sv0", "198.18.1.1", "2001:db8:1::1"))
+    space_up("srv", ("eth0", "198.18.1.2", "2001:db8:1::2"))
+    for ns, way in ("sub", "pep"), ("srv", "sv"):
+        ip(ns, f"route add default via {addr(way, 4)}",
+           f"route add default via {addr(way, 6)}")
+    sysctl("pep", *FORWARD)
+    pep.attach()
+
+
+families("netkit, the subscriber opens", "sub", "srv")(split)
+families("netkit, the server opens", "srv", "sub")(split)
+
+
+@families("netkit, a reset of each end")
+def netkit_reset(family):
+    with grows(flow_reset=2):
+        for end in 0, 1:
+            both = pair(family)
+            reset(both[end])
+            expect_reset(both[1 - end])
+    flows_end()

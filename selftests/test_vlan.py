@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-2.0
+"""VLAN tags: a tagged packet passes at the device that it arrives by, even if
+its tuple is that of a split flow, and is split at the VLAN device on top, when
+pep is attached there. The tag is in the payload or beside it (offloaded).
+
+   sub eth0.5, eth0.5.7 ------- pep wl0.5, wl0.5.7
+   198.18.5.2, 198.18.7.2           198.18.5.1, 198.18.7.1
+"""
+
+import socket
+import struct
+
+from peptest import genl, pep
+from peptest.env import amount
+from peptest.ktap import expect, families
+from peptest.netns import (ADDRESSES, Within, ip, offloads, run, space_up,
+                           spaces, tc)
+from peptest.pep import grows, least
+from peptest.raw import QINQ, VLAN, Wire
+from peptest.tcp import exchange, exchange_part, pair
+
+BYTES = amount(1000000)
+ETH_P_ALL = 3
+
+
+def filter_all(ns, dev, side):
+    """A filter for every protocol in front of those of pepadm, which take
+    IPv4 and IPv6 without tags alone."""
+    with Within(ns):
+        index = socket.if_nametoindex(dev)
+        sock = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)
+    action = (genl.attr(1, b"pepsplit\0") + genl.attr(0x8002,
+              genl.attr(2, struct.pack("Iiiii", 0, -1, 0, 0, 0)) +
+              genl.attr(5, struct.pack("I", side))))
+    body = struct.pack("BxxxiIII", 0, index, 0, 0xfffffff2,
+                       1 << 16 | socket.htons(ETH_P_ALL))
+    body += genl.attr(1, b"matchall\0") + genl.attr(
+        0x8002, genl.attr(0x8002, genl.attr(0x8001, action)))
+    with sock:
+        sock.send(struct.pack("IHHII", 16 + len(body), 44, 0x605, 1, 0) +
+                  body)
+        answer = sock.recv(4096)
+        expect("error of the filter", struct.unpack_from("i", answer, 16)[0],
+               0)
+
+
+def setup():
+    """VLAN 5, and 7 in it, beside the untagged network. veth has room for
+    one tag beyond its MTU."""
+    pep.warmed()
+    run("modprobe", "-q", "8021q", check=False)
+    for ns, dev in ("sub", "eth0"), ("pep", "wl0"):
+        host = 2 if ns == "sub" else 1
+        ip(ns, f"link add link {dev} name {dev}.5 type vlan id 5",
+           f"link add link {dev}.5 name {dev}.5.7 mtu 1496 type vlan id 7")
+        space_up(ns, *((f"{dev}.{tag}", f"198.18.{net}.{host}",
+                        f"2001:db8:{net}::{host}")
+                       for tag, net in (("5", 5), ("5.7", 7))))
+        if ns == "sub":
+            for net in 5, 7:
+                ADDRESSES[f"sub{net}", 4] = f"198.18.{net}.2"
+                ADDRESSES[f"sub{net}", 6] = f"2001:db8:{net}::2"
+                for family, gateway in ((4, f"198.18.{net}.1"),
+                                        (6, f"2001:db8:{net}::1")):
+                    own = ADDRESSES[f"sub{net}", family]
+                    ip(ns, f"rule add from {own} lookup {net}",
+                       f"route add default via {gateway} table {net}",
+                       family=family)
+    filter_all("pep", "wl0", 0)
+
+
+def teardown():
+    """pepadm does not know our filter."""
+    if "pep" in spaces():
+        tc("pep", "qdisc del dev wl0 clsact")
+    pep.teardown()
+
+
+def source(family, net):
+    """What a connection from a VLAN is bound to."""
+    return {"bind": (ADDRESSES[f"sub{net}", family], 0)}
+
+
+@families("priority tag at the device itself")
+def passes(family):
+    """A flow's own packets with a tag of VLAN 0 are for the device itself;
+    the action lets them pass, tag in the payload or beside it."""
+    both = pair(family)
+    exchange_part(both, 1000)
+    wire = Wire("sub")
+    exchange_part(both, 1000)
+    seen = [s for s in wire.segments(outgoing=True) if s.data][-1]
+    packet = bytearray(seen.packet)
+    packet[-1] ^= 0xff
+    pep.quiet()
+    with grows(ended=False, delivered=0, pass_other=4):
+        for tags in ([(VLAN, 5)], [(VLAN, 0)], [(QINQ, 5), (VLAN, 7)],
+                     [(QINQ, 99)]):
+            wire.send_tagged(bytes(packet), *tags)
+    exchange(both, 1000)
+
+
+def tagged(family, net, dev, offload):
+    """A connection from a VLAN: unsplit by the base device, split when pep
+    is attached to the VLAN's device."""
+    for ns, base in ("sub", "eth0"), ("pep", "wl0"):
+        offloads(ns, base, "txvlan", offload, "rxvlan", offload)
+    with grows(syn_split=0, flow_established=0, delivered=0,
+               pass_other=least(5), pass_no_flow=least(5)):
+        exchange(pair(family, **source(family, net)), BYTES // 10)
+    pep.pepadm("dev", "add", dev, "side", "wireless")
+    try:
+        with grows(syn_split=1, flow_closed=1):
+            exchange(pair(family, **source(family, net)), BYTES)
+        with grows(syn_split=1, flow_closed=1):
+            exchange(pair(family), BYTES // 10)
+    finally:
+        pep.pepadm("dev", "del", dev)
+
+
+for _offload in "on", "off":
+    families(f"VLAN, offload {_offload}", 5, "wl0.5", _offload)(tagged)
+    families(f"VLAN in a VLAN, offload {_offload}", 7, "wl0.5.7",
+             _offload)(tagged)
+
+
+@families("same tuple in two VLANs")
+def apart(family):
+    """A packet with a flow's tuple that comes by a VLAN at which pep is not
+    attached is none of the flow's."""
+    both = pair(family)
+    exchange_part(both, 1000)
+    wire = Wire("sub")
+    exchange_part(both, 1000)
+    seen = [s for s in wire.segments(outgoing=True) if s.data][-1]
+    pep.quiet()
+    with grows(ended=False, delivered=0):
+        wire.send_tagged(seen.packet, (VLAN, 5))
+    exchange(both, 1000)

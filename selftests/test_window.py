@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Back-pressure goes through: an end that does not read stops the other, both
+at once if neither reads, and what is under way stays where it is until they
+do. Urgent data stays in its place in the stream. Keepalives of the ends hold
+idle connections."""
+
+import socket
+import time
+
+from peptest import pep
+from peptest.env import amount
+from peptest.ktap import case, expect, expect_least, families, fail, note
+from peptest.netns import netem, sysctl
+from peptest.pep import grows
+from peptest.tcp import (End, exchange, exchange_part, expect_same, fill,
+                         one_way, pair, pump, start)
+
+MUCH = 1 << 30          # more than ever fits
+MOST = 24 << 20         # bytes that may be under way in one direction
+LONG = 5                # seconds, more than keepalives wait in vain
+AGES = 130              # seconds, of many probes of a window in vain
+
+
+def finish(ends):
+    """Both ends read, send no more, and have got all."""
+    for end in ends:
+        end.size = end.sent
+    pump(ends)
+    for one, other in zip(ends, reversed(ends)):
+        expect_same(one, other)
+        one.sock.close()
+
+
+def closed(family, opener, opened):
+    """Neither reads until both have sent all that fits; and when they read
+    later, all is there."""
+    with grows(flow_established=1, flow_closed=1, flow_reset=0):
+        ends = [End(sock, MUCH) for sock in pair(family, opener, opened)]
+        fill(ends)
+        for end in ends:
+            note("fits:", end.sent)
+            expect_least("bytes that fit", end.sent, 100000)
+            if end.sent > MOST:
+                fail(f"{end.sent} bytes went into a connection that nobody "
+                     "reads")
+        sent = [end.sent for end in ends]
+        time.sleep(LONG / 2)
+        for end in ends:
+            end.deaf = True
+            end.step(0)
+            end.deaf = False
+        expect("bytes sent meanwhile", [end.sent for end in ends], sent)
+        finish(ends)
+
+
+families("neither end reads for a while", "sub", "srv")(closed)
+families("neither end reads for a while, the server opens",
+         "srv", "sub")(closed)
+
+
+@case("neither end reads for two minutes", seconds=AGES + 200)
+def ages():
+    """Nor do those of other connections: all wait at the same time."""
+    with grows(flow_established=4, flow_closed=4, flow_reset=0):
+        waiting = [[End(sock, MUCH) for sock in pair(family, *ends)]
+                   for family in (4, 6)
+                   for ends in (("sub", "srv"), ("srv", "sub"))]
+        fill([end for both in waiting for end in both])
+        time.sleep(AGES)
+        expect("flows", pep.stat("flows"), 4)
+        for both in waiting:
+            finish(both)
+
+
+@families("12 connections that nobody reads")
+def many(family):
+    with grows(flow_established=12, flow_closed=12, flow_reset=0):
+        ends = [[End(sock, amount(2000000)) for sock in both]
+                for both in start(family, 12)]
+        flat = [end for both in ends for end in both]
+        fill(flat)
+        pump(flat)
+        for one, other in ends:
+            expect_same(one, other)
+            expect_same(other, one)
+
+
+def updates(family, sender, receiver):
+    """Each time the receiver reads some, the sender can send some; a step of
+    the receiver's is never lost."""
+    ends = pair(family)
+    names = "sub", "srv"
+    a = End(ends[names.index(sender)], MUCH)
+    b = End(ends[names.index(receiver)], 0, fin=False)
+    fill([a, b])
+    for _ in range(5):
+        sent, got = a.sent, b.received
+        pump([a, b], until=lambda: b.received > got + amount(2000000))
+        fill([a])
+        expect_least("bytes sent since", a.sent - sent, amount(1000000))
+    a.size = a.sent
+    pump([a, b], until=lambda: b.eof)
+    expect_same(a, b)
+
+
+families("window updates reach the server", "srv", "sub")(updates)
+families("window updates reach the subscriber", "sub", "srv")(updates)
+
+
+@families("nobody reads, then both close")
+def close_full(family):
+    """Each closes with the other's payload unread: a reset, not a wait for
+    ever."""
+    with grows(flow_established=1):
+        ends = [End(sock, MUCH) for sock in pair(family)]
+        fill(ends)
+        for end in ends:
+            end.sock.close()
+
+
+@families("nobody reads, then one ends its direction")
+def shutdown_full(family):
+    """The end waits behind the payload and comes after it."""
+    for first in 0, 1:
+        with grows(flow_established=1, flow_closed=1, flow_reset=0):
+            ends = [End(sock, MUCH) for sock in pair(family)]
+            fill(ends)
+            ends[first].size = ends[first].sent
+            ends[first].step(0)
+            expect("its end is sent", ends[first].shut, True)
+            time.sleep(0.5)
+            finish(ends)
+
+
+def urgent(family, opener, opened, inline):
+    """Urgent bytes amidst others, in bursts and alone. Behind pep they are
+    bytes like others, in their place, also to an end that would otherwise
+    have had to fetch them out of band."""
+    netem("pep", "wl0", "delay", "1ms")
+    with grows(flow_established=1, flow_closed=1):
+        near, far = pair(family, opener, opened)
+        if inline:
+            far.setsockopt(socket.SOL_SOCKET, socket.SO_OOBINLINE, 1)
+        data = bytes(i * 7 % 251 for i in range(40000))
+        got = bytearray()
+        near.settimeout(20)
+        for at in range(0, len(data), 400):
+            near.sendall(data[at:at + 399])
+            near.send(data[at + 399:at + 400], socket.MSG_OOB)
+            if at % 1600 == 0:
+                while len(got) < at + 400:
+                    got += far.recv(65536)
+        near.shutdown(socket.SHUT_WR)
+        while len(got) < len(data):
+            piece = far.recv(65536)
+            if not piece:
+                break
+            got += piece
+        expect("bytes received", len(got), len(data))
+        expect("the payload is the same", bytes(got) == data, True)
+        one_way(far, near, 10000, fin=True)
+        near.close()
+        far.close()
+    netem("pep", "wl0", "off")
+
+
+families("urgent data stays in line", "sub", "srv", True)(urgent)
+families("urgent data stays in line, the server opens",
+         "srv", "sub", True)(urgent)
+families("urgent data to an end that wants it out of band",
+         "sub", "srv", False)(urgent)
+
+
+def keepalive(sock):
+    """One a second, three in vain."""
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for option, number in ((socket.TCP_KEEPIDLE, 1),
+                           (socket.TCP_KEEPINTVL, 1),
+                           (socket.TCP_KEEPCNT, 3)):
+        sock.setsockopt(socket.IPPROTO_TCP, option, number)
+
+
+@families("keepalives of the ends and of the legs on idle connections")
+def idle(family):
+    """Longer than any of them would wait for an answer in vain."""
+    sysctl("pep", "net.ipv4.tcp_keepalive_time=1",
+           "net.ipv4.tcp_keepalive_intvl=1", "net.ipv4.tcp_keepalive_probes=2")
+    with grows(flow_established=6, flow_closed=6, flow_reset=0):
+        pairs = start(family, 3) + start(family, 3, "srv", "sub")
+        for number, both in enumerate(pairs):
+            exchange_part(both, 2000)
+            if number % 3:
+                keepalive(both[number % 3 - 1])
+        time.sleep(LONG)
+        expect("flows", pep.stat("flows"), 6)
+        for both in pairs:
+            exchange(both, 2000)

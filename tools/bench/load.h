@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* load - both ends of the connections that the benchmarks measure with. */
+#ifndef PEP_BENCH_LOAD_H
+#define PEP_BENCH_LOAD_H
+
+#include <netdb.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
+#include <linux/types.h>
+
+/* Bytes of a request, whatever it asks for. */
+#define REQUEST_SIZE	100
+
+/* Events taken from epoll at once. */
+#define EVENTS		64
+
+/**
+ * struct request - what a client sends, all of it in one piece
+ * @answer: bytes that the server sends, less than 4 GB
+ * @close: 1 if it shall close the connection then
+ * @padding: zeros
+ */
+struct request {
+	__u32 answer;
+	__u32 close;
+	__u8 padding[REQUEST_SIZE - 8];
+};
+
+/**
+ * struct place - an IP address and a port
+ * @sa: both, as bind() and connect() want it
+ * @len: bytes of it
+ */
+struct place {
+	struct sockaddr_storage sa;
+	socklen_t len;
+};
+
+/**
+ * struct job - what a client does
+ * @connections: that it makes in all
+ * @concurrent: that it has at the same time; being made, when they are held
+ * @requests: on each of them, one after the other's answer
+ * @answer: bytes of an answer
+ * @close: the server closes after the last answer, not the client
+ * @hold: keep the connections until standard input ends
+ * @ports: of the server that are used in turn
+ */
+struct job {
+	unsigned long connections;
+	unsigned long concurrent;
+	unsigned long requests;
+	__u64 answer;
+	bool close;
+	bool hold;
+	unsigned int ports;
+};
+
+/**
+ * struct meter - the time that went by, ns
+ * @elapsed: CLOCK_MONOTONIC
+ * @idle: in which CPUs were idle, the sum of all
+ */
+struct meter {
+	__u64 elapsed;
+	__u64 idle;
+};
+
+struct meter meter_start(void);
+struct meter meter_stop(struct meter start);
+unsigned int meter_cpus(void);
+
+void place_parse(struct place *place, const char *address, const char *port);
+void place_port_add(struct place *place, unsigned int number);
+int place_socket(const struct place *place, int type, int protocol);
+void place_poll(int epoll, int op, int fd, __u32 events, void *data);
+
+void server_run(struct place *place, unsigned int ports);
+void client_run(const struct place *place, const struct job *job);
+void packets_run(const struct place *place, int protocol,
+		 unsigned long count);
+
+#endif /* PEP_BENCH_LOAD_H */

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0
+/* load: the command line. */
+#include "load.h"
+
+#include <err.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+
+static const char usage[] =
+	"usage: load server ADDRESS PORT PORTS\n"
+	"       load bulk ADDRESS PORT BYTES FLOWS\n"
+	"       load short ADDRESS PORT CONNECTIONS CONCURRENT BYTES\n"
+	"       load transact ADDRESS PORT TRANSACTIONS BYTES\n"
+	"       load idle ADDRESS PORT CONNECTIONS PORTS\n"
+	"       load udp|tcp ADDRESS PORT PACKETS\n";
+
+/* A decimal number from 1 on. */
+static unsigned long parse_number(const char *text)
+{
+	char *end;
+	unsigned long value = strtoul(text, &end, 10);
+
+	if (*end || !value)
+		errx(2, "not above 0: %s", text);
+	return value;
+}
+
+/* As many descriptors as are allowed. */
+static void raise_files(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		err(1, "getrlimit");
+	limit.rlim_cur = limit.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &limit))
+		err(1, "setrlimit");
+}
+
+/* Fill in what a word asks for; false when there is no such job. */
+static bool parse_job(struct job *job, int argc, char **argv)
+{
+	const char *word = argv[1];
+
+	*job = (struct job){ .connections = 1, .concurrent = 1,
+			     .requests = 1, .ports = 1 };
+	if (!strcmp(word, "bulk") && argc == 6) {
+		job->connections = parse_number(argv[5]);
+		job->concurrent = job->connections;
+		job->answer = parse_number(argv[4]) / job->connections;
+		job->close = true;
+	} else if (!strcmp(word, "short") && argc == 7) {
+		job->connections = parse_number(argv[4]);
+		job->concurrent = parse_number(argv[5]);
+		job->answer = parse_number(argv[6]);
+		job->close = true;
+	} else if (!strcmp(word, "transact") && argc == 6) {
+		job->requests = parse_number(argv[4]);
+		job->answer = parse_number(argv[5]);
+	} else if (!strcmp(word, "idle") && argc == 6) {
+		job->connections = parse_number(argv[4]);
+		job->concurrent = 16;
+		job->requests = 0;
+		job->hold = true;
+		job->ports = parse_number(argv[5]);
+	} else {
+		return false;
+	}
+	return true;
+}
+
+int main(int argc, char **argv)
+{
+	struct place place;
+	struct job job;
+
+	if (argc < 5)
+		errx(2, "too few arguments\n%s", usage);
+	raise_files();
+	place_parse(&place, argv[2], argv[3]);
+	if (!strcmp(argv[1], "server") && argc == 5)
+		server_run(&place, parse_number(argv[4]));
+	else if (!strcmp(argv[1], "udp") && argc == 5)
+		packets_run(&place, IPPROTO_UDP, parse_number(argv[4]));
+	else if (!strcmp(argv[1], "tcp") && argc == 5)
+		packets_run(&place, IPPROTO_TCP, parse_number(argv[4]));
+	else if (parse_job(&job, argc, argv))
+		client_run(&place, &job);
+	else
+		errx(2, "what to do?\n%s", usage);
+	return 0;
+}

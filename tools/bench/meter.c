@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * How long CPUs were busy, to the nanosecond. On a machine whose clock counts
+ * instructions that is the number of instructions executed.
+ */
+#include "load.h"
+
+#include <err.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/*
+ * The sum of the idle time of all CPUs, ns. /proc/stat has it in hundredths
+ * of seconds only. That of the CPU that reads does not grow meanwhile.
+ */
+static __u64 idle_time(void)
+{
+	unsigned long long value, sum = 0;
+	char *line = NULL;
+	size_t size = 0;
+	FILE *file;
+
+	file = fopen("/proc/timer_list", "r");
+	if (!file)
+		err(1, "/proc/timer_list");
+	while (getline(&line, &size, file) > 0)
+		if (sscanf(line, " .idle_sleeptime : %llu", &value) == 1)
+			sum += value;
+	free(line);
+	fclose(file);
+	return sum;
+}
+
+static __u64 now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
+}
+
+/**
+ * meter_start() - begin to measure
+ *
+ * Return: what meter_stop() needs.
+ */
+struct meter meter_start(void)
+{
+	struct meter start;
+
+	start.idle = idle_time();
+	start.elapsed = now();
+	return start;
+}
+
+/**
+ * meter_stop() - end to measure; may be called again for a longer time
+ * @start: from meter_start()
+ *
+ * Return: the time since.
+ */
+struct meter meter_stop(struct meter start)
+{
+	struct meter stop;
+
+	stop.elapsed = now() - start.elapsed;
+	stop.idle = idle_time() - start.idle;
+	return stop;
+}
+
+/**
+ * meter_cpus() - how many CPUs are online
+ *
+ * Return: the number.
+ */
+unsigned int meter_cpus(void)
+{
+	return sysconf(_SC_NPROCESSORS_ONLN);
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Packets of no connection: UDP, and TCP segments that nobody expects. */
+#include "load.h"
+
+#include <arpa/inet.h>
+#include <err.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Packets of one system call. */
+#define BATCH		64
+
+/* Bytes behind the transport header. */
+#define PAYLOAD		64
+
+/*
+ * Time between two of these, us. The kernel passes packets on one by one or,
+ * under a load that does not end, many at once out of a queue, which is cheaper;
+ * with pauses it is always the former.
+ */
+#define PAUSE		1000
+
+/* Time for the last packet to arrive, us. */
+#define SETTLE		50000
+
+/**
+ * struct segment - a packet without its IP header
+ * @tcp: its header; UDP's is made by the kernel
+ * @payload: zeros
+ */
+struct segment {
+	struct tcphdr tcp;
+	char payload[PAYLOAD];
+};
+
+/* Add 16-bit words to a checksum that is not folded yet. */
+static __u32 sum_add(__u32 sum, const void *data, size_t size)
+{
+	const __u16 *word = data;
+
+	for (; size > 1; size -= 2)
+		sum += *word++;
+	return sum;
+}
+
+/* The checksum of an IPv4 segment, RFC 9293 section 3.1. */
+static __u16 segment_sum(const struct segment *segment,
+			 struct in_addr from, struct in_addr to)
+{
+	__u32 sum = htons(IPPROTO_TCP);
+
+	sum += htons(sizeof(*segment));
+	sum = sum_add(sum, &from, sizeof(from));
+	sum = sum_add(sum, &to, sizeof(to));
+	sum = sum_add(sum, segment, sizeof(*segment));
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return ~sum;
+}
+
+/* Make an ACK with payload in the middle of a connection nobody knows of. */
+static void segment_make(struct segment *segment, int fd,
+			 const struct place *place)
+{
+	const struct sockaddr_in *to = (const void *)&place->sa;
+	struct sockaddr_in from;
+	socklen_t len = sizeof(from);
+	const int offset = offsetof(struct tcphdr, check);
+
+	memset(segment, 0, sizeof(*segment));
+	segment->tcp.source = htons(40000);
+	segment->tcp.dest = to->sin_port;
+	segment->tcp.seq = htonl(1);
+	segment->tcp.ack_seq = htonl(1);
+	segment->tcp.doff = sizeof(segment->tcp) / 4;
+	segment->tcp.ack = 1;
+	segment->tcp.window = htons(1000);
+	if (place->sa.ss_family == AF_INET6) {
+		if (setsockopt(fd, IPPROTO_IPV6, IPV6_CHECKSUM, &offset,
+			       sizeof(offset)))
+			err(1, "IPV6_CHECKSUM");
+		return;
+	}
+	if (getsockname(fd, (struct sockaddr *)&from, &len))
+		err(1, "getsockname");
+	segment->tcp.check = segment_sum(segment, from.sin_addr, to->sin_addr);
+}
+
+/**
+ * packets_run() - send packets and print what it took as JSON
+ * @place: where to
+ * @protocol: IPPROTO_UDP or IPPROTO_TCP
+ * @count: how many, rounded down to whole batches
+ */
+void packets_run(const struct place *place, int protocol, unsigned long count)
+{
+	struct mmsghdr batch[BATCH] = {};
+	unsigned long sent = 0;
+	struct segment segment;
+	struct place peer = *place;
+	struct meter took;
+	struct iovec iov;
+	int fd, i, n;
+
+	if (protocol == IPPROTO_UDP) {
+		fd = place_socket(place, SOCK_DGRAM, 0);
+		iov = (struct iovec){ segment.payload, PAYLOAD };
+	} else {
+		fd = place_socket(place, SOCK_RAW, protocol);
+		iov = (struct iovec){ &segment, sizeof(segment) };
+		/* A raw socket of IPv6 takes no port. */
+		((struct sockaddr_in *)&peer.sa)->sin_port = 0;
+	}
+	if (connect(fd, (struct sockaddr *)&peer.sa, peer.len))
+		err(1, "connect");
+	segment_make(&segment, fd, place);
+	for (i = 0; i < BATCH; i++) {
+		batch[i].msg_hdr.msg_iov = &iov;
+		batch[i].msg_hdr.msg_iovlen = 1;
+	}
+	took = meter_start();
+	while (sent + BATCH <= count) {
+		n = sendmmsg(fd, batch, BATCH, 0);
+		if (n < 0)
+			err(1, "sendmmsg");
+		sent += n;
+		usleep(PAUSE);
+	}
+	usleep(SETTLE);
+	took = meter_stop(took);
+	printf("{\"busy_ns\": %llu, ",
+	       took.elapsed * meter_cpus() - took.idle);
+	printf("\"elapsed_ns\": %llu, ", took.elapsed);
+	printf("\"packets\": %lu}\n", sent);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Taking the words of a command line apart. */
+#ifndef _PEPADM_ARGS_H
+#define _PEPADM_ARGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <linux/types.h>
+
+#include "err.h"
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+/**
+ * struct pep_args - the words that are still to be read
+ * @argc: how many
+ * @argv: the words
+ */
+struct pep_args {
+	int argc;
+	char **argv;
+};
+
+/**
+ * struct pep_args_option - one "WORD VALUE" pair that a command knows
+ * @word: the keyword
+ * @choices: the values allowed, indexed by number, NULL where a number has no
+ *	word; NULL for a free name or number
+ * @n_choices: number of entries in @choices
+ * @numeric: the value may be a number, which the kernel will judge
+ * @check: further check of a free name, or NULL
+ * @required: the command cannot do without it
+ * @text: the value as given, NULL when it was not given
+ * @number: the number given, or the index of the value in @choices
+ *
+ * The first six members are filled in by the command, the last two by
+ * pep_args_options().
+ */
+struct pep_args_option {
+	const char *word;
+	const char * const *choices;
+	size_t n_choices;
+	bool numeric;
+	enum pep_exit (*check)(const char *field, const char *value);
+	bool required;
+	const char *text;
+	__u32 number;
+};
+
+bool pep_args_left(const struct pep_args *args);
+enum pep_exit pep_args_name(struct pep_args *args, const char *field,
+			    const char **value);
+enum pep_exit pep_args_check_name(const char *field, const char *value);
+enum pep_exit pep_args_check_profile(const char *field, const char *value);
+enum pep_exit pep_args_u32(struct pep_args *args, const char *field,
+			   __u32 *value);
+enum pep_exit pep_args_options(struct pep_args *args,
+			       struct pep_args_option *options, size_t n);
+enum pep_exit pep_args_end(const struct pep_args *args);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The objects that pepadm knows, one file each. */
+#ifndef _PEPADM_CMD_H
+#define _PEPADM_CMD_H
+
+#include "args.h"
+#include "err.h"
+
+/**
+ * struct pep_cmd_verb - what can be done with an object
+ * @name: word on the command line
+ * @run: does it, with the words after the verb
+ */
+struct pep_cmd_verb {
+	const char *name;
+	enum pep_exit (*run)(struct pep_args *args);
+};
+
+/**
+ * struct pep_cmd_object - something that pepadm shows or changes
+ * @name: word on the command line
+ * @verbs: what can be done with it; ends with an entry without a name
+ * @show: what is done when no verb is given, and for "show", "list", "ls"
+ * @usage: its part of the usage text, lines of a grammar
+ */
+struct pep_cmd_object {
+	const char *name;
+	const struct pep_cmd_verb *verbs;
+	enum pep_exit (*show)(struct pep_args *args);
+	const char *usage;
+};
+
+extern const struct pep_cmd_object pep_dev_object;
+extern const struct pep_cmd_object pep_profile_object;
+extern const struct pep_cmd_object pep_flow_object;
+extern const struct pep_cmd_object pep_stat_object;
+extern const struct pep_cmd_object pep_limit_object;
+extern const struct pep_cmd_object pep_drain_object;
+extern const struct pep_cmd_object pep_bypass_object;
+
+#endif

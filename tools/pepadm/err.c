@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "err.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+/* What is being done: two words that every message starts with, or NULL. */
+static const char *context_object;
+static const char *context_verb;
+
+/**
+ * pep_err_context() - name the command that later messages are about
+ * @object: word such as "profile", or NULL for none; kept, not copied
+ * @verb: word such as "add", or NULL for none; kept, not copied
+ */
+void pep_err_context(const char *object, const char *verb)
+{
+	context_object = object;
+	context_verb = verb;
+}
+
+/*
+ * Print one line. Whatever the user or the kernel put into the text, it
+ * stays one line and leaves the terminal alone: control characters are
+ * shown as a question mark, and a text over 511 bytes is cut.
+ */
+__printf(2, 0)
+static void print_line(const char *kind, const char *fmt, va_list ap)
+{
+	char text[512];
+	size_t i;
+
+	vsnprintf(text, sizeof(text), fmt, ap);
+	for (i = 0; text[i]; i++)
+		if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
+			text[i] = '?';
+
+	fputs("pepadm: ", stderr);
+	if (context_object)
+		fprintf(stderr, "%s%s%s: ", context_object,
+			context_verb ? " " : "",
+			context_verb ? context_verb : "");
+	fprintf(stderr, "%s%s\n", kind, text);
+}
+
+/**
+ * pep_err_failed() - report that the command could not be carried out
+ * @fmt: as for printf(), without a newline
+ *
+ * Return: PEP_FAILED.
+ */
+enum pep_exit pep_err_failed(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	print_line("", fmt, ap);
+	va_end(ap);
+	return PEP_FAILED;
+}
+
+/**
+ * pep_err_usage() - report that the command line is wrong
+ * @fmt: as for printf(), without a newline; names the argument
+ *
+ * Return: PEP_USAGE.
+ */
+enum pep_exit pep_err_usage(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	print_line("", fmt, ap);
+	va_end(ap);
+	return PEP_USAGE;
+}
+
+/**
+ * pep_err_warning() - report something that did not stop the command
+ * @fmt: as for printf(), without a newline
+ */
+void pep_err_warning(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	print_line("warning: ", fmt, ap);
+	va_end(ap);
+}

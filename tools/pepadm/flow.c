@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0
+/* pepadm flow: the connections that are split now. */
+#include "cmd.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <linux/pep.h>
+
+#include "genl.h"
+#include "names-gen.h"
+#include "out.h"
+
+/* States of a socket by the kernel's number, in the words that ss prints. */
+static const char * const tcp_states[] = {
+	[1] = "ESTAB",
+	[2] = "SYN-SENT",
+	[3] = "SYN-RECV",
+	[4] = "FIN-WAIT-1",
+	[5] = "FIN-WAIT-2",
+	[6] = "TIME-WAIT",
+	[7] = "UNCONN",
+	[8] = "CLOSE-WAIT",
+	[9] = "LAST-ACK",
+	[10] = "LISTEN",
+	[11] = "CLOSING",
+	[12] = "NEW-SYN-RECV",
+};
+
+/**
+ * struct end - one end of a connection
+ * @family: AF_INET or AF_INET6
+ * @addr: address as text, "-" when the kernel sent none
+ * @port: port, host byte order
+ */
+struct end {
+	int family;
+	char addr[INET6_ADDRSTRLEN];
+	__u16 port;
+};
+
+/* Read address and port of one end. */
+static void read_end(struct end *end, int family, const struct nlattr *addr,
+		     const struct nlattr *port)
+{
+	size_t want = family == AF_INET6 ? sizeof(struct in6_addr) :
+					   sizeof(struct in_addr);
+
+	end->family = family;
+	end->port = ntohs((__u16)pep_nl_uint(port));
+	if (!addr || mnl_attr_get_payload_len(addr) != want ||
+	    !inet_ntop(family, mnl_attr_get_payload(addr), end->addr,
+		       sizeof(end->addr)))
+		snprintf(end->addr, sizeof(end->addr), "-");
+}
+
+/* Show one end: an object in JSON, "ADDR:PORT" in text. */
+static void show_end(const char *key, const struct end *end)
+{
+	char text[INET6_ADDRSTRLEN + sizeof("[]:65535")];
+
+	snprintf(text, sizeof(text),
+		 end->family == AF_INET6 ? "[%s]:%u" : "%s:%u",
+		 end->addr, end->port);
+	pep_out_open_object(key);
+	pep_out_string("addr", NULL, end->addr);
+	pep_out_uint("port", NULL, end->port);
+	pep_out_close_object();
+	pep_out_string(NULL, "", text);
+}
+
+/* Show both ends; in text the one that opened the connection comes first. */
+static void show_ends(const struct nlattr **tb)
+{
+	bool server_first = pep_nl_uint(tb[PEP_A_FLOW_OPENER]) ==
+			    PEP_SIDE_SERVER;
+	int family = pep_nl_uint(tb[PEP_A_FLOW_FAMILY]) == AF_INET6 ?
+		     AF_INET6 : AF_INET;
+	struct end subscriber, server;
+
+	read_end(&subscriber, family, tb[PEP_A_FLOW_SUBSCRIBER_ADDR],
+		 tb[PEP_A_FLOW_SUBSCRIBER_PORT]);
+	read_end(&server, family, tb[PEP_A_FLOW_SERVER_ADDR],
+		 tb[PEP_A_FLOW_SERVER_PORT]);
+
+	pep_out_string("family", NULL,
+		       family == AF_INET6 ? "inet6" : "inet");
+	if (server_first) {
+		show_end("server", &server);
+		pep_out_word("->");
+		show_end("subscriber", &subscriber);
+	} else {
+		show_end("subscriber", &subscriber);
+		pep_out_word("->");
+		show_end("server", &server);
+	}
+}
+
+/* Show one leg, when it exists. */
+static void show_leg(const char *side, const struct nlattr *nest)
+{
+	const struct nlattr *tb[PEP_A_LEG_MAX + 1];
+
+	if (!nest)
+		return;
+	pep_nl_parse_nested(nest, tb, PEP_A_LEG_MAX);
+	pep_out_newline("    ");
+	pep_out_word(side);
+	pep_out_open_object(side);
+	pep_out_string("cc", "cc", pep_nl_string(tb[PEP_A_LEG_CC]));
+	pep_out_string("state", "state",
+		       pep_genl_name(tcp_states, ARRAY_SIZE(tcp_states),
+				     tb[PEP_A_LEG_TCP_STATE]));
+	pep_out_usec("srtt_us", "rtt", pep_nl_uint(tb[PEP_A_LEG_SRTT_US]));
+	pep_out_usec("min_rtt_us", "minrtt",
+		     pep_nl_uint(tb[PEP_A_LEG_MIN_RTT_US]));
+	pep_out_uint("cwnd", "cwnd", pep_nl_uint(tb[PEP_A_LEG_CWND]));
+	pep_out_uint("mss", "mss", pep_nl_uint(tb[PEP_A_LEG_MSS]));
+	pep_out_uint("bytes_received", "rx",
+		     pep_nl_uint(tb[PEP_A_LEG_BYTES_RECEIVED]));
+	pep_out_uint("bytes_acked", "acked",
+		     pep_nl_uint(tb[PEP_A_LEG_BYTES_ACKED]));
+	pep_out_uint("retrans", "retrans", pep_nl_uint(tb[PEP_A_LEG_RETRANS]));
+	pep_out_uint("unread", "unread", pep_nl_uint(tb[PEP_A_LEG_UNREAD]));
+	pep_out_uint("unsent", "unsent", pep_nl_uint(tb[PEP_A_LEG_UNSENT]));
+	pep_out_uint("unacked", "unacked", pep_nl_uint(tb[PEP_A_LEG_UNACKED]));
+	pep_out_close_object();
+}
+
+/* Show one flow. */
+static int show_flow(const struct nlmsghdr *nlh, void *data)
+{
+	const struct nlattr *tb[PEP_A_FLOW_MAX + 1];
+
+	(void)data;
+	pep_genl_parse(nlh, tb, PEP_A_FLOW_MAX);
+	pep_out_open_object(NULL);
+	pep_out_uint("id", "flow", pep_nl_uint(tb[PEP_A_FLOW_ID]));
+	show_ends(tb);
+	pep_out_string("state", "",
+		       pep_genl_name(names_flow_state,
+				     ARRAY_SIZE(names_flow_state),
+				     tb[PEP_A_FLOW_STATE]));
+	pep_out_string("opener", "opener",
+		       pep_genl_name(names_side, ARRAY_SIZE(names_side),
+				     tb[PEP_A_FLOW_OPENER]));
+	pep_out_string("profile", "profile",
+		       pep_nl_string(tb[PEP_A_FLOW_PROFILE]));
+	pep_out_string("connect", "mode",
+		       pep_genl_name(names_connect_mode,
+				     ARRAY_SIZE(names_connect_mode),
+				     tb[PEP_A_FLOW_CONNECT_MODE]));
+	pep_out_msec("age_ms", "age", pep_nl_uint(tb[PEP_A_FLOW_AGE_MS]));
+	pep_out_newline("    ");
+	pep_out_uint("bytes_to_wireless", "to-wireless",
+		     pep_nl_uint(tb[PEP_A_FLOW_BYTES_TO_WIRELESS]));
+	pep_out_uint("bytes_to_server", "to-server",
+		     pep_nl_uint(tb[PEP_A_FLOW_BYTES_TO_SERVER]));
+	pep_out_uint("bytes_copied", "copied",
+		     pep_nl_uint(tb[PEP_A_FLOW_BYTES_COPIED]));
+	pep_out_open_object("legs");
+	show_leg("wireless", tb[PEP_A_FLOW_WIRELESS]);
+	show_leg("server", tb[PEP_A_FLOW_SERVER]);
+	pep_out_close_object();
+	pep_out_close_object();
+	pep_out_newline("");
+	return MNL_CB_OK;
+}
+
+static enum pep_exit flow_show(struct pep_args *args)
+{
+	struct pep_nl_request req;
+	struct pep_genl genl;
+	enum pep_exit err;
+	__u32 id = 0;
+
+	if (pep_args_left(args)) {
+		err = pep_args_u32(args, "ID", &id);
+		if (!err)
+			err = pep_args_end(args);
+		if (err)
+			return err;
+	}
+	err = pep_genl_open(&genl);
+	if (err)
+		return err;
+
+	pep_genl_request(&genl, &req, PEP_CMD_FLOW_GET, id ? 0 : NLM_F_DUMP);
+	if (id)
+		pep_nl_put_u32(&req, PEP_A_FLOW_ID, id, "ID");
+	pep_out_open_array(NULL);
+	err = pep_genl_talk(&genl, &req, show_flow, NULL);
+	if (!err)
+		pep_out_close_array();
+	pep_genl_close(&genl);
+	return err;
+}
+
+static const struct pep_cmd_verb flow_verbs[] = {
+	{ "show", flow_show },
+	{ NULL, NULL },
+};
+
+const struct pep_cmd_object pep_flow_object = {
+	.name = "flow",
+	.verbs = flow_verbs,
+	.show = flow_show,
+	.usage =
+	"pepadm flow show [ ID ]\n",
+};

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0
+/* pepadm limit and drain: how much may be split, and whether at all. */
+#include "cmd.h"
+
+#include <linux/pep.h>
+
+#include "genl.h"
+#include "out.h"
+
+/**
+ * enum - the options of "limit set", in the order of their table
+ * @FLOWS: flows that there may be
+ * @PENDING: flows that may be being opened
+ * @N_OPTIONS: how many there are
+ */
+enum {
+	FLOWS,
+	PENDING,
+	N_OPTIONS,
+};
+
+/* Read a number from 1 up to a limit. */
+static enum pep_exit read_number(const struct pep_args_option *option,
+				 __u32 max, __u32 *number)
+{
+	*number = option->number;
+	if (*number && *number <= max)
+		return PEP_OK;
+	return pep_err_usage("%s: \"%.64s\" is not a number from 1 to %u",
+			     option->word, option->text, max);
+}
+
+/* Carry out a change of one or more limits, attributes by number. */
+static enum pep_exit change(const __u32 *values)
+{
+	static const char * const words[] = {
+		[PEP_A_LIMIT_FLOWS] = "flows",
+		[PEP_A_LIMIT_PENDING] = "pending",
+		[PEP_A_LIMIT_DRAIN] = "drain",
+	};
+	struct pep_nl_request req;
+	struct pep_genl genl;
+	enum pep_exit err;
+	__u16 attr;
+
+	err = pep_genl_open(&genl);
+	if (err)
+		return err;
+	pep_genl_request(&genl, &req, PEP_CMD_LIMIT_SET, 0);
+	for (attr = 1; attr <= PEP_A_LIMIT_MAX; attr++)
+		if (values[attr] != UINT32_MAX)
+			pep_nl_put_u32(&req, attr, values[attr], words[attr]);
+	err = pep_genl_talk(&genl, &req, NULL, NULL);
+	pep_genl_close(&genl);
+	return err;
+}
+
+static enum pep_exit limit_set(struct pep_args *args)
+{
+	static const __u32 max[] = {
+		[FLOWS] = 16777216,
+		[PENDING] = 1048576,
+	};
+	static const __u16 attrs[] = {
+		[FLOWS] = PEP_A_LIMIT_FLOWS,
+		[PENDING] = PEP_A_LIMIT_PENDING,
+	};
+	struct pep_args_option options[N_OPTIONS] = {
+		[FLOWS] = {
+			.word = "flows",
+			.numeric = true,
+		},
+		[PENDING] = {
+			.word = "pending",
+			.numeric = true,
+		},
+	};
+	__u32 values[PEP_A_LIMIT_MAX + 1];
+	enum pep_exit err;
+	size_t i;
+
+	if (!pep_args_left(args))
+		return pep_err_usage("nothing to set, one of: flows, pending");
+	err = pep_args_options(args, options, N_OPTIONS);
+	for (i = 0; i < ARRAY_SIZE(values); i++)
+		values[i] = UINT32_MAX;
+	for (i = 0; i < N_OPTIONS && !err; i++)
+		if (options[i].text)
+			err = read_number(&options[i], max[i],
+					  &values[attrs[i]]);
+	return err ? err : change(values);
+}
+
+/* Show the limits and whether the namespace is being drained. */
+static int show_limits(const struct nlmsghdr *nlh, void *data)
+{
+	const struct nlattr *tb[PEP_A_LIMIT_MAX + 1];
+
+	(void)data;
+	pep_genl_parse(nlh, tb, PEP_A_LIMIT_MAX);
+	pep_out_open_object(NULL);
+	pep_out_uint("flows", "limit flows",
+		     pep_nl_uint(tb[PEP_A_LIMIT_FLOWS]));
+	pep_out_uint("pending", "pending",
+		     pep_nl_uint(tb[PEP_A_LIMIT_PENDING]));
+	pep_out_string("drain", "drain",
+		       pep_nl_uint(tb[PEP_A_LIMIT_DRAIN]) ? "on" : "off");
+	pep_out_close_object();
+	pep_out_newline("");
+	return MNL_CB_OK;
+}
+
+static enum pep_exit limit_show(struct pep_args *args)
+{
+	enum pep_exit err = pep_args_end(args);
+
+	return err ? err : pep_genl_show(PEP_CMD_LIMIT_GET, 0, show_limits);
+}
+
+/* Begin or end to let all new connections pass unsplit. */
+static enum pep_exit set_drain(struct pep_args *args, __u32 on)
+{
+	__u32 values[PEP_A_LIMIT_MAX + 1] = {
+		[PEP_A_LIMIT_FLOWS] = UINT32_MAX,
+		[PEP_A_LIMIT_PENDING] = UINT32_MAX,
+		[PEP_A_LIMIT_DRAIN] = on,
+	};
+	enum pep_exit err = pep_args_end(args);
+
+	return err ? err : change(values);
+}
+
+static enum pep_exit drain_on(struct pep_args *args)
+{
+	return set_drain(args, 1);
+}
+
+static enum pep_exit drain_off(struct pep_args *args)
+{
+	return set_drain(args, 0);
+}
+
+static const struct pep_cmd_verb limit_verbs[] = {
+	{ "set", limit_set },
+	{ "show", limit_show },
+	{ NULL, NULL },
+};
+
+const struct pep_cmd_object pep_limit_object = {
+	.name = "limit",
+	.verbs = limit_verbs,
+	.show = limit_show,
+	.usage =
+	"pepadm limit set [ flows NUMBER ] [ pending NUMBER ]\n"
+	"pepadm limit show\n",
+};
+
+static const struct pep_cmd_verb drain_verbs[] = {
+	{ "on", drain_on },
+	{ "off", drain_off },
+	{ "show", limit_show },
+	{ NULL, NULL },
+};
+
+const struct pep_cmd_object pep_drain_object = {
+	.name = "drain",
+	.verbs = drain_verbs,
+	.show = limit_show,
+	.usage =
+	"pepadm drain { on | off }\n"
+	"pepadm drain show\n",
+};

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Commands describe what they show once: arrays and objects with keys for
+ * JSON, labels and line ends for text. A value has a key and a label: without
+ * the key it is left out of JSON, without the label out of text; an empty
+ * label shows it bare.
+ */
+#include "out.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Chosen on the command line. */
+static bool json_mode;
+
+/* JSON: something stands before the next value in its array or object. */
+static bool need_comma;
+
+/* JSON: opening bracket of the whole, written with the first value. */
+static char root_bracket;
+
+/* JSON: closing brackets of the arrays and objects that are open. */
+static char closing[8];
+static unsigned int depth;
+
+/* Text: a word stands before the next one on its line. */
+static bool need_space;
+
+/**
+ * pep_out_init() - choose the form of the output
+ * @json: JSON when true, else text
+ */
+void pep_out_init(bool json)
+{
+	json_mode = json;
+}
+
+/*
+ * Length in bytes of the UTF-8 character at @s (RFC 3629), 0 when the bytes
+ * there are none.
+ */
+static size_t utf8_len(const char *s)
+{
+	const unsigned char *u = (const unsigned char *)s;
+	unsigned char low = 0x80, high = 0xbf;
+	size_t len, i;
+
+	if (u[0] < 0x80)
+		return 1;
+	if (u[0] >= 0xc2 && u[0] <= 0xdf)
+		len = 2;
+	else if (u[0] >= 0xe0 && u[0] <= 0xef)
+		len = 3;
+	else if (u[0] >= 0xf0 && u[0] <= 0xf4)
+		len = 4;
+	else
+		return 0;
+
+	/* Overlong forms, surrogates, and what lies beyond U+10FFFF. */
+	if (u[0] == 0xe0)
+		low = 0xa0;
+	else if (u[0] == 0xed)
+		high = 0x9f;
+	else if (u[0] == 0xf0)
+		low = 0x90;
+	else if (u[0] == 0xf4)
+		high = 0x8f;
+
+	for (i = 1; i < len; i++) {
+		if (u[i] < low || u[i] > high)
+			return 0;
+		low = 0x80;
+		high = 0xbf;
+	}
+	return len;
+}
+
+/* Write a JSON string (RFC 8259) with its quotation marks. */
+static void json_string(const char *s)
+{
+	size_t len;
+
+	putchar('"');
+	while (*s) {
+		len = utf8_len(s);
+		if (!len) {
+			/* A device's name may be any bytes: show that. */
+			fputs("\\ufffd", stdout);
+			len = 1;
+		} else if (*s == '"' || *s == '\\') {
+			printf("\\%c", *s);
+		} else if ((unsigned char)*s < ' ') {
+			printf("\\u%04x", (unsigned int)*s);
+		} else {
+			fwrite(s, 1, len, stdout);
+		}
+		s += len;
+	}
+	putchar('"');
+}
+
+/* Write what has to stand before a JSON value. */
+static void json_lead(const char *key)
+{
+	if (root_bracket) {
+		putchar(root_bracket);
+		root_bracket = '\0';
+	}
+	if (need_comma)
+		putchar(',');
+	need_comma = true;
+	if (key) {
+		json_string(key);
+		putchar(':');
+	}
+}
+
+/*
+ * The outermost bracket waits for the first value, so that a command that
+ * fails before it has anything to show prints nothing.
+ */
+static void json_open(const char *key, char open, char close)
+{
+	if (!json_mode || depth == sizeof(closing))
+		return;
+	if (depth) {
+		json_lead(key);
+		putchar(open);
+	} else {
+		root_bracket = open;
+	}
+	closing[depth++] = close;
+	need_comma = false;
+}
+
+static void json_close(void)
+{
+	if (!depth)
+		return;
+	if (root_bracket) {
+		putchar(root_bracket);
+		root_bracket = '\0';
+	}
+	putchar(closing[--depth]);
+	need_comma = true;
+	if (!depth) {
+		putchar('\n');
+		need_comma = false;
+	}
+}
+
+/**
+ * pep_out_open_array() - begin a JSON array
+ * @key: its key in the object around it, NULL when there is none
+ *
+ * Nothing is written before the first value, or the end, of the outermost
+ * array or object.
+ */
+void pep_out_open_array(const char *key)
+{
+	json_open(key, '[', ']');
+}
+
+/**
+ * pep_out_close_array() - end the JSON array opened last
+ */
+void pep_out_close_array(void)
+{
+	json_close();
+}
+
+/**
+ * pep_out_open_object() - begin a JSON object
+ * @key: its key in the object around it, NULL when there is none
+ */
+void pep_out_open_object(const char *key)
+{
+	json_open(key, '{', '}');
+}
+
+/**
+ * pep_out_close_object() - end the JSON object opened last
+ */
+void pep_out_close_object(void)
+{
+	json_close();
+}
+
+/*
+ * Write the label of a value that is shown as text.
+ *
+ * Return: false when the value is not for text.
+ */
+static bool text_lead(const char *label)
+{
+	if (!label)
+		return false;
+	if (*label)
+		pep_out_word(label);
+	return true;
+}
+
+/**
+ * pep_out_string() - show a string
+ * @key: key for JSON, NULL for text only
+ * @label: word before it in text, "" for none, NULL for JSON only
+ * @value: the string
+ */
+void pep_out_string(const char *key, const char *label, const char *value)
+{
+	if (!json_mode) {
+		if (text_lead(label))
+			pep_out_word(value);
+	} else if (key) {
+		json_lead(key);
+		json_string(value);
+	}
+}
+
+/*
+ * Show a number: as it is in JSON; in text divided by 1000, with three
+ * decimal places and a unit, when @unit is given.
+ */
+static void number(const char *key, const char *label, __u64 value,
+		   const char *unit)
+{
+	char text[32];
+
+	if (json_mode) {
+		if (key) {
+			json_lead(key);
+			printf("%llu", (unsigned long long)value);
+		}
+		return;
+	}
+
+	if (unit)
+		snprintf(text, sizeof(text), "%llu.%03u%s",
+			 (unsigned long long)(value / 1000),
+			 (unsigned int)(value % 1000), unit);
+	else
+		snprintf(text, sizeof(text), "%llu",
+			 (unsigned long long)value);
+	if (text_lead(label))
+		pep_out_word(text);
+}
+
+/**
+ * pep_out_uint() - show a number
+ * @key: key for JSON, NULL for text only
+ * @label: word before it in text, "" for none, NULL for JSON only
+ * @value: the number
+ */
+void pep_out_uint(const char *key, const char *label, __u64 value)
+{
+	number(key, label, value, NULL);
+}
+
+/**
+ * pep_out_usec() - show a time of microseconds; milliseconds in text
+ * @key: key for JSON, NULL for text only
+ * @label: word before it in text, "" for none, NULL for JSON only
+ * @us: the time, microseconds
+ */
+void pep_out_usec(const char *key, const char *label, __u64 us)
+{
+	number(key, label, us, "ms");
+}
+
+/**
+ * pep_out_msec() - show a time of milliseconds; seconds in text
+ * @key: key for JSON, NULL for text only
+ * @label: word before it in text, "" for none, NULL for JSON only
+ * @ms: the time, milliseconds
+ */
+void pep_out_msec(const char *key, const char *label, __u64 ms)
+{
+	number(key, label, ms, "s");
+}
+
+/**
+ * pep_out_word() - write a word that belongs to text only
+ * @word: the word; control characters are shown as a question mark
+ */
+void pep_out_word(const char *word)
+{
+	if (json_mode)
+		return;
+	if (need_space)
+		putchar(' ');
+	for (; *word; word++)
+		putchar((unsigned char)*word < ' ' || *word == 0x7f ?
+			'?' : *word);
+	need_space = true;
+}
+
+/**
+ * pep_out_newline() - end a line of text
+ * @indent: what the next line starts with, "" for nothing
+ */
+void pep_out_newline(const char *indent)
+{
+	if (json_mode)
+		return;
+	printf("\n%s", indent);
+	need_space = false;
+}
+
+/**
+ * pep_out_finish() - end the output
+ * @result: how the command ended
+ *
+ * What a command that failed half way has shown is made whole, so that it
+ * can be read as JSON. Nothing is written when it has shown nothing.
+ *
+ * Return: @result, or PEP_FAILED after a message when not all that was shown
+ * could be written.
+ */
+enum pep_exit pep_out_finish(enum pep_exit result)
+{
+	bool failed;
+
+	if (!root_bracket)
+		while (depth)
+			json_close();
+
+	errno = 0;
+	failed = fflush(stdout) || ferror(stdout);
+	if (failed && result == PEP_OK)
+		result = pep_err_failed("standard output: %s",
+					strerror(errno ? errno : EIO));
+	return result;
+}

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "tc.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <linux/gen_stats.h>
+#include <linux/if_ether.h>
+#include <linux/pkt_cls.h>
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
+#include <linux/tc_act/tc_pepsplit.h>
+
+#include "args.h"
+
+#define HOOK_INGRESS TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS)
+#define HOOK_EGRESS TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_EGRESS)
+
+/**
+ * struct filter - a filter that pepadm makes
+ * @protocol: ETH_P_*, host byte order
+ * @preference: its place among the filters; lower ones come first
+ *
+ * The kernel hands out preferences downwards from 49152 on: filters of an
+ * administrator come before ours, whether numbered by hand or not.
+ */
+struct filter {
+	__u16 protocol;
+	__u16 preference;
+};
+
+static const struct filter filters[PEP_TC_FILTERS] = {
+	{ .protocol = ETH_P_IP, .preference = 49152 },
+	{ .protocol = ETH_P_IPV6, .preference = 49153 },
+};
+
+/* Begin a request about a qdisc or a filter. */
+static struct tcmsg *tc_request(struct pep_nl_request *req, __u16 type,
+				__u16 flags, __u32 ifindex,
+				__u32 parent)
+{
+	struct tcmsg *tcm = pep_nl_request(req, type, flags, sizeof(*tcm));
+
+	tcm->tcm_family = AF_UNSPEC;
+	tcm->tcm_ifindex = (int)ifindex;
+	tcm->tcm_parent = parent;
+	return tcm;
+}
+
+/* Begin a request about one of our filters. */
+static void filter_request(struct pep_nl_request *req, __u16 type,
+			   __u16 flags, __u32 ifindex,
+			   unsigned int which)
+{
+	struct tcmsg *tcm = tc_request(req, type, flags, ifindex,
+				       HOOK_INGRESS);
+
+	tcm->tcm_info = TC_H_MAKE((__u32)filters[which].preference << 16,
+				  htons(filters[which].protocol));
+	pep_nl_put_string(req, TCA_KIND, "matchall", NULL);
+}
+
+/**
+ * pep_tc_clsact_add() - give a device a clsact qdisc
+ * @nl: rtnetlink socket
+ * @ifindex: the device
+ *
+ * Return: 0; -EEXIST when it has one, or an ingress qdisc, which will do as
+ * well; another negative errno value.
+ */
+int pep_tc_clsact_add(struct pep_nl *nl, __u32 ifindex)
+{
+	struct pep_nl_request req;
+	struct tcmsg *tcm;
+
+	tcm = tc_request(&req, RTM_NEWQDISC, NLM_F_CREATE | NLM_F_EXCL,
+			 ifindex, TC_H_CLSACT);
+	tcm->tcm_handle = TC_H_MAKE(TC_H_CLSACT, 0);
+	pep_nl_put_string(&req, TCA_KIND, "clsact", NULL);
+	return pep_nl_talk(nl, &req, NULL, NULL);
+}
+
+/**
+ * pep_tc_filter_add() - add one of our filters
+ * @nl: rtnetlink socket
+ * @ifindex: the device; it has a clsact or an ingress qdisc
+ * @which: 0 for IPv4, 1 for IPv6
+ * @side: enum pep_side
+ * @profile: name of a profile, or NULL to leave it to the module
+ *
+ * The filter takes every packet of its protocol. No hardware can do what
+ * the action does, so that the driver is not asked.
+ *
+ * Return: 0 or a negative errno value.
+ */
+int pep_tc_filter_add(struct pep_nl *nl, __u32 ifindex, unsigned int which,
+		      __u32 side, const char *profile)
+{
+	const struct tc_pepsplit fixed = { .action = TC_ACT_UNSPEC };
+	struct nlattr *options, *actions, *action, *action_options;
+	struct pep_nl_request req;
+
+	filter_request(&req, RTM_NEWTFILTER, NLM_F_CREATE | NLM_F_EXCL,
+		       ifindex, which);
+	options = mnl_attr_nest_start(req.nlh, TCA_OPTIONS);
+	pep_nl_put_u32(&req, TCA_MATCHALL_FLAGS, TCA_CLS_FLAGS_SKIP_HW, NULL);
+	actions = mnl_attr_nest_start(req.nlh, TCA_MATCHALL_ACT);
+	action = mnl_attr_nest_start(req.nlh, 1);
+	pep_nl_put_string(&req, TCA_ACT_KIND, TCA_PEPSPLIT_KIND, NULL);
+	action_options = mnl_attr_nest_start(req.nlh, TCA_ACT_OPTIONS);
+	mnl_attr_put(req.nlh, TCA_PEPSPLIT_PARMS, sizeof(fixed), &fixed);
+	pep_nl_put_u32(&req, TCA_PEPSPLIT_SIDE, side, "side");
+	if (profile)
+		pep_nl_put_string(&req, TCA_PEPSPLIT_PROFILE, profile,
+				  "profile");
+	mnl_attr_nest_end(req.nlh, action_options);
+	mnl_attr_nest_end(req.nlh, action);
+	mnl_attr_nest_end(req.nlh, actions);
+	mnl_attr_nest_end(req.nlh, options);
+	return pep_nl_talk(nl, &req, NULL, NULL);
+}
+
+/**
+ * pep_tc_filter_del() - delete one of our filters
+ * @nl: rtnetlink socket
+ * @ifindex: the device
+ * @which: 0 for IPv4, 1 for IPv6
+ *
+ * Return: 0 or a negative errno value.
+ */
+int pep_tc_filter_del(struct pep_nl *nl, __u32 ifindex, unsigned int which)
+{
+	struct pep_nl_request req;
+
+	filter_request(&req, RTM_DELTFILTER, 0, ifindex, which);
+	return pep_nl_talk(nl, &req, NULL, NULL);
+}
+
+/* Add what an action has seen. */
+static void add_stats(struct pep_tc_found *found, const struct nlattr *nest)
+{
+	const struct nlattr *tb[TCA_STATS_PKT64 + 1];
+	struct gnet_stats_basic basic;
+
+	pep_nl_parse_nested(nest, tb, TCA_STATS_PKT64);
+	if (!tb[TCA_STATS_BASIC] ||
+	    mnl_attr_get_payload_len(tb[TCA_STATS_BASIC]) < sizeof(basic))
+		return;
+	memcpy(&basic, mnl_attr_get_payload(tb[TCA_STATS_BASIC]),
+	       sizeof(basic));
+	found->bytes += basic.bytes;
+	/* The 64-bit number is there when 32 bits are not enough. */
+	found->packets += tb[TCA_STATS_PKT64] ?
+			  pep_nl_uint(tb[TCA_STATS_PKT64]) : basic.packets;
+}
+
+/* Look at one action of a filter. Return true when it is one of ours. */
+static bool read_action(struct pep_tc_found *found, const struct nlattr *nest)
+{
+	const struct nlattr *options[TCA_PEPSPLIT_MAX + 1];
+	const struct nlattr *tb[TCA_ACT_MAX + 1];
+
+	pep_nl_parse_nested(nest, tb, TCA_ACT_MAX);
+	if (strcmp(pep_nl_string(tb[TCA_ACT_KIND]), TCA_PEPSPLIT_KIND))
+		return false;
+
+	pep_nl_parse_nested(tb[TCA_ACT_OPTIONS], options, TCA_PEPSPLIT_MAX);
+	found->side = options[TCA_PEPSPLIT_SIDE] ?
+		      (__u32)pep_nl_uint(options[TCA_PEPSPLIT_SIDE]) :
+		      UINT32_MAX;
+	snprintf(found->profile, sizeof(found->profile), "%s",
+		 pep_nl_string(options[TCA_PEPSPLIT_PROFILE]));
+	found->actions++;
+	add_stats(found, tb[TCA_ACT_STATS]);
+	return true;
+}
+
+/* Look at one filter of a dump. */
+static int read_filter(const struct nlmsghdr *nlh, void *data)
+{
+	const struct tcmsg *tcm = mnl_nlmsg_get_payload(nlh);
+	const struct nlattr *options[TCA_MATCHALL_MAX + 1];
+	const struct nlattr *tb[TCA_MAX + 1];
+	struct pep_tc_found *found = data;
+	const struct nlattr *action;
+	bool ours = false;
+	unsigned int i;
+
+	found->filters++;
+	pep_nl_parse(nlh, sizeof(*tcm), tb, TCA_MAX);
+	if (!tb[TCA_OPTIONS] ||
+	    strcmp(pep_nl_string(tb[TCA_KIND]), "matchall"))
+		return MNL_CB_OK;
+
+	pep_nl_parse_nested(tb[TCA_OPTIONS], options, TCA_MATCHALL_MAX);
+	if (!options[TCA_MATCHALL_ACT])
+		return MNL_CB_OK;
+	mnl_attr_for_each_nested(action, options[TCA_MATCHALL_ACT])
+		ours |= read_action(found, action);
+
+	for (i = 0; i < PEP_TC_FILTERS; i++)
+		if (ours &&
+		    TC_H_MAJ(tcm->tcm_info) >> 16 == filters[i].preference &&
+		    TC_H_MIN(tcm->tcm_info) == htons(filters[i].protocol))
+			found->mine[i] = true;
+	return MNL_CB_OK;
+}
+
+/* Look at all filters on a hook of a device. */
+static int find_on(struct pep_nl *nl, __u32 ifindex, __u32 hook,
+		   struct pep_tc_found *found)
+{
+	struct pep_nl_request req;
+
+	memset(found, 0, sizeof(*found));
+	tc_request(&req, RTM_GETTFILTER, NLM_F_DUMP, ifindex, hook);
+	return pep_nl_talk(nl, &req, read_filter, found);
+}
+
+/**
+ * pep_tc_find() - find our actions at the ingress of a device
+ * @nl: rtnetlink socket
+ * @ifindex: the device
+ * @found: what was found; nothing when the device has no clsact qdisc
+ *
+ * Return: 0 or a negative errno value.
+ */
+int pep_tc_find(struct pep_nl *nl, __u32 ifindex,
+		struct pep_tc_found *found)
+{
+	return find_on(nl, ifindex, HOOK_INGRESS, found);
+}
+
+/**
+ * struct wanted - a search for the clsact qdisc of a device
+ * @ifindex: the device
+ * @clsact: it has one
+ */
+struct wanted {
+	__u32 ifindex;
+	bool clsact;
+};
+
+/* Note whether a qdisc is the one that is looked for. */
+static int match_qdisc(const struct nlmsghdr *nlh, void *data)
+{
+	const struct tcmsg *tcm = mnl_nlmsg_get_payload(nlh);
+	const struct nlattr *tb[TCA_MAX + 1];
+	struct wanted *wanted = data;
+
+	pep_nl_parse(nlh, sizeof(*tcm), tb, TCA_MAX);
+	if ((__u32)tcm->tcm_ifindex == wanted->ifindex &&
+	    !strcmp(pep_nl_string(tb[TCA_KIND]), "clsact"))
+		wanted->clsact = true;
+	return MNL_CB_OK;
+}
+
+/**
+ * pep_tc_clsact_del_unused() - take the clsact qdisc from a device
+ * @nl: rtnetlink socket
+ * @ifindex: the device
+ *
+ * It stays when it has filters left, at ingress or at egress; so does an
+ * ingress qdisc, which pepadm never makes.
+ *
+ * Return: 0, whether or not there was something to take away, or a negative
+ * errno value.
+ */
+int pep_tc_clsact_del_unused(struct pep_nl *nl, __u32 ifindex)
+{
+	static const __u32 hooks[] = { HOOK_INGRESS, HOOK_EGRESS };
+	struct wanted wanted = { .ifindex = ifindex };
+	struct pep_tc_found found;
+	struct pep_nl_request req;
+	unsigned int i;
+	int err;
+
+	/* The kernel answers a request for a single one by multicast only. */
+	tc_request(&req, RTM_GETQDISC, NLM_F_DUMP, ifindex, 0);
+	err = pep_nl_talk(nl, &req, match_qdisc, &wanted);
+	if (err || !wanted.clsact)
+		return err;
+
+	for (i = 0; i < ARRAY_SIZE(hooks); i++) {
+		err = find_on(nl, ifindex, hooks[i], &found);
+		if (err || found.filters)
+			return err;
+	}
+
+	tc_request(&req, RTM_DELQDISC, 0, ifindex, TC_H_CLSACT);
+	return pep_nl_talk(nl, &req, NULL, NULL);
+}
+
+/* Note the device of a qdisc that can have filters at ingress. */
+static int read_qdisc(const struct nlmsghdr *nlh, void *data)
+{
+	const struct tcmsg *tcm = mnl_nlmsg_get_payload(nlh);
+	struct pep_tc_devices *devices = data;
+	__u32 *ifindex;
+
+	if (tcm->tcm_parent != TC_H_CLSACT)
+		return MNL_CB_OK;
+
+	ifindex = reallocarray(devices->ifindex, devices->n + 1,
+			       sizeof(*ifindex));
+	if (!ifindex) {
+		devices->failed = true;
+		return MNL_CB_OK;
+	}
+	ifindex[devices->n++] = (__u32)tcm->tcm_ifindex;
+	devices->ifindex = ifindex;
+	return MNL_CB_OK;
+}
+
+/**
+ * pep_tc_devices() - list the devices that can have filters at ingress
+ * @nl: rtnetlink socket
+ * @devices: the devices; the caller frees the member ifindex
+ *
+ * Return: 0 or a negative errno value.
+ */
+int pep_tc_devices(struct pep_nl *nl, struct pep_tc_devices *devices)
+{
+	struct pep_nl_request req;
+	int err;
+
+	memset(devices, 0, sizeof(*devices));
+	tc_request(&req, RTM_GETQDISC, NLM_F_DUMP, 0, 0);
+	err = pep_nl_talk(nl, &req, read_qdisc, devices);
+	return devices->failed ? -ENOMEM : err;
+}
