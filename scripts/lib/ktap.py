@@ -5,9 +5,10 @@
 usage: ktap.py TITLE RAW-LOG COUNTS < STREAM
 
 Only leaves count, a subtest's own result is that of its cases; one that says
-"not ok" although none of its cases did is a failure of its own. Appends a
-line "PASSED FAILED SKIPPED" to the file COUNTS. The stream goes unchanged
-into RAW-LOG; diagnostic lines are shown when their case fails.
+"not ok" although none of its cases did is a failure of its own. Appends to
+the file COUNTS a line "FAIL TEXT" for each failure, and a last one "PASSED
+FAILED SKIPPED". The stream goes unchanged into RAW-LOG; diagnostic lines are
+shown when their case fails.
 """
 
 import re
@@ -18,6 +19,8 @@ RESULT = re.compile(r"^((?:# )?\s*)(not )?ok(?:\s+\d+)?(?:\s+-)?\s*([^#]*)"
                     r"(?:#\s*(.*))?$")
 PLAN = re.compile(r"^((?:# )?\s*)1\.\.(\d+)")
 DIAGNOSTIC = re.compile(r"^\s*#")
+SUBTEST = re.compile(r"^\s*# Subtest: (\S+)")
+REASON = re.compile(r"^\s*# (?:failed|\w+(?:Error|Expired)): (.*)")
 SHOWN = 200             # diagnostic lines shown of one failing case
 
 
@@ -38,6 +41,8 @@ class Stream:
         self.levels = {}
         self.passed = self.failed = self.skipped = 0
         self.notes = []
+        self.subtest = ""
+        self.failures = []
         self.start = time.monotonic()
 
     def show(self, text):
@@ -51,6 +56,9 @@ class Stream:
         for note in self.notes[-SHOWN:]:
             print(f"    {note}")
         self.show(f"FAIL {name}")
+        reasons = [REASON.match(note) for note in self.notes]
+        reason = next((found.group(1) for found in reasons if found), "")
+        self.failures.append(f"{self.title}: {self.subtest}: {name}: {reason}")
 
     def close(self, depth):
         """End the levels deeper than depth; return (cases, failures)."""
@@ -97,6 +105,9 @@ class Stream:
             self.result(len(result.group(1)), not result.group(2),
                         result.group(3).strip(), result.group(4))
         elif DIAGNOSTIC.match(text) or "TAP version" not in text:
+            subtest = SUBTEST.match(text)
+            if subtest:
+                self.subtest = subtest.group(1)
             self.notes.append(text)
 
     def end(self):
@@ -120,7 +131,9 @@ def main():
     stream.end()
     stream.show(f"{stream.passed} passed, {stream.failed} failed, "
                 f"{stream.skipped} skipped")
-    with open(sys.argv[3], "a", encoding="ascii") as counts:
+    with open(sys.argv[3], "a", encoding="utf-8") as counts:
+        for failure in stream.failures:
+            counts.write(f"FAIL {failure}\n")
         counts.write(f"{stream.passed} {stream.failed} {stream.skipped}\n")
     return 1 if stream.failed else 0
 

@@ -26,7 +26,7 @@ test_timeout() # KERNEL
 test_fail() # TEXT
 {
 	echo "FAIL $1"
-	echo "0 1 0" >> "$TEST_COUNTS"
+	printf 'FAIL %s\n0 1 0\n' "$1" >> "$TEST_COUNTS"
 }
 
 # The cases that need no guest, as one KTAP stream.
@@ -137,11 +137,12 @@ test_guest_once() # KERNEL FOLDER TITLE NAME...
 	say "the whole console of $title is $log"
 }
 
-# Print the sums of the counts as the last line; fails when there is a
-# failure or nothing ran.
+# Print all failures once more, and the sums of the counts as the last line;
+# fails when there is a failure or nothing ran.
 test_sum()
 {
 	awk '
+		/^FAIL / { print; next }
 		{ passed += $1; failed += $2; skipped += $3 }
 		END {
 			printf "%d passed, %d failed", passed, failed
