@@ -60,31 +60,26 @@ static bool pep_accept_pair(struct pep_listener *l, struct sock *child,
 				  READ_ONCE(child->sk_bound_dev_if));
 	struct pep_net *pn = l->gen->pn;
 	struct sk_buff *synack = NULL;
-	struct pep_tuple reverse;
 	struct pep_flow *flow;
-	bool paired = false;
-	struct sock *sk;
+	struct sock *target;
+	bool paired;
 
-	pep_tuple_reverse(&reverse, tuple);
-	sk = pep_tuple_lookup(pn->net, &reverse, bound);
-	if (!sk)
+	flow = pep_handshake_find(pn->net, tuple, bound);
+	if (!flow)
 		return false;
-	flow = pep_handshake_flow(sk);
-	if (flow) {
-		spin_lock(&flow->lock);
-		paired = flow->state == PEP_FLOW_STATE_ANSWERED &&
-			 pep_flow_target(flow)->sk == sk;
-		if (paired) {
-			synack = pep_accept_join(flow, child, shell);
-			pep_flow_schedule(flow);
-		}
-		spin_unlock(&flow->lock);
-		pep_flow_put(flow);
+	spin_lock(&flow->lock);
+	paired = flow->state == PEP_FLOW_STATE_ANSWERED;
+	if (paired) {
+		synack = pep_accept_join(flow, child, shell);
+		pep_flow_schedule(flow);
 	}
-	if (synack && pep_deliver_unhold(pn, synack))
-		pep_deliver_local(pn, synack, sk);
-	else
-		sock_gen_put(sk);
+	spin_unlock(&flow->lock);
+	if (synack && pep_deliver_unhold(pn, synack)) {
+		target = pep_flow_target(flow)->sk;
+		sock_hold(target);
+		pep_deliver_local(pn, synack, target);
+	}
+	pep_flow_put(flow);
 	return paired;
 }
 

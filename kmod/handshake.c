@@ -40,13 +40,17 @@ struct pep_flow *pep_handshake_flow(struct sock *sk)
 	return flow && refcount_inc_not_zero(&flow->ref) ? flow : NULL;
 }
 
-/*
- * The flow, with a reference, whose target leg speaks for who sends packets of
- * a tuple; NULL when there is none. A flow keeps its legs until it is freed.
+/**
+ * pep_handshake_find() - find the flow whose target leg speaks for an opener
+ * @net: namespace
+ * @tuple: tuple of the opener's packets
+ * @bound: device that the target leg is bound to, 0 for none
+ *
+ * Context: RCU read side.
+ * Return: the flow with a reference, which keeps its legs, or NULL.
  */
-static struct pep_flow *pep_handshake_find(struct net *net,
-					   const struct pep_tuple *tuple,
-					   int bound)
+struct pep_flow *pep_handshake_find(struct net *net,
+				    const struct pep_tuple *tuple, int bound)
 {
 	struct pep_tuple reverse;
 	struct pep_flow *flow;
@@ -412,9 +416,11 @@ static struct sk_buff *pep_handshake_step(struct pep_flow *flow, bool *offer)
 	} else if (opener && pep_leg_failed(opener)) {
 		pep_flow_end(flow, PEP_A_STAT_OPENER_LOST);
 	} else if (opener && pep_leg_can_send(target)) {
+		pep_leg_keep_alive(target);
 		pep_flow_advance(flow, PEP_FLOW_UP);
 		pep_stat_inc(flow->pn, PEP_A_STAT_FLOW_ESTABLISHED);
 	} else if (flow->syn && pep_leg_can_send(target)) {
+		pep_leg_keep_alive(target);
 		*offer = true;
 		syn = pep_handshake_answered(flow);
 	} else if (flow->mode == PEP_CONNECT_MODE_TRUTHFUL &&

@@ -9,6 +9,8 @@
 #define PEP_HANDSHAKE_TIMEOUT	(64 * HZ)
 
 struct pep_flow *pep_handshake_flow(struct sock *sk);
+struct pep_flow *pep_handshake_find(struct net *net,
+				    const struct pep_tuple *tuple, int bound);
 bool pep_handshake_give_up(struct pep_flow *flow, unsigned int cause);
 void pep_handshake_offer(struct pep_gen *gen, unsigned int opener,
 			 struct sk_buff *skb);

@@ -354,6 +354,21 @@ bool pep_leg_shutdown(struct sock *sk)
 }
 
 /**
+ * pep_leg_keep_alive() - start the keepalive timer
+ * @sk: locked socket that has come up
+ *
+ * TCP does not where both ends have sent a SYN: tcp_rcv_state_process() leaves
+ * out what tcp_finish_connect() does. The flag is cleared for a moment because
+ * tcp_set_keepalive() starts the timer only where it was not set.
+ */
+void pep_leg_keep_alive(struct sock *sk)
+{
+	sock_reset_flag(sk, SOCK_KEEPOPEN);
+	sk->sk_prot->keepalive(sk, 1);
+	sock_set_flag(sk, SOCK_KEEPOPEN);
+}
+
+/**
  * pep_leg_pause() - send no further SYN by itself
  * @sk: locked socket in TCP_SYN_SENT
  */

@@ -63,6 +63,7 @@ void pep_leg_set_dsfield(struct sock *sk, u8 dsfield);
 void pep_leg_abort(struct sock *sk);
 bool pep_leg_shutdown(struct sock *sk);
 void pep_leg_repeat(struct sock *sk);
+void pep_leg_keep_alive(struct sock *sk);
 void pep_leg_pause(struct sock *sk);
 void pep_leg_resume(struct sock *sk, u64 held_ns);
 

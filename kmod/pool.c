@@ -14,6 +14,7 @@
 
 #include "pool.h"
 
+#include <linux/cpu.h>
 #include <linux/slab.h>
 #include <net/tcp.h>
 
@@ -119,31 +120,27 @@ static bool pep_pool_fill_kind(struct pep_pool *pool, enum pep_pool_kind kind)
 	return true;
 }
 
-/* Serve those that waited; each takes what it needs, or waits again unless
- * sockets could not be made.
+/* Serve those that waited, with BH off; each takes what it needs from the pool
+ * of the CPU that this runs on, or waits again unless sockets could not be
+ * made.
  */
 static void pep_pool_serve(struct pep_pool *pool, bool failed)
 {
+	unsigned long starving = pool->starving;
 	struct sk_buff_head syns;
 	struct sk_buff *skb;
+	int i;
 
 	__skb_queue_head_init(&syns);
-	local_bh_disable();
-	if (smp_processor_id() == pool->cpu) {
-		unsigned long starving = pool->starving;
-		int i;
-
-		pool->failed = failed;
-		pool->starving = 0;
-		for_each_set_bit(i, &starving, PEP_GEN_LISTENERS)
-			pep_listener_kick(&pool->gen->listeners[i]);
-		skb_queue_splice_init(&pool->waiting, &syns);
-		rcu_read_lock();
-		while ((skb = __skb_dequeue(&syns)))
-			pep_syn_resume(pool->gen, skb);
-		rcu_read_unlock();
-	}
-	local_bh_enable();
+	pool->failed = failed;
+	pool->starving = 0;
+	for_each_set_bit(i, &starving, PEP_GEN_LISTENERS)
+		pep_listener_kick(&pool->gen->listeners[i]);
+	skb_queue_splice_init(&pool->waiting, &syns);
+	rcu_read_lock();
+	while ((skb = __skb_dequeue(&syns)))
+		pep_syn_resume(pool->gen, skb);
+	rcu_read_unlock();
 }
 
 static void pep_pool_refill(struct work_struct *work)
@@ -157,7 +154,17 @@ static void pep_pool_refill(struct work_struct *work)
 	for (kind = 0; kind < PEP_POOL_KINDS; kind++)
 		if (!pep_pool_fill_kind(pool, kind))
 			failed = true;
-	pep_pool_serve(pool, failed);
+	/* Nobody but this work looks at the pool of a CPU that is offline. One
+	 * that has come back meanwhile does it itself.
+	 */
+	cpus_read_lock();
+	local_bh_disable();
+	if (smp_processor_id() == pool->cpu || !cpu_online(pool->cpu))
+		pep_pool_serve(pool, failed);
+	else
+		queue_delayed_work_on(pool->cpu, pep_pool_wq, &pool->refill, 0);
+	local_bh_enable();
+	cpus_read_unlock();
 }
 
 /**

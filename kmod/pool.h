@@ -49,15 +49,15 @@ struct pep_sock {
  * struct pep_pool - sockets that one CPU keeps ready for a generation
  * @gen: whose settings the sockets have
  * @cpu: whose pool it is
- * @ready: sockets by kind; only @cpu, with BH off
+ * @ready: sockets by kind
  * @nready: how many there are in @ready
- * @wanted: kinds that have been asked for, bit mask; only @cpu, with BH off
- * @starving: listeners that wait for a shell, bit mask by index in pep_gen;
- *	only @cpu, with BH off
- * @failed: the last refill could not make all that it wanted; only @cpu, with
- *	BH off
- * @waiting: SYNs that wait for a socket, held; only @cpu, with BH off
+ * @wanted: kinds that have been asked for, bit mask
+ * @starving: listeners that wait for a shell, bit mask by index in pep_gen
+ * @failed: the last refill could not make all that it wanted
+ * @waiting: SYNs that wait for a socket, held
  * @refill: makes new sockets
+ *
+ * Only @cpu looks at it, with BH off; while @cpu is offline, @refill does.
  */
 struct pep_pool {
 	struct pep_gen *gen;

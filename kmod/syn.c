@@ -137,8 +137,14 @@ static enum pep_syn_kind pep_syn_judge(struct pep_flow *flow,
 	       PEP_SYN_NEW : PEP_SYN_DUPLICATE;
 }
 
+/*
+ * What a SYN that is for no leg is; *gen becomes that of its flow for one that
+ * is late: with another profile meanwhile, only that listener's children find
+ * the flow. It stays for as long as the RCU read side.
+ */
 static enum pep_syn_kind pep_syn_classify(struct net *net, int bound,
-					  const struct pep_packet *pkt)
+					  const struct pep_packet *pkt,
+					  struct pep_gen **gen)
 {
 	enum pep_syn_kind kind = PEP_SYN_FOREIGN;
 	struct pep_tuple reverse;
@@ -159,6 +165,8 @@ static enum pep_syn_kind pep_syn_classify(struct net *net, int bound,
 			kind = pep_syn_judge(flow, sk,
 					     ntohl(pkt->th->seq));
 			spin_unlock(&flow->lock);
+			if (kind == PEP_SYN_LATE)
+				*gen = flow->gen;
 			pep_flow_put(flow);
 		}
 	}
@@ -286,15 +294,16 @@ static unsigned int pep_syn_against(struct pep_net *pn,
 
 /*
  * Judge a SYN and open its flow when it opens a truthful one, with the lock of
- * the connection's SYNs held. *leg is set, with a reference, for a crossing.
+ * the connection's SYNs held. *leg is set, with a reference, for a crossing;
+ * *gen is the profile's, and becomes that of whom the SYN is to be offered to.
  */
-static enum pep_syn_kind pep_syn_begin(struct pep_gen *gen,
+static enum pep_syn_kind pep_syn_begin(struct pep_gen **gen,
 				       unsigned int opener,
 				       struct sk_buff *skb,
 				       const struct pep_packet *pkt,
 				       struct sock **leg)
 {
-	struct pep_net *pn = gen->pn;
+	struct pep_net *pn = (*gen)->pn;
 	enum pep_syn_kind kind;
 	unsigned int reason;
 	int bound;
@@ -302,8 +311,8 @@ static enum pep_syn_kind pep_syn_begin(struct pep_gen *gen,
 	*leg = pep_syn_crossing(pn->net, skb, pkt);
 	if (*leg)
 		return PEP_SYN_CROSSING;
-	bound = pep_gen_bound(gen, !opener, skb->dev->ifindex);
-	kind = pep_syn_classify(pn->net, bound, pkt);
+	bound = pep_gen_bound(*gen, !opener, skb->dev->ifindex);
+	kind = pep_syn_classify(pn->net, bound, pkt, gen);
 	if (kind != PEP_SYN_NEW)
 		return kind;
 	reason = pep_syn_against(pn, pkt);
@@ -311,10 +320,10 @@ static enum pep_syn_kind pep_syn_begin(struct pep_gen *gen,
 		pep_stat_inc(pn, reason);
 		return PEP_SYN_PASS;
 	}
-	if (gen->values.mode != PEP_CONNECT_MODE_TRUTHFUL)
+	if ((*gen)->values.mode != PEP_CONNECT_MODE_TRUTHFUL)
 		return PEP_SYN_NEW;
-	return pep_syn_open(gen, opener, skb, pkt) ? PEP_SYN_TAKEN :
-						     PEP_SYN_PASS;
+	return pep_syn_open(*gen, opener, skb, pkt) ? PEP_SYN_TAKEN :
+						      PEP_SYN_PASS;
 }
 
 /* Do with a SYN what its kind asks for; true when it was consumed. */
@@ -387,7 +396,7 @@ bool pep_syn_take(struct pep_gen *gen, unsigned int opener,
 		return false;
 	}
 	spin_lock(lock);
-	kind = pep_syn_begin(gen, opener, skb, pkt, &leg);
+	kind = pep_syn_begin(&gen, opener, skb, pkt, &leg);
 	spin_unlock(lock);
 	return pep_syn_follow(gen, opener, skb, pkt, kind, leg);
 }

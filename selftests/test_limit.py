@@ -8,7 +8,7 @@ import select
 
 from peptest import pep
 from peptest.ktap import (after_case, expect, expect_least, families,
-                          note)
+                          note, wait_for)
 from peptest.netns import addr, ip, sysctl_get
 from peptest.pep import grows, pepadm
 from peptest.tcp import PORT, client, exchange, exchange_part, pair, start
@@ -18,8 +18,9 @@ DEFAULTS = {"flows": 262144, "pending": 4096, "drain": "off"}
 
 @after_case
 def defaults():
-    """Each case begins with the defaults."""
+    """Each case begins with the defaults and without flows."""
     if pep.loaded():
+        pep.flows_end()
         pepadm("limit", "set", "flows", "262144", "pending", "4096")
         pepadm("drain", "off")
 
@@ -58,7 +59,8 @@ def pending(family):
         for sock in socks:
             sock.setblocking(False)
             sock.connect_ex((to, PORT))
-        expect("pending", pep.stat("pending"), 10)
+        # Some may wait for a socket.
+        wait_for("pending flows", lambda: pep.stat("pending") == 10)
         exchange(pair(family), 20000)
     for sock in socks:
         sock.close()

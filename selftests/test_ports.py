@@ -113,6 +113,12 @@ def crossing(family, first, second, gap):
     return one, two
 
 
+def kept_alive():
+    """Do both legs have a keepalive timer?"""
+    shown = run("ss", "-tnoH", "state", "established", ns="pep").stdout
+    return [("keepalive" in line) for line in shown.splitlines()] == [True] * 2
+
+
 def simultaneous(family, first, second):
     """Both ends come up as one connection, whichever link the SYNs meet
     on."""
@@ -124,7 +130,9 @@ def simultaneous(family, first, second):
     try:
         for gap in 0, 0, 0, 0, 0.03, 0.09:
             with grows(flow_established=1, flow_closed=1, syn_released=0):
-                exchange(crossing(family, first, second, gap), 20000)
+                both = crossing(family, first, second, gap)
+                wait_for("keepalive timers of both legs", kept_alive)
+                exchange(both, 20000)
             close_all()
     finally:
         netem("sub", "eth0", "off")

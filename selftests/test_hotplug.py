@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0
+"""CPUs that go offline and come back while flows run and are being opened:
+what a CPU had queued, and the SYNs that wait for its sockets, go on."""
+
+import errno
+import os
+
+from peptest import pep
+from peptest.ktap import after_case, expect, expect_least, families
+from peptest.netns import addr
+from peptest.pep import grows
+from peptest.tcp import (PORT, Load, accept, client, exchange, exchange_all,
+                         expect_same, listen, pair, start)
+
+FLOWS = 6
+RATE = 20000            # bytes per second and end
+MANY = 60               # more than the sockets that are kept ready
+CPU = max(os.sched_getaffinity(0))
+ALL = os.sched_getaffinity(0)
+
+
+def online(yes):
+    """Set whether the last CPU is."""
+    with open(f"/sys/devices/system/cpu/cpu{CPU}/online", "w",
+              encoding="ascii") as file:
+        file.write("1" if yes else "0")
+
+
+@after_case
+def back():
+    """Whatever has happened."""
+    online(True)
+    os.sched_setaffinity(0, ALL)
+
+
+@families("flows run on")
+def run_on(family):
+    """Half of them were opened by the CPU that goes."""
+    with grows(flow_reset=0, flow_established=FLOWS + 8,
+               flow_closed=FLOWS + 8):
+        pairs = start(family, FLOWS // 2)
+        os.sched_setaffinity(0, {CPU})
+        pairs += start(family, FLOWS // 2)
+        load = Load(pairs, RATE)
+        for _ in range(4):
+            online(False)
+            exchange(pair(family), 5000)
+            online(True)
+            os.sched_setaffinity(0, {CPU})
+            exchange(pair(family), 5000)
+        load.finish()
+        for near, far in zip(load.ends[::2], load.ends[1::2]):
+            expect_least("bytes", near.received, 1)
+            expect_same(near, far)
+            expect_same(far, near)
+
+
+def opened(family):
+    """Open connections by the CPU, which goes at once, and comes back when half
+    of them have been used; return the others."""
+    near = [client("sub", family) for _ in range(MANY)]
+    listener = listen("srv", family)
+    os.sched_setaffinity(0, {CPU})
+    for sock in near:
+        sock.setblocking(False)
+        err = sock.connect_ex((addr("srv", family), PORT))
+        expect("the call", errno.errorcode.get(err, err), "EINPROGRESS")
+    online(False)
+    far = {}
+    for _ in near:
+        sock = accept(listener)
+        far[sock.getpeername()[1]] = sock
+    both = [(sock, far[sock.getsockname()[1]]) for sock in near]
+    exchange_all(both[::2], 2000)
+    online(True)
+    return both[1::2]
+
+
+@families("connections being opened", "truthful")
+@families("connections being opened, answered early", "early")
+def opening(family, mode):
+    """They come up without it; half of them end before it is back."""
+    pep.pepadm("profile", "set", "default", "connect", mode)
+    with grows(flow_established=MANY * 2, flow_closed=MANY * 2,
+               accept_unpaired=0):
+        for _ in range(2):
+            exchange_all(opened(family), 2000)
