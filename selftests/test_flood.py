@@ -18,6 +18,7 @@ from peptest.tcp import PORT, exchange, listen, pair
 SYNS = 3000 if DEBUG else 100000
 ROUNDS = 10             # real connections meanwhile
 PENDING = amount(4096)  # the limit, by default where nothing is scaled
+PENDING_KIB = 16        # that one of them may occupy, KiB
 SPOOFED = {4: "198.19.0.0", 6: "2001:db8:19::"}
 
 
@@ -132,6 +133,13 @@ class Flood:
         struct.pack_into("!H", self.frame, at + 4, high - 1)
 
 
+def available():
+    """Memory of the guest that is left, KiB."""
+    with open("/proc/meminfo", encoding="ascii") as file:
+        line, = (text for text in file if text.startswith("MemAvailable:"))
+    return int(line.split()[1])
+
+
 def arrived():
     """Packets that the server has got."""
     with Within("srv"), open("/proc/thread-self/net/dev",
@@ -146,15 +154,18 @@ def truthful(family):
     listen("srv", family)
     before, start = pep.stats(), arrived()
     flood = Flood(family)
-    most = 0
+    most, memory, used = 0, available(), 0
     for _ in range(ROUNDS):
         flood.send(SYNS // ROUNDS)
         most = max(most, pep.stat("pending"))
+        used = max(used, memory - available())
         exchange(pair(family), 5000, 5000)
     after = pep.stats()
     grown = {name: after[name] - before[name] for name in after}
-    note("pending at most", most)
+    note("pending at most", most, "with", used, "KiB")
     expect_least("the limit", PENDING + 2, most)
+    if not DEBUG:
+        expect_least("KiB that the flood may occupy", most * PENDING_KIB, used)
     expect_least("SYNs that were taken or passed", grown["syn_split"] +
                  grown["syn_pass_max_pending"] + grown["syn_wait_socket"],
                  SYNS * 9 // 10)

@@ -2,11 +2,14 @@
 """Sockets of the gateway itself are left alone: its listeners, its clients, a
 transparent proxy's, and loopback."""
 
-from peptest.ktap import families
+import errno
+
+from peptest.ktap import expect, families
 from peptest.netns import addr, ip
 from peptest.pep import grows, least
-from peptest.tcp import (End, exchange, exchange_all, exchange_part,
-                         expect_reset, pair, pump, reset, start)
+from peptest.tcp import (PORT, End, accept, client, exchange, exchange_all,
+                         exchange_part, expect_reset, listen, pair, pump,
+                         reset, start)
 
 
 def unsplit(family, opener, opened, to):
@@ -61,3 +64,21 @@ def loopback(family):
         exchange(pair(family, "pep", "pep",
                       to="127.0.0.1" if family == 4 else "::1"), 300000)
         exchange(pair(family, "pep", "pep", to=addr("pep", family)), 300000)
+
+
+@families("a connection that another socket of the gateway speaks for")
+def in_use(family):
+    """A transparent proxy has sent a SYN with the very addresses and ports:
+    the subscriber's own passes."""
+    bind = addr("sub", family), 34569
+    to = addr("srv", family), PORT
+    listener = listen("srv", family)
+    proxy = client("pep", family, bind=bind, transparent=True)
+    proxy.setblocking(False)
+    with grows(syn_pass_in_use=least(1), syn_split=0):
+        expect("the call", errno.errorcode[proxy.connect_ex(to)],
+               "EINPROGRESS")
+        near = client("sub", family, bind=bind)
+        near.connect(to)
+        exchange((near, accept(listener)), 20000)
+    proxy.close()

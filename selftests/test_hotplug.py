@@ -56,7 +56,7 @@ def run_on(family):
 
 
 def opened(family):
-    """Open connections by the CPU, which goes at once, and comes back when half
+    """Open connections by the CPU, which goes at once and comes back when half
     of them have been used; return the others."""
     near = [client("sub", family) for _ in range(MANY)]
     listener = listen("srv", family)
@@ -77,7 +77,7 @@ def opened(family):
 
 
 @families("connections being opened", "truthful")
-@families("connections being opened, answered early", "early")
+@families("connections being opened, early mode", "early")
 def opening(family, mode):
     """They come up without it; half of them end before it is back."""
     pep.pepadm("profile", "set", "default", "connect", mode)

@@ -214,3 +214,36 @@ def entries():
         exchange_part(socks, 20000)
     expect("grown", int(sysctl_get("pep", ENTRIES)) > before, False)
     expect("flows", pep.stat("flows"), 2)
+
+
+def policies():
+    """Chains that drop by default, with the rules that the README gives."""
+    accept_untracked = ("ct state untracked meta l4proto "
+                        "{ tcp, icmp, ipv6-icmp } accept")
+    yield "table inet policy {"
+    for hook in "input", "forward", "output":
+        yield f"chain {hook} {{ type filter hook {hook} priority 10;"
+        yield "policy drop;"
+        yield ("iifname { wl0, sv0 } " if hook == "input" else "") + \
+            accept_untracked
+        yield "}"
+    yield "}"
+
+
+@families("chains that drop by default, and untracked is accepted")
+def policy(family):
+    run("nft", "-f", "-", ns="pep", stdin="\n".join(policies()) + "\n")
+    try:
+        with grows(flow_established=3, flow_closed=2, flow_reset=1,
+                   connect_refused=1), Untracked():
+            exchange(pair(family), 20000)
+            exchange(pair(family, "srv", "sub"), 20000)
+            near, far = pair(family)
+            one_way(near, far, 1000)
+            reset(near)
+            expect_reset(far)
+            expect("the client's error",
+                   connect_errno("sub", family, addr("srv", family), 5001),
+                   "ECONNREFUSED")
+    finally:
+        run("nft", "delete", "table", "inet", "policy", ns="pep")

@@ -196,6 +196,24 @@ def traceroute_tcp(family):
     expect("who answers", got.src, inet(addr("pep", family)))
 
 
+SCOPES = {4: (("0.1.2.3", "198.18.1.2"), ("127.1.1.1", "198.18.1.2"),
+              ("224.0.0.5", "198.18.1.2"), ("198.18.0.2", "224.0.0.9"),
+              ("198.18.0.2", "198.18.1.255"), ("198.18.0.2", "127.0.0.1")),
+          6: (("fe80::1", "2001:db8:1::2"), ("::1", "2001:db8:1::2"),
+              ("::ffff:198.18.0.2", "2001:db8:1::2"),
+              ("ff02::1", "2001:db8:1::2"), ("2001:db8::2", "ff0e::1"),
+              ("2001:db8::2", "::1"))}
+
+
+@families("SYNs from and to addresses that are nobody's")
+def scopes(family):
+    """Of another scope, or of more than one host: none is split."""
+    wire = Wire("sub")
+    for src, dst in SCOPES[family]:
+        with grows(syn_pass_scope=1, syn_split=0, delivered=0):
+            wire.send(segment(src, dst, 40002, 5997, flags=SYN))
+
+
 @families("TCP of no flow")
 def midstream(family):
     """Mid-stream packets of unknown connections pass, whatever their flags;
