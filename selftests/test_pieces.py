@@ -10,7 +10,7 @@ import os
 
 from peptest import pep
 from peptest.env import DEBUG
-from peptest.ktap import expect, expect_least, families
+from peptest.ktap import expect_least, families, must
 from peptest.netns import offloads
 from peptest.pep import grows
 from peptest.tcp import digest, next_offset, one_way, pair, pieces
@@ -82,8 +82,8 @@ def small(family, opener, opened, size):
             sha.update(piece)
             got += len(piece)
         pipe.close()
-        expect("bytes received", got, total)
-        expect("SHA-256", sha.hexdigest(), digest(offset, total))
+        must("bytes received", got, total)
+        must("SHA-256", sha.hexdigest(), digest(offset, total))
         one_way(far, near, 10000, fin=True)
         near.close()
         far.close()

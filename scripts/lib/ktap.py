@@ -6,9 +6,11 @@ usage: ktap.py TITLE RAW-LOG COUNTS < STREAM
 
 Only leaves count, a subtest's own result is that of its cases; one that says
 "not ok" although none of its cases did is a failure of its own. Appends to
-the file COUNTS a line "FAIL TEXT" for each failure, and a last one "PASSED
-FAILED SKIPPED". The stream goes unchanged into RAW-LOG; diagnostic lines are
-shown when their case fails.
+the file COUNTS for each test of the first level, with tabs between:
+"count", TITLE, TEST, and the numbers of cases that passed, failed, were
+skipped, and failed in a way that must not happen a single time ("fatal"); and
+for each failure "fail", TITLE, TEST and what failed. The stream goes unchanged
+into RAW-LOG; diagnostic lines are shown when their case fails.
 """
 
 import re
@@ -19,9 +21,12 @@ RESULT = re.compile(r"^((?:# )?\s*)(not )?ok(?:\s+\d+)?(?:\s+-)?\s*([^#]*)"
                     r"(?:#\s*(.*))?$")
 PLAN = re.compile(r"^((?:# )?\s*)1\.\.(\d+)")
 DIAGNOSTIC = re.compile(r"^\s*#")
-SUBTEST = re.compile(r"^\s*# Subtest: (\S+)")
-REASON = re.compile(r"^\s*# (?:failed|\w+(?:Error|Expired)): (.*)")
+SUBTEST = re.compile(r"^ {0,4}# Subtest: (\S+)")
+REASON = re.compile(r"^\s*# (fatal|failed|\w+(?:Error|Expired)): (.*)")
 SHOWN = 200             # diagnostic lines shown of one failing case
+
+
+KINDS = "passed", "failed", "skipped", "fatal"
 
 
 class Level:
@@ -39,10 +44,11 @@ class Stream:
     def __init__(self, title):
         self.title = title
         self.levels = {}
-        self.passed = self.failed = self.skipped = 0
+        self.sums = dict.fromkeys(KINDS, 0)
+        self.counts = dict.fromkeys(KINDS, 0)   # of the test that runs
         self.notes = []
-        self.subtest = ""
-        self.failures = []
+        self.subtest = "-"
+        self.records = []
         self.start = time.monotonic()
 
     def show(self, text):
@@ -52,13 +58,29 @@ class Stream:
 
     def fail(self, name):
         """Count and show a failure with the diagnostics before it."""
-        self.failed += 1
+        self.counts["failed"] += 1
         for note in self.notes[-SHOWN:]:
             print(f"    {note}")
         self.show(f"FAIL {name}")
         reasons = [REASON.match(note) for note in self.notes]
-        reason = next((found.group(1) for found in reasons if found), "")
-        self.failures.append(f"{self.title}: {self.subtest}: {name}: {reason}")
+        kind, reason = next((found.groups() for found in reasons if found),
+                            ("", ""))
+        self.counts["fatal"] += kind == "fatal"
+        self.record("fail", f"{name}: {reason}")
+
+    def record(self, *fields):
+        """Add a line about the test that runs."""
+        what, *rest = fields
+        self.records.append("\t".join((what, self.title, self.subtest,
+                                       *map(str, rest))))
+
+    def end_test(self):
+        """A test of the first level has ended."""
+        self.record("count", *self.counts.values())
+        for kind in KINDS:
+            self.sums[kind] += self.counts[kind]
+            self.counts[kind] = 0
+        self.subtest = "-"
 
     def close(self, depth):
         """End the levels deeper than depth; return (cases, failures)."""
@@ -85,14 +107,16 @@ class Stream:
                     self.fail(f"{name} (none of its cases)")
             self.show(f"{'ok  ' if good else 'FAIL'} {name}: {cases} cases")
         elif skip:
-            self.skipped += 1
+            self.counts["skipped"] += 1
             self.show(f"skip {name}: {directive[4:].strip()}")
         elif good:
-            self.passed += 1
+            self.counts["passed"] += 1
         else:
             level.failed += 1
             self.fail(name)
         self.notes = []
+        if not depth:
+            self.end_test()
 
     def line(self, text):
         """Take in one line of the stream."""
@@ -115,6 +139,7 @@ class Stream:
         if not self.levels:
             self.fail("no test results at all")
         self.close(-1)
+        self.end_test()
 
 
 def main():
@@ -129,13 +154,13 @@ def main():
             raw.flush()
             stream.line(line.decode("utf-8", "replace").rstrip("\r\n"))
     stream.end()
-    stream.show(f"{stream.passed} passed, {stream.failed} failed, "
-                f"{stream.skipped} skipped")
+    sums = stream.sums
+    stream.show(f"{sums['passed']} passed, {sums['failed']} failed, "
+                f"{sums['skipped']} skipped")
     with open(sys.argv[3], "a", encoding="utf-8") as counts:
-        for failure in stream.failures:
-            counts.write(f"FAIL {failure}\n")
-        counts.write(f"{stream.passed} {stream.failed} {stream.skipped}\n")
-    return 1 if stream.failed else 0
+        for record in stream.records:
+            counts.write(record + "\n")
+    return 1 if sums["failed"] else 0
 
 
 if __name__ == "__main__":

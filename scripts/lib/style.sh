@@ -167,5 +167,5 @@ lab_style()
 	mkdir -p "$TEST_LOGS"
 	: > "$TEST_COUNTS"
 	test_host
-	test_sum
+	"$TOP/scripts/lib/counts.py" sum "$TEST_COUNTS"
 }

@@ -22,11 +22,12 @@ test_timeout() # KERNEL
 	esac
 }
 
-# Add one failure to the counts and show it.
-test_fail() # TEXT
+# Add one failure that is none of a test to the counts and show it.
+test_fail() # TITLE TEXT
 {
-	echo "FAIL $1"
-	printf 'FAIL %s\n0 1 0\n' "$1" >> "$TEST_COUNTS"
+	echo "FAIL $1: $2"
+	printf 'fail\t%s\t-\t%s\ncount\t%s\t-\t0\t1\t0\t1\n' \
+		"$1" "$2" "$1" >> "$TEST_COUNTS"
 }
 
 # The cases that need no guest, as one KTAP stream.
@@ -86,8 +87,14 @@ test_kernel() # KERNEL NAME...
 		pids+=("$!")
 	done
 	for i in "${pids[@]}"; do
-		wait "$i" || test_fail "$kernel kernel: a guest could not be run"
+		wait "$i" || test_fail "$kernel" "a guest could not be run"
 	done
+	mapfile -t names < <("$TOP/scripts/lib/counts.py" again \
+		"$TEST_COUNTS" "$kernel")
+	[ "${#names[@]}" -gt 0 ] || return 0
+	say "once more, with nothing beside: ${names[*]}"
+	GUEST_CPUS=${TEST_GUESTS[0]} test_guest "$kernel" "$dir" \
+		"$kernel-again" "${names[@]}"
 }
 
 # The selftests of one guest; once more when the emulator was at fault.
@@ -127,30 +134,14 @@ test_guest_once() # KERNEL FOLDER TITLE NAME...
 	) | "$TOP/scripts/lib/ktap.py" "$title" "$TEST_LOGS/$title.ktap" \
 		"$TEST_COUNTS" || rc=("${PIPESTATUS[@]}")
 	if [ "${rc[1]:-0}" = 0 ] && [ "${rc[0]:-0}" != 0 ]; then
-		test_fail "$title: exit code ${rc[0]} of the selftests"
+		test_fail "$title" "exit code ${rc[0]} of the selftests"
 	fi
 	complaints=$(guest_complaints "$log")
 	[ -n "$complaints" ] || return 0
 	while read -r line; do
-		test_fail "$title: $line"
+		test_fail "$title" "$line"
 	done <<< "$complaints"
 	say "the whole console of $title is $log"
-}
-
-# Print all failures once more, and the sums of the counts as the last line;
-# fails when there is a failure or nothing ran.
-test_sum()
-{
-	awk '
-		/^FAIL / { print; next }
-		{ passed += $1; failed += $2; skipped += $3 }
-		END {
-			printf "%d passed, %d failed", passed, failed
-			if (skipped)
-				printf ", %d skipped", skipped
-			print ""
-			exit failed > 0 || passed == 0
-		}' "$TEST_COUNTS"
 }
 
 lab_test() # [-k KERNEL] [NAME...]
@@ -186,7 +177,7 @@ lab_test() # [-k KERNEL] [NAME...]
 	for kernel in $kernels; do
 		test_kernel "$kernel" "$@"
 	done
-	test_sum
+	"$TOP/scripts/lib/counts.py" sum "$TEST_COUNTS"
 }
 
 # Check the names of selftests before anything is built.

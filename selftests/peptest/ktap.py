@@ -22,6 +22,11 @@ class Failure(Exception):
     """What a case expected did not come true."""
 
 
+class Fatal(Failure):
+    """What must not happen a single time: payload that differs, an error of
+    the kernel. It is no use to repeat the test."""
+
+
 class Skip(Exception):
     """The case cannot run here; the text says why."""
 
@@ -88,6 +93,12 @@ def expect(what, got, wanted):
         raise Failure(f"{what} is {got!r} instead of {wanted!r}")
 
 
+def must(what, got, wanted):
+    """The same for what must not fail a single time."""
+    if got != wanted:
+        raise Fatal(f"{what} is {got!r} instead of {wanted!r}")
+
+
 def expect_least(what, got, least):
     """Fail unless a number is at least another."""
     if got < least:
@@ -132,7 +143,7 @@ class Log:
         """Fail if the kernel complained."""
         bad = [line for line in self.read() if COMPLAINTS.search(line)]
         if bad:
-            raise Failure("the kernel complained: " + "; ".join(bad))
+            raise Fatal("the kernel complained: " + "; ".join(bad))
 
 
 def _late(_signal, _frame):
@@ -175,7 +186,8 @@ def _clean():
 def _tell(error):
     """Print what went wrong."""
     if isinstance(error, (Failure, Late)):
-        _comment(f"failed: {error}")
+        word = "fatal" if isinstance(error, Fatal) else "failed"
+        _comment(f"{word}: {error}")
     tb = traceback.extract_tb(error.__traceback__)
     for frame in tb:
         if "/peptest/ktap.py" not in frame.filename:

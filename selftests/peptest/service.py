@@ -8,7 +8,7 @@ import signal
 import subprocess
 import tempfile
 
-from .ktap import Failure, expect, wait_for
+from .ktap import Failure, must, wait_for
 from .netns import Within, addr, run
 from .tcp import FAMILIES, pieces
 
@@ -55,7 +55,7 @@ def fetched(name="got", source="file"):
     for each in source, name:
         with open(path(each), "rb") as file:
             found.append(hashlib.sha256(file.read()).hexdigest())
-    expect("SHA-256", found[1], found[0])
+    must("SHA-256", found[1], found[0])
     os.unlink(path(name))
 
 

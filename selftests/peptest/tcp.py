@@ -17,7 +17,7 @@ import threading
 import time
 import weakref
 
-from .ktap import Failure, after_case, expect
+from .ktap import Failure, after_case, expect, must
 from .netns import Within, addr
 
 PORT = 5000
@@ -321,9 +321,9 @@ def expect_same(sender, receiver):
     if sender.error or receiver.error:
         raise Failure(f"sender: {describe(sender)}; "
                       f"receiver: {describe(receiver)}")
-    expect("bytes received", receiver.received, sender.size)
-    expect("SHA-256", receiver.sha.hexdigest(),
-           digest(sender.offset, sender.size))
+    must("bytes received", receiver.received, sender.size)
+    must("SHA-256", receiver.sha.hexdigest(),
+         digest(sender.offset, sender.size))
 
 
 def fill(ends, seconds=30):
@@ -381,8 +381,8 @@ def one_way(sender, receiver, size, fin=False, seconds=100):
     pump([b, a], seconds)
     if a.error or b.error:
         raise Failure(f"sender: {describe(a)}; receiver: {describe(b)}")
-    expect("bytes received", b.received, size)
-    expect("SHA-256", b.sha.hexdigest(), digest(a.offset, size))
+    must("bytes received", b.received, size)
+    must("SHA-256", b.sha.hexdigest(), digest(a.offset, size))
 
 
 def expect_eof(sock):
