@@ -22,8 +22,11 @@ GATEWAY = {"sub": ("pep", "wl0"), "srv": ("pep", "sv0")}
 
 
 def setup():
-    """netem marks packets, not bursts of them."""
+    """netem marks packets, not bursts of them. A SYN that is sent again on a
+    slow machine still asks for ECN."""
     pep.warmed()
+    for ns in "sub", "pep", "srv":
+        sysctl(ns, "net.ipv4.tcp_ecn_fallback=0")
     for ns, devs in ("sub", ["eth0"]), ("pep", ["wl0", "sv0"]), \
             ("srv", ["eth0"]):
         for dev in devs:
