@@ -29,7 +29,8 @@ kernel_fragments() # FLAVOUR
 	esac
 }
 
-# Unpack Debian's kernel source into the cache; prints the folder.
+# Unpack Debian's kernel source into the cache; prints the folder. To be called
+# in a subshell, which holds a lock until it ends.
 kernel_source()
 {
 	local version dir
@@ -37,6 +38,7 @@ kernel_source()
 	version=$(dpkg-query -W -f '${Version}' linux-source-6.12) ||
 		die "linux-source-6.12 is not installed"
 	dir=$PEP_LAB_CACHE/source/linux-source-$version
+	lock source
 	if [ ! -e "$dir/.complete" ]; then
 		say "unpacking linux-source-6.12 $version"
 		rm -rf "$dir"
@@ -88,7 +90,7 @@ kernel_build() # FLAVOUR
 	echo "$out"
 }
 
-# Configure and compile a kernel into a new folder.
+# Configure and compile a kernel into a folder, or go on with it.
 kernel_make() # FLAVOUR FOLDER
 {
 	local flavour=$1 out=$2 src frags log
@@ -96,15 +98,19 @@ kernel_make() # FLAVOUR FOLDER
 	src=$(kernel_source)
 	frags=$(kernel_fragments "$flavour")
 	log=$out/build.log
-	rm -rf "$out"
-	mkdir -p "$out"
 	say "building the $flavour kernel (10 to 20 minutes on 2 cores, once)"
-	# shellcheck disable=SC2086 # a list of files
-	cat $frags > "$out/all.config"
-	make -s -C "$src" O="$out" KCONFIG_ALLCONFIG="$out/all.config" \
-		allnoconfig > "$log" 2>&1 || die_log "$log" "configuration"
-	# shellcheck disable=SC2086 # a list of files
-	kernel_check_config "$out/.config" $frags
+	if [ ! -e "$out/.configured" ]; then
+		rm -rf "$out"
+		mkdir -p "$out"
+		# shellcheck disable=SC2086 # a list of files
+		cat $frags > "$out/all.config"
+		make -s -C "$src" O="$out" \
+			KCONFIG_ALLCONFIG="$out/all.config" allnoconfig \
+			> "$log" 2>&1 || die_log "$log" "configuration"
+		# shellcheck disable=SC2086 # a list of files
+		kernel_check_config "$out/.config" $frags
+		touch "$out/.configured"
+	fi
 	progress "$log" make -C "$src" O="$out" -j"$(nproc)" \
 		bzImage modules || die_log "$log" "kernel build"
 	touch "$out/.complete"

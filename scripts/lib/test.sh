@@ -2,10 +2,11 @@
 # shellcheck shell=bash
 # test.sh - lab test: checks on this machine, then selftests in guests
 
-# CPUs of the guests that run selftests at the same time, and the tests that
-# need those of the first.
-TEST_GUESTS=(4 2)
+# CPUs of the guests that run selftests at the same time; the tests that need
+# those of the first, and those that mostly wait, which are left to the last.
+TEST_GUESTS=(4 2 2)
 TEST_WIDE='contend'
+TEST_PATIENT='asymmetric_link death timers window'
 
 # Print the names of all selftests.
 test_list()
@@ -51,19 +52,42 @@ test_emulator_fault() # LOG
 	! guest_kvm && grep -qa 'Oops: int3' "$1"
 }
 
-# Print the tests of one guest: they take turns in pairs of tests, which makes
-# them end at about the same time.
+# Print the tests of one guest: all but the last one take turns in pairs of
+# tests, which makes them end at about the same time.
 test_share() # INDEX NAME...
 {
-	local guest=$1 name turn i=0
+	local guest=$1 name turn i=0 last=$((${#TEST_GUESTS[@]} - 1))
 
 	shift
 	for name in "$@"; do
-		turn=$((i / 2 % ${#TEST_GUESTS[@]}))
-		! grep -qwF -- "$name" <<< "$TEST_WIDE" || turn=0
+		if grep -qwF -- "$name" <<< "$TEST_PATIENT"; then
+			turn=$last
+		elif grep -qwF -- "$name" <<< "$TEST_WIDE"; then
+			turn=0
+		else
+			turn=$((i / 2 % last))
+			i=$((i + 1))
+		fi
 		[ "$turn" != "$guest" ] || echo "$name"
-		i=$((i + 1))
 	done
+}
+
+# Build a kernel while the CPUs have nothing else to do.
+test_build_begin() # KERNEL
+{
+	setsid chrt --idle 0 "$TOP/scripts/lab" kernel "$1" \
+		> "$TEST_LOGS/build-$1.log" 2>&1 &
+	TEST_BUILD=$!
+	trap test_build_end EXIT
+}
+
+# Stop building in the background; who needs the kernel goes on with it.
+test_build_end()
+{
+	[ -n "${TEST_BUILD:-}" ] || return 0
+	kill -TERM -- "-$TEST_BUILD" 2> /dev/null || true
+	wait "$TEST_BUILD" 2> /dev/null || true
+	TEST_BUILD=
 }
 
 # Selftests of one kernel in guests that run at the same time, for a single one
@@ -75,6 +99,7 @@ test_kernel() # KERNEL NAME...
 	shift
 	names=("$@")
 	[ $# -gt 0 ] || mapfile -t names < <(test_list)
+	[ "$kernel" = stock ] || test_build_end
 	dir=$(build_tree "$kernel" tools)
 	guest_kvm || true
 	packages_vng > /dev/null
@@ -170,6 +195,9 @@ lab_test() # [-k KERNEL] [NAME...]
 	lock test
 	: > "$TEST_COUNTS"
 	packages_need build source guest
+	if [ "$kernels" = 'stock debug' ]; then
+		test_build_begin debug
+	fi
 	if [ -n "$host" ] && [ $# = 0 ]; then
 		packages_need style next
 		test_host
