@@ -220,7 +220,7 @@ def policies():
     """Chains that drop by default, with the rules that the README gives."""
     accept_untracked = ("ct state untracked meta l4proto "
                         "{ tcp, icmp, ipv6-icmp } accept")
-    yield "table inet policy {"
+    yield "table inet closed {"
     for hook in "input", "forward", "output":
         yield f"chain {hook} {{ type filter hook {hook} priority 10;"
         yield "policy drop;"
@@ -246,4 +246,4 @@ def policy(family):
                    connect_errno("sub", family, addr("srv", family), 5001),
                    "ECONNREFUSED")
     finally:
-        run("nft", "delete", "table", "inet", "policy", ns="pep")
+        run("nft", "delete", "table", "inet", "closed", ns="pep")
