@@ -55,6 +55,11 @@ pep_compat_lookup6(struct net *net, const struct in6_addr *saddr,
 #define pep_compat_sockaddr sockaddr_unsized
 #endif
 
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 18, 0)
+/* Before 6.18 that was what a workqueue is when nothing else is said. */
+#define WQ_PERCPU 0
+#endif
+
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
 /* Before 6.13 a symbol namespace was a bare word. */
 #define PEP_IMPORT_KUNIT_NS() MODULE_IMPORT_NS(EXPORTED_FOR_KUNIT_TESTING)

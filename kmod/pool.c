@@ -18,6 +18,7 @@
 #include <linux/slab.h>
 #include <net/tcp.h>
 
+#include "compat.h"
 #include "gen.h"
 #include "stat.h"
 #include "syn.h"
@@ -162,7 +163,7 @@ static void pep_pool_refill(struct work_struct *work)
 	if (smp_processor_id() == pool->cpu || !cpu_online(pool->cpu))
 		pep_pool_serve(pool, failed);
 	else
-		queue_delayed_work_on(pool->cpu, pep_pool_wq, &pool->refill, 0);
+		queue_delayed_work_on(pool->cpu, pep_pool_wq, &pool->refill, 1);
 	local_bh_enable();
 	cpus_read_unlock();
 }
@@ -307,7 +308,8 @@ int pep_pool_init(void)
 	pep_releases = alloc_percpu(struct pep_release);
 	if (!pep_releases)
 		return -ENOMEM;
-	pep_pool_wq = alloc_workqueue("pep", WQ_HIGHPRI | WQ_MEM_RECLAIM, 0);
+	pep_pool_wq = alloc_workqueue("pep", WQ_HIGHPRI | WQ_MEM_RECLAIM |
+				      WQ_PERCPU, 0);
 	if (!pep_pool_wq) {
 		free_percpu(pep_releases);
 		return -ENOMEM;

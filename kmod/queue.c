@@ -2,12 +2,13 @@
 /*
  * A queue of jobs per CPU, run by a NAPI of its own so that relaying shares
  * the softirq budget with the devices. MPTCP runs its delegated actions the
- * same way. A job is queued on the CPU that asks for it and runs there; no
- * lock is needed, only BH off.
+ * same way. A job is queued on the CPU that asks for it and runs there, without
+ * a lock.
  *
  * When a CPU goes offline the core moves its scheduled NAPIs to another one,
  * which then runs the jobs of the dead one's queue: the queue is found from
- * the NAPI, never from the CPU.
+ * the NAPI, never from the CPU. That may still run when the first CPU is back
+ * and queues jobs, which is why they are in an llist.
  */
 
 #include "queue.h"
@@ -18,17 +19,28 @@
 static struct pep_queue __percpu *pep_queues;
 static struct net_device *pep_queue_dev;
 
+/* The next job, in the order in which they were queued; NULL for none. */
+static struct pep_job *pep_queue_next(struct pep_queue *queue)
+{
+	struct llist_node *node = queue->todo;
+
+	if (!node)
+		node = llist_reverse_order(llist_del_all(&queue->jobs));
+	queue->todo = node ? node->next : NULL;
+	return node ? llist_entry(node, struct pep_job, node) : NULL;
+}
+
 static int pep_queue_poll(struct napi_struct *napi, int budget)
 {
 	struct pep_queue *queue = container_of(napi, struct pep_queue, napi);
 	int done = 0;
 
 	rcu_read_lock();
-	while (done < budget && !list_empty(&queue->jobs)) {
-		struct pep_job *job = list_first_entry(&queue->jobs,
-						       struct pep_job, node);
+	while (done < budget) {
+		struct pep_job *job = pep_queue_next(queue);
 
-		list_del_init(&job->node);
+		if (!job)
+			break;
 		clear_bit(0, &job->queued);
 		/* Pairs with test_and_set_bit() in pep_job_claim(). */
 		smp_mb__after_atomic();
@@ -55,7 +67,7 @@ void pep_queue_job(struct pep_job *job)
 
 	local_bh_disable();
 	queue = this_cpu_ptr(pep_queues);
-	list_add_tail(&job->node, &queue->jobs);
+	llist_add(&job->node, &queue->jobs);
 	napi_schedule(&queue->napi);
 	local_bh_enable();
 }
@@ -85,7 +97,7 @@ int pep_queue_init(void)
 	for_each_possible_cpu(cpu) {
 		struct pep_queue *queue = per_cpu_ptr(pep_queues, cpu);
 
-		INIT_LIST_HEAD(&queue->jobs);
+		init_llist_head(&queue->jobs);
 		netif_napi_add_tx(pep_queue_dev, &queue->napi, pep_queue_poll);
 		napi_enable(&queue->napi);
 	}
@@ -117,7 +129,7 @@ void pep_queue_exit(void)
 
 		napi_disable(&queue->napi);
 		__netif_napi_del(&queue->napi);
-		WARN_ON_ONCE(!list_empty(&queue->jobs));
+		WARN_ON_ONCE(!llist_empty(&queue->jobs) || queue->todo);
 		kfree(queue->copy);
 	}
 	synchronize_net();

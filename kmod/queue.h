@@ -3,7 +3,7 @@
 #define _PEP_QUEUE_H
 
 #include <linux/bvec.h>
-#include <linux/list.h>
+#include <linux/llist.h>
 #include <linux/netdevice.h>
 
 /* Fragments gathered for one call that hands payload to a leg. */
@@ -14,13 +14,15 @@
 
 /**
  * struct pep_queue - the work of one CPU
- * @jobs: jobs to run; only this CPU, with BH off
- * @napi: runs @jobs in softirq, on a device that only carries it
+ * @jobs: jobs to run, the latest first; any CPU adds to it
+ * @todo: jobs taken off @jobs, in order; only who runs @napi
+ * @napi: runs the jobs in softirq, on a device that only carries it
  * @bvec: scratch for the fragments of one call
  * @copy: scratch for payload that must be copied, PEP_QUEUE_COPY bytes
  */
 struct pep_queue {
-	struct list_head jobs;
+	struct llist_head jobs;
+	struct llist_node *todo;
 	struct napi_struct napi;
 	struct bio_vec bvec[PEP_QUEUE_BVECS];
 	void *copy;
@@ -28,13 +30,13 @@ struct pep_queue {
 
 /**
  * struct pep_job - something that wants to run in softirq
- * @node: in pep_queue.jobs while queued
+ * @node: in pep_queue.jobs or pep_queue.todo while queued
  * @queued: bit 0 set from queueing until just before @run
  * @run: what to do; softirq, RCU read side. It may be queued again, also by
  *	another CPU, as soon as it has begun.
  */
 struct pep_job {
-	struct list_head node;
+	struct llist_node node;
 	unsigned long queued;
 	void (*run)(struct pep_job *job, struct pep_queue *queue);
 };
@@ -48,7 +50,6 @@ static inline void pep_job_init(struct pep_job *job,
 				void (*run)(struct pep_job *job,
 					    struct pep_queue *queue))
 {
-	INIT_LIST_HEAD(&job->node);
 	job->queued = 0;
 	job->run = run;
 }

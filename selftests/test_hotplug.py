@@ -8,7 +8,7 @@ import os
 from peptest import pep
 from peptest.ktap import after_case, expect, expect_least, families
 from peptest.netns import addr
-from peptest.pep import grows
+from peptest.pep import grows, least
 from peptest.tcp import (PORT, Load, accept, client, exchange, exchange_all,
                          expect_same, listen, pair, start)
 
@@ -29,6 +29,7 @@ def online(yes):
 @after_case
 def back():
     """Whatever has happened."""
+    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
     online(True)
     os.sched_setaffinity(0, ALL)
 
@@ -61,11 +62,14 @@ def opened(family):
     near = [client("sub", family) for _ in range(MANY)]
     listener = listen("srv", family)
     os.sched_setaffinity(0, {CPU})
+    # What would make sockets has to wait for this process.
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(50))
     for sock in near:
         sock.setblocking(False)
         err = sock.connect_ex((addr("srv", family), PORT))
         expect("the call", errno.errorcode.get(err, err), "EINPROGRESS")
     online(False)
+    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
     far = {}
     for _ in near:
         sock = accept(listener)
@@ -82,6 +86,6 @@ def opening(family, mode):
     """They come up without it; half of them end before it is back."""
     pep.pepadm("profile", "set", "default", "connect", mode)
     with grows(flow_established=MANY * 2, flow_closed=MANY * 2,
-               accept_unpaired=0):
+               accept_unpaired=0, pool_empty=least(1)):
         for _ in range(2):
             exchange_all(opened(family), 2000)

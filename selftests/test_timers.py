@@ -14,7 +14,8 @@ import time
 
 from peptest import env, pep
 from peptest.ktap import case, expect, expect_least, fail, families, wait_for
-from peptest.netns import ip, netem, spaces_down, sysctl, topology_up
+from peptest.netns import (ip, netem, run, spaces_down, sysctl,
+                           topology_up)
 from peptest.pep import grows, least, pepadm
 from peptest.tcp import (exchange, exchange_part, expect_eof, one_way,
                          outcome, pair)
@@ -280,14 +281,15 @@ def not_idle(family):
 
 @families("slow: what is queued counts as it is acknowledged")
 def slow(family):
-    """The sender has long sent all; the link takes 5 seconds for it."""
-    # A segment at a time: one of 64 KB alone would take longer than the limit.
+    """The sender has long sent all; the link takes 5 seconds for it. It does
+    so a segment at a time: one of 64 KB alone would take longer than the
+    limit."""
     ip("pep", "link set sv0 gso_max_segs 1")
-    with grows(flow_idle=0, flow_closed=1):
-        near, far = pair(family)
-        one_way(near, far, 1000)
-        netem("pep", "sv0", "rate", "200kbit")
-        try:
+    try:
+        with grows(flow_idle=0, flow_closed=1):
+            near, far = pair(family)
+            one_way(near, far, 1000)
+            netem("pep", "sv0", "rate", "200kbit")
             near.settimeout(60)
             near.sendall(bytes(100000))
             near.shutdown(socket.SHUT_WR)
@@ -295,11 +297,12 @@ def slow(family):
             got = 0
             while got < 100000:
                 got += len(far.recv(1 << 20))
-        finally:
             netem("pep", "sv0", "off")
-        expect_eof(far)
-        far.close()
-        expect_eof(near)
-        near.close()
-        wait_for("the end", lambda: not pep.stat("flows"))
-    ip("pep", "link set sv0 gso_max_segs 65535")
+            expect_eof(far)
+            far.close()
+            expect_eof(near)
+            near.close()
+    finally:
+        run("tc", "-n", "pep", "qdisc", "del", "dev", "sv0", "root",
+            check=False)
+        ip("pep", "link set sv0 gso_max_segs 65535")

@@ -7,7 +7,7 @@ usage: counts.py sum FILE
 
 sum prints every failure once more and the sums as the last line; it exits with
 1 when there is a failure or nothing has passed. again prints the tests of a
-kernel that are worth to be repeated: guests that run beside each other under
+kernel that are worth to be repeated, none when a guest itself failed: guests that run beside each other under
 emulation can starve one another, so a few tests that failed are run once more,
 alone, and what is found then counts in place of the first time. Failures that
 must not happen a single time are never repeated.
@@ -42,16 +42,15 @@ def repeatable(counts, kernel):
     """Names of the tests of a kernel to repeat."""
     found = [key for key, (_, failed, _, _) in counts.items()
              if key[0].startswith(kernel + "-") and failed]
-    if len(found) > MOST:
+    if len(found) > MOST or any(test == "-" for _, test in found):
         return []
-    return [test for title, test in found
-            if test != "-" and not counts[title, test][3]]
+    return [key[1] for key in found if not counts[key][3]]
 
 
 def superseded(counts):
     """The results that those of repeated tests take the place of."""
     repeated = {(title.rpartition("-")[0], test) for title, test in counts
-                if title.endswith("-" + AGAIN)}
+                if title.endswith("-" + AGAIN) and test != "-"}
     return {(title, test) for title, test in counts
             if (title.rpartition("-")[0], test) in repeated
             and not title.endswith("-" + AGAIN)}

@@ -158,7 +158,8 @@ test_guest_once() # KERNEL FOLDER TITLE NAME...
 			/usr/bin/python3 selftests/run.py$names"
 	) | "$TOP/scripts/lib/ktap.py" "$title" "$TEST_LOGS/$title.ktap" \
 		"$TEST_COUNTS" || rc=("${PIPESTATUS[@]}")
-	if [ "${rc[1]:-0}" = 0 ] && [ "${rc[0]:-0}" != 0 ]; then
+	if [ "${rc[0]:-0}" -gt 1 ] ||
+		{ [ "${rc[1]:-0}" = 0 ] && [ "${rc[0]:-0}" != 0 ]; }; then
 		test_fail "$title" "exit code ${rc[0]} of the selftests"
 	fi
 	complaints=$(guest_complaints "$log")
