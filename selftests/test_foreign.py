@@ -5,7 +5,7 @@ transparent proxy's, and loopback."""
 import errno
 
 from peptest.ktap import expect, families
-from peptest.netns import addr, ip
+from peptest.netns import addr, ip, netem, sysctls
 from peptest.pep import grows, least
 from peptest.tcp import (PORT, End, accept, client, exchange, exchange_all,
                          exchange_part, expect_reset, listen, pair, pump,
@@ -68,17 +68,22 @@ def loopback(family):
 
 @families("a connection that another socket of the gateway speaks for")
 def in_use(family):
-    """A transparent proxy has sent a SYN with the very addresses and ports:
-    the subscriber's own passes."""
+    """A transparent proxy is sending a SYN with the very addresses and ports:
+    the subscriber's own passes. The kernel would not forward what it takes for
+    the proxy's early."""
     bind = addr("sub", family), 34569
     to = addr("srv", family), PORT
     listener = listen("srv", family)
     proxy = client("pep", family, bind=bind, transparent=True)
     proxy.setblocking(False)
-    with grows(syn_pass_in_use=least(1), syn_split=0):
-        expect("the call", errno.errorcode[proxy.connect_ex(to)],
-               "EINPROGRESS")
+    netem("pep", "sv0", "loss", "100%")
+    err = proxy.connect_ex(to)
+    netem("pep", "sv0", "off")
+    expect("the call", errno.errorcode[err], "EINPROGRESS")
+    with sysctls("pep", "net.ipv4.tcp_early_demux=0"), \
+            grows(syn_pass_in_use=least(1), syn_split=0):
         near = client("sub", family, bind=bind)
         near.connect(to)
-        exchange((near, accept(listener)), 20000)
-    proxy.close()
+        both = near, accept(listener)
+        proxy.close()
+        exchange(both, 20000)

@@ -16,23 +16,27 @@ SOFT = "tcp_bbr", "tcp_cubic", "sch_ingress", "cls_matchall"
 _state = {}
 
 
+def of_kernel():
+    """The files of the kernel's modules that it works with."""
+    done = run("modprobe", "-a", "--show-depends", *SOFT, check=False)
+    return [line.split()[1] for line in done.stdout.splitlines()
+            if line.startswith("insmod ")]
+
+
 def setup():
-    """A folder with this module beside those of the kernel, which the kernel
-    itself looks into as well."""
+    """A folder with this module and those that it works with, which the kernel
+    looks into first."""
     top = _state["top"] = tempfile.mkdtemp(prefix="pep-modules-")
     os.chmod(top, 0o755)
     folder = f"{top}/lib/modules/{RELEASE}"
-    os.makedirs(folder + "/updates")
-    of_kernel = f"/lib/modules/{RELEASE}"
-    for name in "kernel", "modules.order", "modules.builtin", \
-            "modules.builtin.modinfo":
-        if os.path.exists(f"{of_kernel}/{name}"):
-            os.symlink(f"{of_kernel}/{name}", f"{folder}/{name}")
-    os.symlink(env.KO, folder + "/updates/pep.ko")
+    os.makedirs(folder)
+    for path in [env.KO, *of_kernel()]:
+        os.symlink(path, f"{folder}/{os.path.basename(path)}")
     run("depmod", "-b", top, RELEASE)
     script = top + "/modprobe"
     with open(script, "w", encoding="ascii") as file:
-        file.write(f'#!/bin/sh\nexec /sbin/modprobe -d {top} "$@"\n')
+        file.write(f'#!/bin/sh\n/sbin/modprobe -d {top} "$@" ||'
+                   ' exec /sbin/modprobe "$@"\n')
     os.chmod(script, 0o755)
     with open(HELPER, encoding="ascii") as file:
         _state["helper"] = file.read()
@@ -43,8 +47,9 @@ def setup():
 
 def teardown():
     """As it was."""
-    with open(HELPER, "w", encoding="ascii") as file:
-        file.write(_state["helper"])
+    if "helper" in _state:
+        with open(HELPER, "w", encoding="ascii") as file:
+            file.write(_state["helper"])
     pep.teardown()
     run("rm", "-rf", _state["top"])
 
@@ -54,28 +59,14 @@ def modprobe(*words):
     run("modprobe", "-d", _state["top"], *words)
 
 
-def there(name):
-    """Is a module loaded, or built in?"""
-    return os.path.isdir("/sys/module/" + name) or name in builtin()
-
-
-def builtin():
-    """Modules that are built in, where the kernel's folder tells."""
-    try:
-        with open(f"/lib/modules/{RELEASE}/modules.builtin",
-                  encoding="ascii") as file:
-            return {os.path.basename(line.strip())[:-3].replace("-", "_")
-                    for line in file}
-    except FileNotFoundError:
-        return set()
-
-
 @case("by its name; it brings those that it works with")
 def by_name():
     modprobe("pep")
     expect("loaded", pep.loaded(), True)
-    if os.path.isdir(f"/lib/modules/{RELEASE}/kernel"):
-        expect("not loaded", [name for name in SOFT if not there(name)], [])
+    there = {os.path.basename(path).partition(".")[0]
+             for path in of_kernel()}
+    expect("not loaded", [name for name in there
+                          if not os.path.isdir("/sys/module/" + name)], [])
     pep.attach()
     exchange(pair(4), 20000)
     pep.flows_end()

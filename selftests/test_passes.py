@@ -210,8 +210,11 @@ def scopes(family):
     """Of another scope, or of more than one host: none is split."""
     wire = Wire("sub")
     for src, dst in SCOPES[family]:
-        with grows(syn_pass_scope=1, syn_split=0, delivered=0):
+        with grows(syn_pass_scope=1, syn_split=0, delivered=0) as before:
             wire.send(segment(src, dst, 40002, 5997, flags=SYN))
+            wait_for(f"the packet from {src} to {dst}",
+                     lambda seen=before["pass_syn"]:
+                     pep.stat("pass_syn") > seen)
 
 
 @families("TCP of no flow")

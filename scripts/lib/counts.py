@@ -7,10 +7,11 @@ usage: counts.py sum FILE
 
 sum prints every failure once more and the sums as the last line; it exits with
 1 when there is a failure or nothing has passed. again prints the tests of a
-kernel that are worth to be repeated, none when a guest itself failed: guests that run beside each other under
-emulation can starve one another, so a few tests that failed are run once more,
-alone, and what is found then counts in place of the first time. Failures that
-must not happen a single time are never repeated.
+kernel that are worth to be repeated, none when a guest itself failed: guests
+that run beside each other under emulation can starve one another, so a few
+tests that failed are run once more, alone, and what is found then counts in
+place of the first time. Failures that must not happen a single time are never
+repeated.
 
 The guests of a kernel have titles KERNEL-NUMBER, that of repeated tests is
 KERNEL-again.

@@ -14,6 +14,11 @@
 # on by itself only while the guest is idle.
 : "${GUEST_ICOUNT:=}"
 
+# Not empty: each of the guest's emulated CPUs runs in a thread of its own, so
+# that they really contend. One thread for all costs less where several guests
+# share a machine.
+: "${GUEST_PARALLEL=1}"
+
 # A folder of this machine that a guest may write to.
 : "${GUEST_FOLDER:=}"
 
@@ -118,6 +123,8 @@ guest_run() # KERNEL SECONDS LOG COMMAND
 	[ -z "$GUEST_ICOUNT" ] ||
 		kvm+=('--qemu-opts=-icount shift=0,sleep=on'
 			--append init_on_alloc=0)
+	[ -n "$GUEST_PARALLEL" ] || [ "${#kvm[@]}" = 0 ] ||
+		kvm+=('--qemu-opts=-accel tcg,thread=single')
 	[ -z "$GUEST_FOLDER" ] || kvm+=("--rwdir=$GUEST_FOLDER")
 	mkdir -p "$PEP_LAB_CACHE/run" "$(dirname "$log")"
 	file=$(mktemp "$PEP_LAB_CACHE/run/command-XXXXXX")

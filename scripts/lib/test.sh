@@ -2,8 +2,9 @@
 # shellcheck shell=bash
 # test.sh - lab test: checks on this machine, then selftests in guests
 
-# CPUs of the guests that run selftests at the same time; the tests that need
-# those of the first, and those that mostly wait, which are left to the last.
+# CPUs of the guests that run selftests at the same time, those of the first in
+# parallel; the tests that need these, and those that mostly wait, which are
+# left to the last guest.
 TEST_GUESTS=(4 2 2)
 TEST_WIDE='contend'
 TEST_PATIENT='asymmetric_link death timers window'
@@ -107,8 +108,10 @@ test_kernel() # KERNEL NAME...
 	for i in "${!TEST_GUESTS[@]}"; do
 		mapfile -t share < <(test_share "$i" "${names[@]}")
 		[ "${#share[@]}" -gt 0 ] || continue
-		GUEST_CPUS=${TEST_GUESTS[i]} test_guest "$kernel" "$dir" \
-			"$kernel-$((i + 1))" "${share[@]}" &
+		GUEST_CPUS=${TEST_GUESTS[i]} \
+			GUEST_PARALLEL=$([ "$i" -gt 0 ] || echo 1) \
+			test_guest "$kernel" "$dir" "$kernel-$((i + 1))" \
+			"${share[@]}" &
 		pids+=("$!")
 	done
 	for i in "${pids[@]}"; do
