@@ -18,8 +18,10 @@ _state = {}
 
 
 def of_kernel():
-    """The files of the kernel's modules that it works with."""
-    done = run("modprobe", "-a", "--show-depends", *SOFT, check=False)
+    """The files of the kernel's modules that it needs or works with."""
+    needed = run("modinfo", "-F", "depends", env.KO).stdout.strip()
+    names = [name for name in needed.split(",") if name]
+    done = run("modprobe", "-a", "--show-depends", *SOFT, *names, check=False)
     return [line.split()[1] for line in done.stdout.splitlines()
             if line.startswith("insmod ")]
 
