@@ -63,3 +63,17 @@ def prompt(family, opener, opened):
 
 families("each way, the subscriber opens", "sub", "srv")(prompt)
 families("each way, the server opens", "srv", "sub")(prompt)
+
+
+@families("the time that a server's answer is held is no round trip")
+def held(family):
+    """It is, until the subscriber has completed its handshake."""
+    netem("sub", "eth0", "delay", "800ms")
+    both = pair(family)
+    flow, = pep.flows()
+    rtt = flow["legs"]["server"]["srtt_us"]
+    expect("less than the hold", 0 < rtt < 400000, True)
+    for sock in both:
+        sock.close()
+    quick()
+    pep.flows_end()
