@@ -7,7 +7,7 @@
 # left to the last guest.
 TEST_GUESTS=(4 2 2)
 TEST_WIDE='contend'
-TEST_PATIENT='asymmetric_link death timers window'
+TEST_PATIENT='asymmetric_link asymmetry death route timers window'
 
 # Print the names of all selftests.
 test_list()
