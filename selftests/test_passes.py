@@ -217,6 +217,25 @@ def scopes(family):
                      pep.stat("pass_syn") > seen)
 
 
+@families("SYNs whose header is shorter than any, or longer than the packet")
+def data_offsets(family):
+    """With a checksum that is right."""
+    wire = Wire("sub")
+    ends = addr("sub", family), addr("srv", family)
+    at = 20 if family == 4 else 40
+    for words in 0, 1, 4, 6, 15:
+        packet = bytearray(segment(*ends, 40003, 5996, flags=SYN))
+        packet[at + 12] = words << 4
+        packet[at + 16:at + 18] = bytes(2)
+        packet[at + 16:at + 18] = struct.pack("!H", checksum(
+            pseudo(*map(inet, ends), TCP, len(packet) - at) + packet[at:]))
+        with grows(pass_malformed=1, syn_split=0, delivered=0) as before:
+            wire.send(bytes(packet))
+            wait_for(f"the packet with {words} words",
+                     lambda seen=before["pass_malformed"]:
+                     pep.stat("pass_malformed") > seen)
+
+
 @families("TCP of no flow")
 def midstream(family):
     """Mid-stream packets of unknown connections pass, whatever their flags;
