@@ -50,7 +50,7 @@ struct pep_sock {
  * @gen: whose settings the sockets have
  * @cpu: whose pool it is
  * @ready: sockets by kind
- * @nready: how many there are in @ready
+ * @nready: how many there are in @ready; read locklessly
  * @wanted: kinds that have been asked for, bit mask
  * @starving: listeners that wait for a shell, bit mask by index in pep_gen
  * @failed: the last refill could not make all that it wanted

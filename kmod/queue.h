@@ -14,7 +14,8 @@
 
 /**
  * struct pep_queue - the work of one CPU
- * @jobs: jobs to run, the latest first; any CPU adds to it
+ * @jobs: jobs to run, the latest first; its CPU adds to it, with BH off, maybe
+ *	while another one runs @napi
  * @todo: jobs taken off @jobs, in order; only who runs @napi
  * @napi: runs the jobs in softirq, on a device that only carries it
  * @bvec: scratch for the fragments of one call

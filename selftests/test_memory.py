@@ -103,8 +103,8 @@ def opened(family, count):
 
 @families("memory for every tenth packet fails")
 def no_packets(family):
-    """Of connections that are there; then others are opened while some fail,
-    most of which pass: TCP takes the failures for memory pressure."""
+    """Of connections that are there, and of others that are opened while fewer
+    fail, most of which pass: TCP takes the failures for memory pressure."""
     needs_failslab()
     with grows(flow_established=least(2), flow_reset=0):
         both = [pair(family), pair(family, "srv", "sub")]
@@ -115,6 +115,7 @@ def no_packets(family):
         # twice as long.
         with refused(2, *PACKETS):
             more = list(opened(family, 10))
+        with refused(10, *PACKETS):
             for each in more:
                 exchange_part(each, 2000)
         for each in both + more:

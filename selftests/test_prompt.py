@@ -6,7 +6,7 @@ acknowledgements, which would let go what Nagle's algorithm holds, are late."""
 
 from peptest import genl, pep
 from peptest.ktap import after_case, expect, families, wait_for
-from peptest.netns import netem, run
+from peptest.netns import netem, netem_end
 from peptest.pep import grows
 from peptest.tcp import exchange, pair
 
@@ -23,8 +23,7 @@ ID = next(number for number, name in FLOW.items() if name == "id")
 def quick():
     """The links delay nothing any more."""
     for ns in "sub", "srv":
-        run("tc", "-n", ns, "qdisc", "del", "dev", "eth0", "root",
-            check=False)
+        netem_end(ns, "eth0")
 
 
 def unsent(number, side):
@@ -73,7 +72,6 @@ def held(family):
     flow, = pep.flows()
     rtt = flow["legs"]["server"]["srtt_us"]
     expect("less than the hold", 0 < rtt < 400000, True)
-    for sock in both:
-        sock.close()
     quick()
+    exchange(both, 1000)
     pep.flows_end()

@@ -14,7 +14,7 @@ import time
 
 from peptest import env, pep
 from peptest.ktap import case, expect, expect_least, fail, families, wait_for
-from peptest.netns import (ip, netem, run, spaces_down, sysctl,
+from peptest.netns import (ip, netem, netem_end, spaces_down, sysctl,
                            topology_up)
 from peptest.pep import grows, least, pepadm
 from peptest.tcp import (exchange, exchange_part, expect_eof, one_way,
@@ -303,6 +303,5 @@ def slow(family):
             expect_eof(near)
             near.close()
     finally:
-        run("tc", "-n", "pep", "qdisc", "del", "dev", "sv0", "root",
-            check=False)
+        netem_end("pep", "sv0")
         ip("pep", "link set sv0 gso_max_segs 65535")

@@ -24,8 +24,6 @@ DIAGNOSTIC = re.compile(r"^\s*#")
 SUBTEST = re.compile(r"^ {0,4}# Subtest: (\S+)")
 REASON = re.compile(r"^\s*# (fatal|failed|\w+(?:Error|Expired)): (.*)")
 SHOWN = 200             # diagnostic lines shown of one failing case
-
-
 KINDS = "passed", "failed", "skipped", "fatal"
 
 

@@ -201,6 +201,11 @@ def netem(ns, dev, *args):
         tc(ns, f"qdisc replace dev {dev} root netem " + " ".join(args))
 
 
+def netem_end(ns, dev):
+    """End it where there is any."""
+    run("tc", "-n", ns, "qdisc", "del", "dev", dev, "root", check=False)
+
+
 def link_packets(ns):
     """Packets that the devices of a namespace have (received, sent), by their
     names."""
