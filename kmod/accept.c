@@ -12,6 +12,7 @@
 #include "gen.h"
 #include "handshake.h"
 #include "stat.h"
+#include "trace.h"
 
 /* Reset a connection that was accepted in vain. */
 static void pep_accept_refuse(struct pep_net *pn, struct sock *child,
@@ -147,13 +148,18 @@ void pep_accept_take(struct pep_listener *l, struct sock *child,
 {
 	struct pep_net *pn = l->gen->pn;
 	struct pep_tuple tuple;
+	const char *result;
 	bool taken;
 
 	pep_tuple_of_peer(&tuple, child);
-	if (l->gen->values.mode == PEP_CONNECT_MODE_EARLY)
+	if (l->gen->values.mode == PEP_CONNECT_MODE_EARLY) {
 		taken = pep_accept_early(l, child, shell, &tuple, dsfield);
-	else
+		result = "early";
+	} else {
 		taken = pep_accept_pair(l, child, shell, &tuple);
+		result = "paired";
+	}
+	trace_pep_accept(pn, &tuple, l->opener, taken ? result : "refused");
 	if (!taken)
 		pep_accept_refuse(pn, child, shell);
 }

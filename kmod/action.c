@@ -112,13 +112,14 @@ static void pep_action_free_params(struct pep_action_params *params)
 		return;
 	pn = params->profile->pn;
 	if (atomic_dec_and_test(&pn->devices[params->side]))
-		pep_flow_kill(pn, 0);
+		pep_flow_kill(pn, NULL, NULL);
 	pep_profile_unbind(params->profile);
 	kfree_rcu(params, rcu);
 }
 
+/* Find the action or make one; *bound: it is there, and not to be changed. */
 static int pep_action_alloc(struct net *net, u32 *index, struct nlattr *est,
-			    struct tc_action **a, u32 flags)
+			    struct tc_action **a, u32 flags, bool *bound)
 {
 	struct tc_action_net *tn = net_generic(net, pep_action_ops.net_id);
 	bool bind = flags & TCA_ACT_FLAGS_BIND;
@@ -134,6 +135,7 @@ static int pep_action_alloc(struct net *net, u32 *index, struct nlattr *est,
 			tcf_idr_cleanup(tn, *index);
 		return err ? err : ACT_P_CREATED;
 	}
+	*bound = bind;
 	if (bind)
 		return ACT_P_BOUND;
 	if (!(flags & TCA_ACT_FLAGS_REPLACE)) {
@@ -153,6 +155,7 @@ static int pep_action_init(struct net *net, struct nlattr *nla,
 	struct tcf_chain *goto_chain = NULL;
 	const struct tc_pepsplit *parm;
 	struct pep_action *act;
+	bool bound = false;
 	int err, ret;
 	u32 index;
 
@@ -170,8 +173,8 @@ static int pep_action_init(struct net *net, struct nlattr *nla,
 	}
 	parm = nla_data(tb[TCA_PEPSPLIT_PARMS]);
 	index = parm->index;
-	ret = pep_action_alloc(net, &index, est, a, flags);
-	if (ret < 0 || ret == ACT_P_BOUND)
+	ret = pep_action_alloc(net, &index, est, a, flags, &bound);
+	if (ret < 0 || bound)
 		return ret;
 
 	err = tcf_action_check_ctrlact(parm->action, tp, &goto_chain, extack);

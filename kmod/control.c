@@ -7,6 +7,7 @@
 #include "netlink-gen.h"
 
 #include "bypass.h"
+#include "limit.h"
 #include "net.h"
 
 /* An attribute's number, or what was there before when it is not given. */
@@ -71,8 +72,31 @@ int pep_nl_limit_set_doit(struct sk_buff *skb, struct genl_info *info)
 	WRITE_ONCE(pn->max_pending,
 		   pep_control_u32(info, PEP_A_LIMIT_PENDING,
 				   pn->max_pending));
-	WRITE_ONCE(pn->draining,
-		   pep_control_u32(info, PEP_A_LIMIT_DRAIN, pn->draining));
+	if (info->attrs[PEP_A_LIMIT_DRAIN])
+		pep_limit_drain(pn, nla_get_u32(info->attrs[PEP_A_LIMIT_DRAIN]));
+	mutex_unlock(&pn->lock);
+	return 0;
+}
+
+/**
+ * pep_nl_limit_replace_doit() - change limits, all of them
+ * @skb: request
+ * @info: its attributes, whose ranges the policy has checked; what is not
+ *	given takes its default
+ *
+ * Context: may sleep.
+ * Return: 0.
+ */
+int pep_nl_limit_replace_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct pep_net *pn = pep_net(genl_info_net(info));
+
+	mutex_lock(&pn->lock);
+	WRITE_ONCE(pn->max_flows,
+		   pep_control_u32(info, PEP_A_LIMIT_FLOWS, PEP_LIMIT_FLOWS));
+	WRITE_ONCE(pn->max_pending,
+		   pep_control_u32(info, PEP_A_LIMIT_PENDING,
+				   PEP_LIMIT_PENDING));
 	mutex_unlock(&pn->lock);
 	return 0;
 }

@@ -192,6 +192,19 @@ static bool pep_deliver_prepare(struct sk_buff *skb, struct dst_entry *dst)
 	return true;
 }
 
+/*
+ * Note the device that a leg gets its packets by, see pep_filter_device(). TCP
+ * would do it, but newer kernels' tcp_v4_do_rcv() and tcp_v6_do_rcv() do not
+ * look at the device of a packet with the route of the last one, and here all
+ * have the same.
+ */
+static void pep_deliver_note(struct sock *sk, const struct sk_buff *skb)
+{
+	if (sk_fullsock(sk) && sk->sk_state != TCP_LISTEN &&
+	    READ_ONCE(sk->sk_rx_dst_ifindex) != skb->skb_iif)
+		WRITE_ONCE(sk->sk_rx_dst_ifindex, skb->skb_iif);
+}
+
 /**
  * pep_deliver_local() - hand a packet to the local stack
  * @pn: instance
@@ -223,6 +236,7 @@ void pep_deliver_local(struct pep_net *pn, struct sk_buff *skb,
 	}
 	skb_orphan(skb);
 	if (sk) {
+		pep_deliver_note(sk, skb);
 		skb->sk = sk;
 		skb->destructor = sock_pfree;
 	}

@@ -15,12 +15,15 @@
 #include <kunit/visibility.h>
 #include <linux/export.h>
 #include <linux/slab.h>
-#include <net/l3mdev.h>
 
 #include "gen.h"
 #include "handshake.h"
+#include "limit.h"
+#include "live.h"
 #include "relay.h"
+#include "report.h"
 #include "stat.h"
+#include "trace.h"
 
 static struct kmem_cache *pep_flow_cache;
 
@@ -77,6 +80,10 @@ EXPORT_SYMBOL_IF_KUNIT(pep_flow_next);
  * pep_flow_advance() - change a flow's state
  * @flow: flow, locked
  * @event: what has happened
+ *
+ * Who listens is told when it is up.
+ *
+ * Context: BH off.
  */
 void pep_flow_advance(struct pep_flow *flow, enum pep_flow_event event)
 {
@@ -90,7 +97,20 @@ void pep_flow_advance(struct pep_flow *flow, enum pep_flow_event event)
 		atomic_dec(&flow->pn->npending);
 		flow->active = jiffies;
 	}
+	trace_pep_state(flow, next);
 	WRITE_ONCE(flow->state, next);
+	if (event == PEP_FLOW_ANSWER || (event == PEP_FLOW_UP &&
+					 flow->mode == PEP_CONNECT_MODE_EARLY))
+		trace_pep_connect(flow, 0);
+	if (event == PEP_FLOW_ANSWER) {
+		flow->at[PEP_FLOW_TIME_ANSWERED] = ktime_get_ns();
+	} else if (event == PEP_FLOW_UP) {
+		flow->at[PEP_FLOW_TIME_UP] = ktime_get_ns();
+		pep_report_new(flow);
+		/* Changed while it was being opened. */
+		if (READ_ONCE(flow->gen->live_seq) != flow->live_seq)
+			pep_live_order(flow->pn);
+	}
 }
 
 static void pep_flow_run(struct pep_job *job, struct pep_queue *queue)
@@ -172,6 +192,7 @@ struct pep_flow *pep_flow_create(struct pep_gen *gen, unsigned int opener,
 	flow->state = PEP_FLOW_STATE_CONNECTING;
 	flow->opener = opener;
 	flow->mode = gen->values.mode;
+	flow->idle_timeout = gen->values.idle_timeout;
 	refcount_set(&flow->ref, 2);
 	flow->pn = pn;
 	flow->gen = gen;
@@ -179,6 +200,7 @@ struct pep_flow *pep_flow_create(struct pep_gen *gen, unsigned int opener,
 	flow->tuple = *tuple;
 	timer_setup(&flow->timer, pep_flow_timeout, 0);
 
+	atomic_inc(&gen->tally->flows);
 	atomic_inc(&pn->nflows);
 	atomic_inc(&pn->npending);
 	err = xa_alloc_cyclic_bh(&pn->flows, &flow->id, flow,
@@ -191,6 +213,7 @@ struct pep_flow *pep_flow_create(struct pep_gen *gen, unsigned int opener,
 err_count:
 	atomic_dec(&pn->npending);
 	atomic_dec(&pn->nflows);
+	atomic_dec(&gen->tally->flows);
 	pep_gen_put(gen);
 err_free:
 	kmem_cache_free(pep_flow_cache, flow);
@@ -303,12 +326,71 @@ static void pep_flow_remember(struct pep_flow *flow)
 	pep_memo_add(&flow->pn->reset, &reverse);
 }
 
+/* Have the sockets of a dead flow released. */
+static void pep_flow_release_legs(struct pep_flow *flow)
+{
+	int side;
+
+	for (side = 0; side < 2; side++) {
+		if (flow->leg[side].ps)
+			pep_pool_release(flow->leg[side].ps);
+		flow->leg[side].ps = NULL;
+	}
+}
+
+/**
+ * pep_flow_pin() - keep the sockets of a flow from being released
+ * @flow: flow with a reference of the caller
+ *
+ * Only one caller at a time may have it pinned.
+ *
+ * Context: process; until pep_flow_unpin() it may sleep and own the sockets.
+ * Return: false when the flow is not up.
+ */
+bool pep_flow_pin(struct pep_flow *flow)
+{
+	spin_lock_bh(&flow->lock);
+	flow->pinned = flow->state == PEP_FLOW_STATE_ESTABLISHED ||
+		       flow->state == PEP_FLOW_STATE_CLOSING;
+	spin_unlock_bh(&flow->lock);
+	return flow->pinned;
+}
+
+/**
+ * pep_flow_unpin() - undo pep_flow_pin(), with its legs' settings changed
+ * @flow: pinned flow, which may have ended meanwhile
+ * @seq: number of the settings that its legs have got
+ * @idle_timeout: new value of that setting, seconds
+ *
+ * Context: process.
+ */
+void pep_flow_unpin(struct pep_flow *flow, u32 seq, u32 idle_timeout)
+{
+	bool changed = flow->idle_timeout != idle_timeout;
+
+	spin_lock_bh(&flow->lock);
+	flow->pinned = false;
+	flow->live_seq = seq;
+	flow->idle_timeout = idle_timeout;
+	if (flow->state == PEP_FLOW_STATE_DEAD)
+		pep_flow_release_legs(flow);
+	/* The run sets it anew; what else it was set for is done then. */
+	if (changed && timer_delete(&flow->timer))
+		pep_flow_put(flow);
+	spin_unlock_bh(&flow->lock);
+	if (changed)
+		pep_flow_schedule(flow);
+}
+
 /**
  * pep_flow_end() - end a flow, with resets where legs are not yet closed
  * @flow: live flow, locked, with its legs locked and not owned
  * @cause: counter of the cause, PEP_A_STAT_*
  *
- * The caller needs a reference of its own.
+ * The caller needs a reference of its own. Who listens is told first, while the
+ * legs are as they were.
+ *
+ * Context: BH off.
  */
 void pep_flow_end(struct pep_flow *flow, unsigned int cause)
 {
@@ -317,6 +399,10 @@ void pep_flow_end(struct pep_flow *flow, unsigned int cause)
 	if (flow->state >= PEP_FLOW_STATE_ESTABLISHED &&
 	    cause != PEP_A_STAT_FLOW_CLOSED)
 		pep_flow_remember(flow);
+	if (flow->state == PEP_FLOW_STATE_CONNECTING)
+		trace_pep_connect(flow, cause);
+	trace_pep_close(flow, cause);
+	pep_report_closed(flow, cause);
 	pep_flow_advance(flow, PEP_FLOW_END);
 	for (side = 0; side < 2; side++) {
 		struct pep_leg *leg = &flow->leg[side];
@@ -325,51 +411,37 @@ void pep_flow_end(struct pep_flow *flow, unsigned int cause)
 			continue;
 		pep_leg_abort(leg->sk);
 		pep_leg_detach(leg->sk);
-		pep_pool_release(leg->ps);
-		leg->ps = NULL;
 	}
+	if (!flow->pinned)
+		pep_flow_release_legs(flow);
 	kfree_skb(flow->syn);
 	kfree_skb(flow->synack);
 	flow->syn = NULL;
 	flow->synack = NULL;
 	pep_stat_inc(flow->pn, cause);
+	atomic_dec(&flow->gen->tally->flows);
 	xa_erase_bh(&flow->pn->flows, flow->id);
+	pep_limit_ended(flow->pn);
 	if (timer_delete(&flow->timer))
 		pep_flow_put(flow);
 	pep_flow_put(flow);
 }
 
-/* Does the flow get packets by a device, or is it still being opened? */
-static bool pep_flow_uses(const struct pep_flow *flow, int ifindex)
-{
-	int vrf = l3mdev_master_ifindex_by_index(flow->pn->net, ifindex);
-	int side;
-
-	if (READ_ONCE(flow->state) < PEP_FLOW_STATE_ESTABLISHED)
-		return true;
-	for (side = 0; side < 2; side++) {
-		const struct sock *sk = READ_ONCE(flow->leg[side].sk);
-		int rx = sk ? READ_ONCE(sk->sk_rx_dst_ifindex) : 0;
-
-		/* A VRF hides which of its devices it was. */
-		if (rx && (rx == ifindex || rx == vrf))
-			return true;
-	}
-	return false;
-}
-
 /**
  * pep_flow_kill() - have flows of an instance end with resets
  * @pn: instance
- * @ifindex: device; flows that get packets by it end, and those that are
- *	being opened, whose SYN passes; 0 for all flows
+ * @match: tells which flows; called on the RCU read side; NULL for all
+ * @filter: handed to @match
+ *
+ * The SYN of one that is being opened passes.
  *
  * Does not wait for the end.
  *
  * Context: may sleep.
  * Return: number of flows that will end.
  */
-unsigned int pep_flow_kill(struct pep_net *pn, int ifindex)
+unsigned int pep_flow_kill(struct pep_net *pn, pep_flow_match *match,
+			   const void *filter)
 {
 	struct pep_flow *flow;
 	unsigned int n = 0;
@@ -377,7 +449,7 @@ unsigned int pep_flow_kill(struct pep_net *pn, int ifindex)
 
 	rcu_read_lock();
 	xa_for_each(&pn->flows, id, flow) {
-		if (!ifindex || pep_flow_uses(flow, ifindex)) {
+		if (!match || match(flow, filter)) {
 			WRITE_ONCE(flow->killed, true);
 			pep_flow_schedule(flow);
 			n++;

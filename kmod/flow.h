@@ -27,6 +27,24 @@ enum pep_flow_event {
 };
 
 /**
+ * enum pep_flow_time - what is remembered of when it happened to a flow
+ * @PEP_FLOW_TIME_ANSWERED: the target has answered; of a truthful flow
+ * @PEP_FLOW_TIME_UP: both legs are up
+ * @PEP_FLOW_TIME_FIRST: the first payload was relayed to the leg of a side,
+ *	whose number is added
+ * @PEP_FLOW_TIME_FIN: the end of a direction was passed on to the leg of a
+ *	side, whose number is added
+ * @PEP_FLOW_TIMES: how many there are
+ */
+enum pep_flow_time {
+	PEP_FLOW_TIME_ANSWERED,
+	PEP_FLOW_TIME_UP,
+	PEP_FLOW_TIME_FIRST,
+	PEP_FLOW_TIME_FIN = PEP_FLOW_TIME_FIRST + 2,
+	PEP_FLOW_TIMES = PEP_FLOW_TIME_FIN + 2,
+};
+
+/**
  * struct pep_flow - one split connection
  * @job: runs the flow; holds a reference while queued
  * @lock: guards all below unless said otherwise; taken before the locks of
@@ -36,15 +54,20 @@ enum pep_flow_event {
  * @mode: enum pep_connect_mode; constant
  * @killed: this host wants the flow to end; set once, without @lock
  * @mirrored: a refusal of the target is being passed on to the opener
+ * @pinned: a work item has the legs' sockets: they are not released
  * @sending: payload is being handed to a leg, which is locked; its write-space
  *	callback has no news then
  * @ref: one while in the table, one while queued, one while @timer runs
  * @id: number in pep_net.flows; constant
  * @pn: instance; constant
  * @gen: generation with a reference; constant
+ * @live_seq: that of the generation's settings that the flow has
+ * @idle_timeout: after how long without progress it ends, seconds; 0: never
  * @leg: by enum pep_side
  * @copied: relayed payload that had to be copied, bytes
  * @born: when the SYN was taken, ns of ktime_get_ns(); constant
+ * @at: by enum pep_flow_time, when it happened first, in the same way; 0 when
+ *	it has not
  * @tuple: ends, in the direction of the opener's SYN; constant
  * @isn: initial sequence number of that SYN; of a truthful flow, constant
  * @syn: the opener's SYN while held
@@ -67,14 +90,18 @@ struct pep_flow {
 	u8 mode;
 	bool killed;
 	bool mirrored;
+	bool pinned;
 	bool sending;
 	refcount_t ref;
 	u32 id;
 	struct pep_net *pn;
 	struct pep_gen *gen;
+	u32 live_seq;
+	u32 idle_timeout;
 	struct pep_leg leg[2];
 	u64 copied;
 	u64 born;
+	u64 at[PEP_FLOW_TIMES];
 	struct pep_tuple tuple;
 	u32 isn;
 	struct sk_buff *syn;
@@ -87,6 +114,13 @@ struct pep_flow {
 	struct timer_list timer;
 	struct rcu_head rcu;
 };
+
+/**
+ * typedef pep_flow_match - is a flow meant?
+ * @flow: flow
+ * @filter: as given to who calls this
+ */
+typedef bool pep_flow_match(const struct pep_flow *flow, const void *filter);
 
 /**
  * pep_flow_opener() - leg towards the end that opened the connection
@@ -122,8 +156,11 @@ void pep_flow_lock_legs(struct pep_flow *flow);
 void pep_flow_unlock_legs(struct pep_flow *flow);
 bool pep_flow_legs_owned(const struct pep_flow *flow);
 void pep_flow_advance(struct pep_flow *flow, enum pep_flow_event event);
+bool pep_flow_pin(struct pep_flow *flow);
+void pep_flow_unpin(struct pep_flow *flow, u32 seq, u32 idle_timeout);
 void pep_flow_end(struct pep_flow *flow, unsigned int cause);
-unsigned int pep_flow_kill(struct pep_net *pn, int ifindex);
+unsigned int pep_flow_kill(struct pep_net *pn, pep_flow_match *match,
+			   const void *filter);
 int pep_flow_init(void);
 void pep_flow_exit(void);
 

@@ -19,40 +19,23 @@
 #include "handshake.h"
 #include "leg.h"
 
-/*
- * What a leg may hold that is not yet sent, bytes. Enough to keep a fast
- * link busy between two softirqs; more would only wait.
- */
-#define PEP_GEN_NOTSENT		(256 * 1024)
-
 static struct workqueue_struct *pep_gen_wq;
 
-/**
- * pep_gen_set_cc() - set a socket's congestion control
- * @sock: TCP socket
- * @cc: name
- *
- * Context: may sleep.
- * Return: 0 or a negative error, -ENOENT for an unknown name.
+/*
+ * Fix the buffers that are not to be left to TCP, as SO_SNDBUFFORCE and
+ * SO_RCVBUFFORCE do. A listener's children inherit them, and its SYN-ACK has
+ * the window scale that the receive buffer needs.
  */
-int pep_gen_set_cc(struct socket *sock, const char *cc)
+static void pep_gen_set_buffers(struct sock *sk, u32 sndbuf, u32 rcvbuf)
 {
-	return sock->ops->setsockopt(sock, SOL_TCP, TCP_CONGESTION,
-				     KERNEL_SOCKPTR((char *)cc), strlen(cc));
-}
-
-static void pep_gen_set_timers(struct sock *sk, const struct pep_values *v)
-{
-	/* Un-orphaned half-open connections have no other time-out. */
-	sock_set_keepalive(sk);
-	if (v->keepalive_idle)
-		tcp_sock_set_keepidle(sk, v->keepalive_idle);
-	if (v->keepalive_interval)
-		tcp_sock_set_keepintvl(sk, v->keepalive_interval);
-	if (v->keepalive_count)
-		tcp_sock_set_keepcnt(sk, v->keepalive_count);
-	if (v->user_timeout)
-		tcp_sock_set_user_timeout(sk, v->user_timeout);
+	if (sndbuf) {
+		sk->sk_userlocks |= SOCK_SNDBUF_LOCK;
+		WRITE_ONCE(sk->sk_sndbuf, 2 * sndbuf);
+	}
+	if (rcvbuf) {
+		sk->sk_userlocks |= SOCK_RCVBUF_LOCK;
+		WRITE_ONCE(sk->sk_rcvbuf, 2 * rcvbuf);
+	}
 }
 
 /**
@@ -76,15 +59,15 @@ int pep_gen_socket(struct pep_gen *gen, int family, unsigned int side,
 			       &sock);
 	if (err)
 		return err;
-	err = pep_gen_set_cc(sock, gen->values.cc[side]);
+	err = pep_leg_set_cc(sock->sk, gen->values.cc[side]);
 	if (err) {
 		sock_release(sock);
 		return err;
 	}
 	sk = sock->sk;
 	tcp_sock_set_nodelay(sk);
-	pep_gen_set_timers(sk, &gen->values);
 	lock_sock(sk);
+	pep_leg_set_timers(sk, &gen->values);
 	inet_set_bit(TRANSPARENT, sk);
 	/* Urgent data stays in line; tcp_check_urg() would skip a byte. */
 	sock_set_flag(sk, SOCK_URGINLINE);
@@ -98,6 +81,9 @@ int pep_gen_socket(struct pep_gen *gen, int family, unsigned int side,
 		WRITE_ONCE(sk->sk_bound_dev_if, gen->server_ifindex);
 	if (gen->values.dscp != PEP_DSCP_COPY)
 		pep_leg_set_dsfield(sk, gen->values.dscp << 2);
+	pep_gen_set_buffers(sk, gen->values.sndbuf[side],
+			    gen->values.rcvbuf[side]);
+	pep_leg_set_max_rate(sk, gen->values.max_rate[side]);
 	release_sock(sk);
 	*res = sock;
 	return 0;
@@ -166,6 +152,7 @@ static void pep_gen_release(struct work_struct *work)
 	mutex_unlock(&pn->lock);
 	/* The pools are looked at by who goes through the list. */
 	free_percpu(gen->pools);
+	pep_tally_put(gen->tally);
 	kfree_rcu(gen, rcu);
 }
 
@@ -181,10 +168,16 @@ void pep_gen_put(struct pep_gen *gen)
 		queue_work(pep_gen_wq, &gen->release);
 }
 
+/* Nobody opens flows by it any more: those that there are need no more of it
+ * than its settings, and may live for days.
+ */
 static void pep_gen_linger(struct work_struct *work)
 {
-	pep_gen_put(container_of(to_delayed_work(work), struct pep_gen,
-				 linger));
+	struct pep_gen *gen = container_of(to_delayed_work(work),
+					   struct pep_gen, linger);
+
+	pep_gen_close(gen);
+	pep_gen_put(gen);
 }
 
 static int pep_gen_open(struct pep_gen *gen)
@@ -213,17 +206,17 @@ static int pep_gen_open(struct pep_gen *gen)
 
 /**
  * pep_gen_create() - open the sockets of a profile
- * @pn: instance
- * @name: name of the profile
- * @values: its settings
+ * @profile: profile
+ * @values: its settings from now on
  *
  * Context: may sleep, pep_net.lock held.
  * Return: the generation with a reference for the profile, or an error
  * pointer; -ENODEV when the device that is set does not exist.
  */
-struct pep_gen *pep_gen_create(struct pep_net *pn, const char *name,
+struct pep_gen *pep_gen_create(const struct pep_profile *profile,
 			       const struct pep_values *values)
 {
+	struct pep_net *pn = profile->pn;
 	int ifindex = pep_profile_server_ifindex(pn, values);
 	struct pep_gen *gen;
 	int err;
@@ -240,8 +233,9 @@ struct pep_gen *pep_gen_create(struct pep_net *pn, const char *name,
 		return ERR_PTR(-ENOMEM);
 	}
 	gen->pn = pn;
-	strscpy(gen->name, name);
+	strscpy(gen->name, profile->name);
 	gen->values = *values;
+	gen->live = *values;
 	gen->server_ifindex = ifindex;
 	refcount_set(&gen->ref, 1);
 	INIT_DELAYED_WORK(&gen->linger, pep_gen_linger);
@@ -253,6 +247,7 @@ struct pep_gen *pep_gen_create(struct pep_net *pn, const char *name,
 		kfree(gen);
 		return ERR_PTR(err);
 	}
+	gen->tally = pep_tally_get(profile->tally);
 	list_add_tail(&gen->node, &pn->gens);
 	return gen;
 }

@@ -9,6 +9,12 @@
 #include "pool.h"
 #include "profile.h"
 
+/*
+ * What a leg may hold that is not yet sent, bytes. Enough to keep a fast
+ * link busy between two softirqs; more would only wait.
+ */
+#define PEP_GEN_NOTSENT		(256 * 1024)
+
 /* Two address families, two sides of openers. */
 #define PEP_GEN_LISTENERS 4
 
@@ -17,7 +23,11 @@
  * @node: in pep_net.gens
  * @pn: instance
  * @name: name of the profile
- * @values: settings, never changed
+ * @values: settings of its sockets, never changed
+ * @live: settings of its flows once they are up; under pep_net.lock
+ * @live_seq: changes with @live, 0 for as long as that is as @values; under
+ *	pep_net.lock, read locklessly
+ * @tally: counts the flows of this name, by a reference
  * @server_ifindex: device that server legs are bound to, 0 for none
  * @listeners: by family and opener, see pep_gen_listener()
  * @pools: ready sockets per CPU
@@ -31,6 +41,9 @@ struct pep_gen {
 	struct pep_net *pn;
 	char name[PEP_NAME_LEN];
 	struct pep_values values;
+	struct pep_values live;
+	u32 live_seq;
+	struct pep_tally *tally;
 	int server_ifindex;
 	struct pep_listener listeners[PEP_GEN_LISTENERS];
 	struct pep_pool __percpu *pools;
@@ -55,13 +68,12 @@ static inline struct pep_listener *pep_gen_listener(struct pep_gen *gen,
 	return &gen->listeners[2 * (family == AF_INET6) + opener];
 }
 
-struct pep_gen *pep_gen_create(struct pep_net *pn, const char *name,
+struct pep_gen *pep_gen_create(const struct pep_profile *profile,
 			       const struct pep_values *values);
 void pep_gen_retire(struct pep_gen *gen);
 void pep_gen_put(struct pep_gen *gen);
 void pep_gen_stop(struct pep_net *pn);
 void pep_gen_flush(void);
-int pep_gen_set_cc(struct socket *sock, const char *cc);
 int pep_gen_socket(struct pep_gen *gen, int family, unsigned int side,
 		   struct socket **res);
 int pep_gen_bound(const struct pep_gen *gen, unsigned int side, int ifindex);

@@ -32,32 +32,30 @@ static bool pep_icmp_is_ours(const struct sock *sk)
  * @pkt: parsed @skb, PEP_PACKET_ICMP
  *
  * Context: softirq, RCU read side.
- * Return: true when the packet was consumed, false when it has to pass.
+ * Return: 0 when the packet was consumed, else the counter of why it passes,
+ * which has been counted.
  */
-bool pep_icmp_error(struct pep_net *pn, struct sk_buff *skb,
-		    const struct pep_packet *pkt)
+unsigned int pep_icmp_error(struct pep_net *pn, struct sk_buff *skb,
+			    const struct pep_packet *pkt)
 {
+	unsigned int reason = 0;
 	struct sock *sk;
-	bool mirrored;
 
 	sk = pep_tuple_lookup_dev(pn->net, &pkt->tuple, skb->dev);
-	if (!sk) {
-		pep_stat_inc(pn, PEP_A_STAT_PASS_ICMP);
-		return false;
-	}
-	if (!pep_icmp_is_ours(sk)) {
+	if (!sk)
+		reason = PEP_A_STAT_PASS_ICMP;
+	else if (!pep_icmp_is_ours(sk))
+		reason = PEP_A_STAT_PASS_FOREIGN;
+	else if (sk->sk_state == TCP_SYN_SENT &&
+		 pep_handshake_mirror(pn, sk, skb, true))
+		reason = PEP_A_STAT_PASS_MIRROR;
+	if (sk)
 		sock_gen_put(sk);
-		pep_stat_inc(pn, PEP_A_STAT_PASS_FOREIGN);
-		return false;
-	}
-	mirrored = sk->sk_state == TCP_SYN_SENT &&
-		   pep_handshake_mirror(pn, sk, skb, true);
-	sock_gen_put(sk);
-	if (mirrored) {
-		pep_stat_inc(pn, PEP_A_STAT_PASS_MIRROR);
-		return false;
+	if (reason) {
+		pep_stat_inc(pn, reason);
+		return reason;
 	}
 	pep_stat_inc(pn, PEP_A_STAT_ICMP_DELIVERED);
 	pep_deliver_local(pn, skb, NULL);
-	return true;
+	return 0;
 }

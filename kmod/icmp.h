@@ -7,7 +7,7 @@
 #include "net.h"
 #include "packet.h"
 
-bool pep_icmp_error(struct pep_net *pn, struct sk_buff *skb,
-		    const struct pep_packet *pkt);
+unsigned int pep_icmp_error(struct pep_net *pn, struct sk_buff *skb,
+			    const struct pep_packet *pkt);
 
 #endif

@@ -11,6 +11,7 @@
 #include "option.h"
 #include "packet.h"
 #include "profile.h"
+#include "residence.h"
 
 static void pep_kunit_flow_transitions(struct kunit *test)
 {
@@ -247,6 +248,20 @@ static void pep_kunit_profile_defaults(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, values.mptcp, PEP_MPTCP_MODE_BYPASS);
 	KUNIT_EXPECT_EQ(test, values.source, PEP_SOURCE_MODE_CLIENT);
 	KUNIT_EXPECT_EQ(test, values.idle_timeout, 0);
+	KUNIT_EXPECT_EQ(test, values.residence, PEP_PROFILE_RESIDENCE);
+}
+
+static void pep_kunit_residence_bucket(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, pep_residence_bucket(0), 0);
+	KUNIT_EXPECT_EQ(test, pep_residence_bucket(999), 0);
+	KUNIT_EXPECT_EQ(test, pep_residence_bucket(1000), 1);
+	KUNIT_EXPECT_EQ(test, pep_residence_bucket(1999), 1);
+	KUNIT_EXPECT_EQ(test, pep_residence_bucket(2000), 2);
+	KUNIT_EXPECT_EQ(test, pep_residence_bucket(1023999), 10);
+	KUNIT_EXPECT_EQ(test, pep_residence_bucket(1024000), 11);
+	KUNIT_EXPECT_EQ(test, pep_residence_bucket(U64_MAX),
+			PEP_RESIDENCE_BUCKETS - 1);
 }
 
 static struct kunit_case pep_kunit_cases[] = {
@@ -262,6 +277,7 @@ static struct kunit_case pep_kunit_cases[] = {
 #endif
 	KUNIT_CASE(pep_kunit_profile_names),
 	KUNIT_CASE(pep_kunit_profile_defaults),
+	KUNIT_CASE(pep_kunit_residence_bucket),
 	{}
 };
 

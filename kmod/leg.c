@@ -3,8 +3,8 @@
  * One socket of a flow: its callbacks, connecting, closing.
  *
  * Everything here runs in softirq with the socket's spinlock held and the
- * socket not owned by a process. What is not exported of TCP is reached
- * through sk->sk_prot.
+ * socket not owned by a process, unless said otherwise. What is not exported of
+ * TCP is reached through sk->sk_prot.
  */
 
 #include "leg.h"
@@ -18,7 +18,9 @@
 
 #include "compat.h"
 #include "flow.h"
+#include "profile.h"
 #include "stat.h"
+#include "window.h"
 
 /* Ports tried for a leg that connects from an address of this host. */
 #define PEP_LEG_PORTS	64
@@ -70,7 +72,15 @@ static void pep_leg_schedule(struct sock *sk)
 
 static void pep_leg_data_ready(struct sock *sk)
 {
-	pep_leg_schedule(sk);
+	struct pep_flow *flow;
+
+	rcu_read_lock();
+	flow = rcu_dereference_sk_user_data(sk);
+	if (flow) {
+		pep_window_hold(&flow->leg[flow->leg[PEP_SIDE_WIRELESS].sk != sk]);
+		pep_flow_schedule(flow);
+	}
+	rcu_read_unlock();
 }
 
 static void pep_leg_state_change(struct sock *sk)
@@ -322,6 +332,90 @@ void pep_leg_set_dsfield(struct sock *sk, u8 dsfield)
 }
 
 /**
+ * pep_leg_set_cc() - set a socket's congestion control
+ * @sk: TCP socket that is not released, not locked
+ * @cc: name
+ *
+ * Loads the module if need be.
+ *
+ * Context: may sleep.
+ * Return: 0 or a negative error, -ENOENT for an unknown name.
+ */
+int pep_leg_set_cc(struct sock *sk, const char *cc)
+{
+	return sk->sk_prot->setsockopt(sk, SOL_TCP, TCP_CONGESTION,
+				       KERNEL_SOCKPTR((char *)cc),
+				       strlen(cc));
+}
+
+/**
+ * pep_leg_set_timers() - have a socket find out that its end has vanished
+ * @sk: locked socket
+ * @values: settings
+ *
+ * Follows TCP_KEEPIDLE and its like, which have no way back to the namespace's
+ * values. A keepalive timer that runs begins anew when it would be another.
+ *
+ * Context: any.
+ */
+void pep_leg_set_timers(struct sock *sk, const struct pep_values *values)
+{
+	unsigned int idle = values->keepalive_idle * HZ;
+	unsigned int interval = values->keepalive_interval * HZ;
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	WRITE_ONCE(inet_csk(sk)->icsk_user_timeout, values->user_timeout);
+	/* Un-orphaned half-open connections have no other time-out. */
+	if (sock_flag(sk, SOCK_KEEPOPEN) && tp->keepalive_time == idle &&
+	    tp->keepalive_intvl == interval &&
+	    tp->keepalive_probes == values->keepalive_count)
+		return;
+	WRITE_ONCE(tp->keepalive_time, idle);
+	WRITE_ONCE(tp->keepalive_intvl, interval);
+	WRITE_ONCE(tp->keepalive_probes, values->keepalive_count);
+	pep_leg_keep_alive(sk);
+}
+
+/**
+ * pep_leg_set_max_rate() - bound the rate that a socket sends with
+ * @sk: locked socket
+ * @rate: bytes per second, 0 for unlimited
+ *
+ * Follows SO_MAX_PACING_RATE: TCP paces by itself unless fq does. Children of a
+ * listener inherit it.
+ */
+void pep_leg_set_max_rate(struct sock *sk, u64 rate)
+{
+	unsigned long most = min_t(u64, rate ?: U64_MAX, ULONG_MAX);
+
+	if (rate)
+		cmpxchg(&sk->sk_pacing_status, SK_PACING_NONE,
+			SK_PACING_NEEDED);
+	WRITE_ONCE(sk->sk_max_pacing_rate, most);
+	WRITE_ONCE(sk->sk_pacing_rate, min(sk->sk_pacing_rate, most));
+}
+
+/**
+ * pep_leg_change() - give a leg what a profile's settings can change of it
+ * @sk: socket of a pinned flow, not locked
+ * @side: side of the leg, enum pep_side
+ * @values: settings
+ *
+ * A congestion control that cannot be had any more leaves the leg its own.
+ *
+ * Context: may sleep.
+ */
+void pep_leg_change(struct sock *sk, unsigned int side,
+		    const struct pep_values *values)
+{
+	pep_leg_set_cc(sk, values->cc[side]);
+	lock_sock(sk);
+	pep_leg_set_max_rate(sk, values->max_rate[side]);
+	pep_leg_set_timers(sk, values);
+	release_sock(sk);
+}
+
+/**
  * pep_leg_abort() - close a leg at once, with a reset where one is due
  * @sk: locked socket
  *
@@ -354,15 +448,17 @@ bool pep_leg_shutdown(struct sock *sk)
 }
 
 /**
- * pep_leg_keep_alive() - start the keepalive timer
- * @sk: locked socket that has come up
+ * pep_leg_keep_alive() - start the keepalive timer, undo pep_leg_repeat()
+ * @sk: locked socket that has come up without pep_leg_resume()
  *
- * TCP does not where both ends have sent a SYN: tcp_rcv_state_process() leaves
- * out what tcp_finish_connect() does. The flag is cleared for a moment because
- * tcp_set_keepalive() starts the timer only where it was not set.
+ * TCP does not start it where both ends have sent a SYN:
+ * tcp_rcv_state_process() leaves out what tcp_finish_connect() does. The flag is
+ * cleared for a moment because tcp_set_keepalive() starts the timer only where it
+ * was not set.
  */
 void pep_leg_keep_alive(struct sock *sk)
 {
+	pep_compat_rto_max(sk, false);
 	sock_reset_flag(sk, SOCK_KEEPOPEN);
 	sk->sk_prot->keepalive(sk, 1);
 	sock_set_flag(sk, SOCK_KEEPOPEN);
@@ -388,6 +484,7 @@ void pep_leg_repeat(struct sock *sk)
 {
 	if (sk->sk_state != TCP_SYN_SENT)
 		return;
+	pep_compat_rto_max(sk, true);
 	inet_csk(sk)->icsk_rto = TCP_RTO_MAX;
 	inet_csk_reset_xmit_timer(sk, ICSK_TIME_RETRANS, 1, TCP_RTO_MAX);
 }
@@ -406,6 +503,7 @@ void pep_leg_resume(struct sock *sk, u64 held_ns)
 
 	if (sk->sk_state != TCP_SYN_SENT)
 		return;
+	pep_compat_rto_max(sk, false);
 	if (syn)
 		syn->skb_mstamp_ns += held_ns;
 	inet_csk_reset_xmit_timer(sk, ICSK_TIME_RETRANS,

@@ -6,9 +6,11 @@
 #include <uapi/linux/pep.h>
 
 #include "pool.h"
+#include "residence.h"
 #include "tuple.h"
 
 struct pep_flow;
+struct pep_values;
 
 /**
  * struct pep_leg - the socket of a flow towards one side
@@ -17,12 +19,24 @@ struct pep_flow;
  * @ps: its owner in the pool's sense; NULL once it is being released
  * @relayed: payload handed to it, bytes
  * @fin_sent: it has been told to send its FIN
+ * @stalled: payload waits in the other leg for room in this one
+ * @coupled: the other leg's rate bounds what the end may send; see window.c
+ * @window: what it was offered with nothing waiting here, when that was last
+ *	reckoned, bytes
+ * @edge: sequence number up to which it may send; guarded, as @coupled and
+ *	@window, by the socket's lock
+ * @residence: how long payload stays on its way to it
  */
 struct pep_leg {
 	struct sock *sk;
 	struct pep_sock *ps;
 	u64 relayed;
 	bool fin_sent;
+	bool stalled;
+	bool coupled;
+	u32 window;
+	u32 edge;
+	struct pep_residence residence;
 };
 
 /**
@@ -60,6 +74,11 @@ int pep_leg_connect(struct sock *sk, const struct pep_tuple *tuple, u32 isn,
 		    const u32 *tsval);
 int pep_leg_connect_local(struct sock *sk, const struct pep_tuple *tuple);
 void pep_leg_set_dsfield(struct sock *sk, u8 dsfield);
+int pep_leg_set_cc(struct sock *sk, const char *cc);
+void pep_leg_set_timers(struct sock *sk, const struct pep_values *values);
+void pep_leg_set_max_rate(struct sock *sk, u64 rate);
+void pep_leg_change(struct sock *sk, unsigned int side,
+		    const struct pep_values *values);
 void pep_leg_abort(struct sock *sk);
 bool pep_leg_shutdown(struct sock *sk);
 void pep_leg_repeat(struct sock *sk);

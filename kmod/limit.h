@@ -4,11 +4,16 @@
 
 #include "net.h"
 
+struct pep_gen;
+
 /* Defaults: about 2 GiB of flows at most, 64 MiB of those being opened. */
 #define PEP_LIMIT_FLOWS		262144
 #define PEP_LIMIT_PENDING	4096
 
 void pep_limit_init(struct pep_net *pn);
-unsigned int pep_limit_check(const struct pep_net *pn);
+void pep_limit_refused(struct pep_net *pn, unsigned int counter);
+void pep_limit_ended(struct pep_net *pn);
+void pep_limit_drain(struct pep_net *pn, bool on);
+unsigned int pep_limit_check(const struct pep_gen *gen);
 
 #endif

@@ -10,10 +10,12 @@
 #include "action.h"
 #include "flow.h"
 #include "gen.h"
+#include "live.h"
 #include "net.h"
 #include "netlink-gen.h"
 #include "pool.h"
 #include "queue.h"
+#include "report.h"
 
 /**
  * struct pep_part - a part of the module that is brought up at load
@@ -27,11 +29,16 @@ struct pep_part {
 
 static int __init pep_genl_register(void)
 {
-	return genl_register_family(&pep_nl_family);
+	int err = genl_register_family(&pep_nl_family);
+
+	if (!err)
+		pep_report_start();
+	return err;
 }
 
 static void pep_genl_unregister(void)
 {
+	pep_report_stop();
 	genl_unregister_family(&pep_nl_family);
 }
 
@@ -41,6 +48,7 @@ static const struct pep_part pep_parts[] = {
 	{ pep_queue_init, pep_queue_exit },
 	{ pep_pool_init, pep_pool_exit },
 	{ pep_gen_init, pep_gen_exit },
+	{ pep_live_init, pep_live_exit },
 	{ pep_net_register, pep_net_unregister },
 	{ pep_genl_register, pep_genl_unregister },
 	{ pep_action_register, pep_action_unregister },
@@ -76,7 +84,7 @@ module_exit(pep_exit);
 MODULE_AUTHOR("pep developers");
 MODULE_DESCRIPTION("Transparent split-connection TCP performance enhancing proxy");
 MODULE_LICENSE("GPL");
-MODULE_VERSION("0.1");
+MODULE_VERSION(PEP_VERSION);
 MODULE_ALIAS_NET_ACT(TCA_PEPSPLIT_KIND);
 MODULE_ALIAS_GENL_FAMILY(PEP_FAMILY_NAME);
 MODULE_SOFTDEP("pre: tcp_bbr tcp_cubic sch_ingress cls_matchall");

@@ -21,6 +21,7 @@
 #include "flow.h"
 #include "gen.h"
 #include "limit.h"
+#include "live.h"
 #include "pool.h"
 #include "profile.h"
 #include "stat.h"
@@ -93,7 +94,7 @@ static void __net_exit pep_net_stop(struct net *net)
 	WRITE_ONCE(pn->stopping, true);
 	started = pn->started;
 	mutex_unlock(&pn->lock);
-	if (started && pep_flow_kill(pn, 0))
+	if (started && pep_flow_kill(pn, NULL, NULL))
 		schedule_timeout_uninterruptible(PEP_NET_LINGER);
 
 	mutex_lock(&pn->lock);
@@ -106,9 +107,10 @@ static void __net_exit pep_net_stop(struct net *net)
 	synchronize_net();
 	/* A flow whose leg a process owns is seen to a little later. */
 	do {
-		pep_flow_kill(pn, 0);
+		pep_flow_kill(pn, NULL, NULL);
 	} while (!wait_event_timeout(pn->idle, !atomic_read(&pn->nflows), HZ));
 	wait_event(pn->idle, list_empty_careful(&pn->gens));
+	pep_live_stop(pn);
 	pep_gen_flush();
 	pep_pool_flush();
 	pep_deliver_stop(pn);
@@ -122,6 +124,7 @@ static int __net_init pep_net_init(struct net *net)
 
 	pn->net = net;
 	pep_limit_init(pn);
+	pep_live_prepare(pn);
 	xa_init_flags(&pn->flows, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
 	init_waitqueue_head(&pn->idle);
 	mutex_init(&pn->lock);

@@ -4,6 +4,7 @@
 
 #include <linux/mutex.h>
 #include <linux/wait.h>
+#include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <net/net_namespace.h>
 
@@ -13,15 +14,22 @@
 struct rtable;
 struct rt6_info;
 
+/* Limits that are told of when they are reached. */
+#define PEP_LIMIT_KINDS		4
+
 /**
  * struct pep_net - the instance of one network namespace
  * @net: the namespace; lives at least as long as this
- * @stats: counters per CPU, indexed by PEP_A_STAT_*; see stat.h
+ * @stats: counters per CPU; see stat.h
  * @started: the parts that need the loopback device exist; guarded by @lock
  * @stopping: no new flows; written once in pep_net_stop(), read locklessly
  * @rt4: route of packets delivered to a leg over IPv4, on loopback
  * @rt6: the same over IPv6; NULL where the host has no IPv6
  * @draining: new connections pass unsplit; under @lock, read locklessly
+ * @drained: the last flow since then has ended and that was told
+ * @overload: when it was told last that a limit is reached, by
+ *	pep_limit_kind(), seconds of ktime_get_seconds(), 0 when never; written
+ *	by whoever tells it
  * @max_flows: flows there may be; under @lock, read locklessly
  * @max_pending: flows that may be being opened at once; as @max_flows
  * @bypass: destinations that are not to be split for a while
@@ -34,6 +42,7 @@ struct rt6_info;
  * @nflows: flows whose memory is still in use
  * @npending: flows that are not yet established
  * @idle: woken when @nflows gets to zero
+ * @live: brings changed settings to flows; see live.c
  * @lock: guards @started, @profiles, @gens and the profiles' settings
  * @profiles: struct pep_profile, the default one first
  * @gens: struct pep_gen that are not yet freed
@@ -46,6 +55,8 @@ struct pep_net {
 	struct rtable *rt4;
 	struct rt6_info *rt6;
 	bool draining;
+	bool drained;
+	u32 overload[PEP_LIMIT_KINDS];
 	u32 max_flows;
 	u32 max_pending;
 	struct pep_bypass bypass;
@@ -57,6 +68,7 @@ struct pep_net {
 	atomic_t nflows;
 	atomic_t npending;
 	wait_queue_head_t idle;
+	struct work_struct live;
 	struct mutex lock; /* profiles and generations; see above */
 	struct list_head profiles;
 	struct list_head gens;

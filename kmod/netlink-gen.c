@@ -27,7 +27,7 @@ static const struct nla_policy pep_profile_get_nl_policy[PEP_A_PROFILE_NAME + 1]
 };
 
 /* PEP_CMD_PROFILE_ADD - do */
-static const struct nla_policy pep_profile_add_nl_policy[PEP_A_PROFILE_IDLE_TIMEOUT + 1] = {
+static const struct nla_policy pep_profile_add_nl_policy[PEP_A_PROFILE_MAX_FLOWS + 1] = {
 	[PEP_A_PROFILE_NAME] = { .type = NLA_NUL_STRING, .len = 15, },
 	[PEP_A_PROFILE_CC_WIRELESS] = { .type = NLA_NUL_STRING, .len = 15, },
 	[PEP_A_PROFILE_CC_SERVER] = { .type = NLA_NUL_STRING, .len = 15, },
@@ -42,10 +42,18 @@ static const struct nla_policy pep_profile_add_nl_policy[PEP_A_PROFILE_IDLE_TIME
 	[PEP_A_PROFILE_KEEPALIVE_COUNT] = { .type = NLA_U32, },
 	[PEP_A_PROFILE_USER_TIMEOUT] = { .type = NLA_U32, },
 	[PEP_A_PROFILE_IDLE_TIMEOUT] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_RESIDENCE] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_WIRELESS_SNDBUF] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_WIRELESS_RCVBUF] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_SERVER_SNDBUF] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_SERVER_RCVBUF] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_WIRELESS_MAX_RATE] = { .type = NLA_UINT, },
+	[PEP_A_PROFILE_SERVER_MAX_RATE] = { .type = NLA_UINT, },
+	[PEP_A_PROFILE_MAX_FLOWS] = { .type = NLA_U32, },
 };
 
 /* PEP_CMD_PROFILE_SET - do */
-static const struct nla_policy pep_profile_set_nl_policy[PEP_A_PROFILE_IDLE_TIMEOUT + 1] = {
+static const struct nla_policy pep_profile_set_nl_policy[PEP_A_PROFILE_LIVE + 1] = {
 	[PEP_A_PROFILE_NAME] = { .type = NLA_NUL_STRING, .len = 15, },
 	[PEP_A_PROFILE_CC_WIRELESS] = { .type = NLA_NUL_STRING, .len = 15, },
 	[PEP_A_PROFILE_CC_SERVER] = { .type = NLA_NUL_STRING, .len = 15, },
@@ -60,6 +68,15 @@ static const struct nla_policy pep_profile_set_nl_policy[PEP_A_PROFILE_IDLE_TIME
 	[PEP_A_PROFILE_KEEPALIVE_COUNT] = { .type = NLA_U32, },
 	[PEP_A_PROFILE_USER_TIMEOUT] = { .type = NLA_U32, },
 	[PEP_A_PROFILE_IDLE_TIMEOUT] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_RESIDENCE] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_WIRELESS_SNDBUF] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_WIRELESS_RCVBUF] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_SERVER_SNDBUF] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_SERVER_RCVBUF] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_WIRELESS_MAX_RATE] = { .type = NLA_UINT, },
+	[PEP_A_PROFILE_SERVER_MAX_RATE] = { .type = NLA_UINT, },
+	[PEP_A_PROFILE_MAX_FLOWS] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_LIVE] = { .type = NLA_FLAG, },
 };
 
 /* PEP_CMD_PROFILE_DEL - do */
@@ -68,13 +85,40 @@ static const struct nla_policy pep_profile_del_nl_policy[PEP_A_PROFILE_NAME + 1]
 };
 
 /* PEP_CMD_FLOW_GET - do */
-static const struct nla_policy pep_flow_get_nl_policy[PEP_A_FLOW_ID + 1] = {
+static const struct nla_policy pep_flow_get_do_nl_policy[PEP_A_FLOW_ID + 1] = {
 	[PEP_A_FLOW_ID] = { .type = NLA_U32, },
 };
 
-/* PEP_CMD_FLOW_KILL - do */
-static const struct nla_policy pep_flow_kill_nl_policy[PEP_A_FLOW_IFINDEX + 1] = {
+/* PEP_CMD_FLOW_GET - dump */
+static const struct nla_policy pep_flow_get_dump_nl_policy[PEP_A_FLOW_BYTES_MIN + 1] = {
+	[PEP_A_FLOW_ID] = { .type = NLA_U32, },
+	[PEP_A_FLOW_STATE] = NLA_POLICY_MAX(NLA_U32, 4),
+	[PEP_A_FLOW_SUBSCRIBER_ADDR] = { .type = NLA_BINARY, },
+	[PEP_A_FLOW_SUBSCRIBER_PORT] = { .type = NLA_U16, },
+	[PEP_A_FLOW_SERVER_ADDR] = { .type = NLA_BINARY, },
+	[PEP_A_FLOW_SERVER_PORT] = { .type = NLA_U16, },
+	[PEP_A_FLOW_PROFILE] = { .type = NLA_NUL_STRING, .len = 15, },
 	[PEP_A_FLOW_IFINDEX] = NLA_POLICY_MIN(NLA_U32, 1),
+	[PEP_A_FLOW_SUBSCRIBER_PREFIX] = NLA_POLICY_MAX(NLA_U32, 128),
+	[PEP_A_FLOW_SERVER_PREFIX] = NLA_POLICY_MAX(NLA_U32, 128),
+	[PEP_A_FLOW_OLDER_MS] = { .type = NLA_UINT, },
+	[PEP_A_FLOW_BYTES_MIN] = { .type = NLA_UINT, },
+};
+
+/* PEP_CMD_FLOW_KILL - do */
+static const struct nla_policy pep_flow_kill_nl_policy[PEP_A_FLOW_BYTES_MIN + 1] = {
+	[PEP_A_FLOW_ID] = { .type = NLA_U32, },
+	[PEP_A_FLOW_STATE] = NLA_POLICY_MAX(NLA_U32, 4),
+	[PEP_A_FLOW_SUBSCRIBER_ADDR] = { .type = NLA_BINARY, },
+	[PEP_A_FLOW_SUBSCRIBER_PORT] = { .type = NLA_U16, },
+	[PEP_A_FLOW_SERVER_ADDR] = { .type = NLA_BINARY, },
+	[PEP_A_FLOW_SERVER_PORT] = { .type = NLA_U16, },
+	[PEP_A_FLOW_PROFILE] = { .type = NLA_NUL_STRING, .len = 15, },
+	[PEP_A_FLOW_IFINDEX] = NLA_POLICY_MIN(NLA_U32, 1),
+	[PEP_A_FLOW_SUBSCRIBER_PREFIX] = NLA_POLICY_MAX(NLA_U32, 128),
+	[PEP_A_FLOW_SERVER_PREFIX] = NLA_POLICY_MAX(NLA_U32, 128),
+	[PEP_A_FLOW_OLDER_MS] = { .type = NLA_UINT, },
+	[PEP_A_FLOW_BYTES_MIN] = { .type = NLA_UINT, },
 };
 
 /* PEP_CMD_LIMIT_SET - do */
@@ -89,6 +133,38 @@ static const struct nla_policy pep_bypass_del_nl_policy[PEP_A_BYPASS_PORT + 1] =
 	[PEP_A_BYPASS_FAMILY] = { .type = NLA_U32, },
 	[PEP_A_BYPASS_ADDR] = { .type = NLA_BINARY, },
 	[PEP_A_BYPASS_PORT] = { .type = NLA_U16, },
+};
+
+/* PEP_CMD_PROFILE_REPLACE - do */
+static const struct nla_policy pep_profile_replace_nl_policy[PEP_A_PROFILE_MAX_FLOWS + 1] = {
+	[PEP_A_PROFILE_NAME] = { .type = NLA_NUL_STRING, .len = 15, },
+	[PEP_A_PROFILE_CC_WIRELESS] = { .type = NLA_NUL_STRING, .len = 15, },
+	[PEP_A_PROFILE_CC_SERVER] = { .type = NLA_NUL_STRING, .len = 15, },
+	[PEP_A_PROFILE_CONNECT_MODE] = NLA_POLICY_MAX(NLA_U32, 1),
+	[PEP_A_PROFILE_MPTCP] = NLA_POLICY_MAX(NLA_U32, 1),
+	[PEP_A_PROFILE_SOURCE] = NLA_POLICY_MAX(NLA_U32, 1),
+	[PEP_A_PROFILE_SERVER_DEV] = { .type = NLA_NUL_STRING, .len = 15, },
+	[PEP_A_PROFILE_MARK] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_DSCP] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_KEEPALIVE_IDLE] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_KEEPALIVE_INTERVAL] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_KEEPALIVE_COUNT] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_USER_TIMEOUT] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_IDLE_TIMEOUT] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_RESIDENCE] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_WIRELESS_SNDBUF] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_WIRELESS_RCVBUF] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_SERVER_SNDBUF] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_SERVER_RCVBUF] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_WIRELESS_MAX_RATE] = { .type = NLA_UINT, },
+	[PEP_A_PROFILE_SERVER_MAX_RATE] = { .type = NLA_UINT, },
+	[PEP_A_PROFILE_MAX_FLOWS] = { .type = NLA_U32, },
+};
+
+/* PEP_CMD_LIMIT_REPLACE - do */
+static const struct nla_policy pep_limit_replace_nl_policy[PEP_A_LIMIT_PENDING + 1] = {
+	[PEP_A_LIMIT_FLOWS] = NLA_POLICY_FULL_RANGE(NLA_U32, &pep_a_limit_flows_range),
+	[PEP_A_LIMIT_PENDING] = NLA_POLICY_FULL_RANGE(NLA_U32, &pep_a_limit_pending_range),
 };
 
 /* Ops table for pep */
@@ -109,14 +185,14 @@ static const struct genl_split_ops pep_nl_ops[] = {
 		.cmd		= PEP_CMD_PROFILE_ADD,
 		.doit		= pep_nl_profile_add_doit,
 		.policy		= pep_profile_add_nl_policy,
-		.maxattr	= PEP_A_PROFILE_IDLE_TIMEOUT,
+		.maxattr	= PEP_A_PROFILE_MAX_FLOWS,
 		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
 		.cmd		= PEP_CMD_PROFILE_SET,
 		.doit		= pep_nl_profile_set_doit,
 		.policy		= pep_profile_set_nl_policy,
-		.maxattr	= PEP_A_PROFILE_IDLE_TIMEOUT,
+		.maxattr	= PEP_A_PROFILE_LIVE,
 		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
@@ -129,20 +205,22 @@ static const struct genl_split_ops pep_nl_ops[] = {
 	{
 		.cmd		= PEP_CMD_FLOW_GET,
 		.doit		= pep_nl_flow_get_doit,
-		.policy		= pep_flow_get_nl_policy,
+		.policy		= pep_flow_get_do_nl_policy,
 		.maxattr	= PEP_A_FLOW_ID,
 		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
-		.cmd	= PEP_CMD_FLOW_GET,
-		.dumpit	= pep_nl_flow_get_dumpit,
-		.flags	= GENL_ADMIN_PERM | GENL_CMD_CAP_DUMP,
+		.cmd		= PEP_CMD_FLOW_GET,
+		.dumpit		= pep_nl_flow_get_dumpit,
+		.policy		= pep_flow_get_dump_nl_policy,
+		.maxattr	= PEP_A_FLOW_BYTES_MIN,
+		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DUMP,
 	},
 	{
 		.cmd		= PEP_CMD_FLOW_KILL,
 		.doit		= pep_nl_flow_kill_doit,
 		.policy		= pep_flow_kill_nl_policy,
-		.maxattr	= PEP_A_FLOW_IFINDEX,
+		.maxattr	= PEP_A_FLOW_BYTES_MIN,
 		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
@@ -174,6 +252,34 @@ static const struct genl_split_ops pep_nl_ops[] = {
 		.doit	= pep_nl_stat_get_doit,
 		.flags	= GENL_CMD_CAP_DO,
 	},
+	{
+		.cmd	= PEP_CMD_STAT_GET,
+		.dumpit	= pep_nl_stat_get_dumpit,
+		.flags	= GENL_CMD_CAP_DUMP,
+	},
+	{
+		.cmd	= PEP_CMD_RESIDENCE_GET,
+		.doit	= pep_nl_residence_get_doit,
+		.flags	= GENL_CMD_CAP_DO,
+	},
+	{
+		.cmd		= PEP_CMD_PROFILE_REPLACE,
+		.doit		= pep_nl_profile_replace_doit,
+		.policy		= pep_profile_replace_nl_policy,
+		.maxattr	= PEP_A_PROFILE_MAX_FLOWS,
+		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
+	},
+	{
+		.cmd		= PEP_CMD_LIMIT_REPLACE,
+		.doit		= pep_nl_limit_replace_doit,
+		.policy		= pep_limit_replace_nl_policy,
+		.maxattr	= PEP_A_LIMIT_PENDING,
+		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
+	},
+};
+
+static const struct genl_multicast_group pep_nl_mcgrps[] = {
+	[PEP_NLGRP_FLOWS] = { "flows", GENL_MCAST_CAP_NET_ADMIN, },
 };
 
 struct genl_family pep_nl_family __ro_after_init = {
@@ -184,4 +290,6 @@ struct genl_family pep_nl_family __ro_after_init = {
 	.module		= THIS_MODULE,
 	.split_ops	= pep_nl_ops,
 	.n_split_ops	= ARRAY_SIZE(pep_nl_ops),
+	.mcgrps		= pep_nl_mcgrps,
+	.n_mcgrps	= ARRAY_SIZE(pep_nl_mcgrps),
 };

@@ -24,6 +24,14 @@ int pep_nl_limit_set_doit(struct sk_buff *skb, struct genl_info *info);
 int pep_nl_bypass_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
 int pep_nl_bypass_del_doit(struct sk_buff *skb, struct genl_info *info);
 int pep_nl_stat_get_doit(struct sk_buff *skb, struct genl_info *info);
+int pep_nl_stat_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
+int pep_nl_residence_get_doit(struct sk_buff *skb, struct genl_info *info);
+int pep_nl_profile_replace_doit(struct sk_buff *skb, struct genl_info *info);
+int pep_nl_limit_replace_doit(struct sk_buff *skb, struct genl_info *info);
+
+enum {
+	PEP_NLGRP_FLOWS,
+};
 
 extern struct genl_family pep_nl_family;
 

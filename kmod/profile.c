@@ -20,6 +20,7 @@
 #include <net/sock.h>
 
 #include "gen.h"
+#include "leg.h"
 
 /**
  * pep_profile_name_ok() - is this a proper name?
@@ -49,10 +50,11 @@ EXPORT_SYMBOL_IF_KUNIT(pep_profile_name_ok);
 void pep_profile_defaults(struct pep_values *values)
 {
 	memset(values, 0, sizeof(*values));
-	strscpy(values->cc[PEP_SIDE_WIRELESS], "bbr");
-	strscpy(values->cc[PEP_SIDE_SERVER], "cubic");
+	strscpy_pad(values->cc[PEP_SIDE_WIRELESS], "bbr");
+	strscpy_pad(values->cc[PEP_SIDE_SERVER], "cubic");
 	values->mode = PEP_CONNECT_MODE_TRUTHFUL;
 	values->dscp = PEP_DSCP_COPY;
+	values->residence = PEP_PROFILE_RESIDENCE;
 }
 EXPORT_SYMBOL_IF_KUNIT(pep_profile_defaults);
 
@@ -76,7 +78,7 @@ int pep_profile_check_cc(struct pep_net *pn, const char *cc)
 			       &sock);
 	if (err)
 		return err;
-	err = pep_gen_set_cc(sock, cc);
+	err = pep_leg_set_cc(sock->sk, cc);
 	sock_release(sock);
 	return err;
 }
@@ -124,6 +126,20 @@ struct pep_profile *pep_profile_find(struct pep_net *pn, const char *name)
 	return NULL;
 }
 
+/* The tally of a name, with a reference: that of flows that there still are
+ * from a profile that had it before, or a new one; NULL without memory.
+ */
+static struct pep_tally *pep_profile_tally(struct pep_net *pn,
+					   const char *name)
+{
+	struct pep_gen *gen;
+
+	list_for_each_entry(gen, &pn->gens, node)
+		if (!strcmp(gen->name, name))
+			return pep_tally_get(gen->tally);
+	return pep_tally_create();
+}
+
 /**
  * pep_profile_add() - add a profile
  * @pn: instance
@@ -142,6 +158,11 @@ int pep_profile_add(struct pep_net *pn, const char *name,
 	profile = kzalloc(sizeof(*profile), GFP_KERNEL);
 	if (!profile)
 		return -ENOMEM;
+	profile->tally = pep_profile_tally(pn, name);
+	if (!profile->tally) {
+		kfree(profile);
+		return -ENOMEM;
+	}
 	profile->pn = pn;
 	strscpy(profile->name, name);
 	profile->values = *values;
@@ -159,9 +180,34 @@ static void pep_profile_swap(struct pep_profile *profile, struct pep_gen *gen)
 }
 
 /**
- * pep_profile_set() - change a profile
+ * pep_profile_same() - would a change make no difference?
  * @profile: profile
  * @values: checked settings
+ *
+ * The server device may be another one of the name by now; when there is none,
+ * there is nothing better than the old.
+ *
+ * Context: pep_net.lock held.
+ * Return: true when the profile and its sockets are like this already.
+ */
+bool pep_profile_same(const struct pep_profile *profile,
+		      const struct pep_values *values)
+{
+	int ifindex = pep_profile_server_ifindex(profile->pn, values);
+	const struct pep_gen *gen;
+
+	lockdep_assert_held(&profile->pn->lock);
+	if (memcmp(&profile->values, values, sizeof(*values)))
+		return false;
+	gen = rcu_dereference_protected(profile->gen,
+					lockdep_is_held(&profile->pn->lock));
+	return ifindex < 0 || !gen || gen->server_ifindex == ifindex;
+}
+
+/**
+ * pep_profile_set() - change a profile
+ * @profile: profile
+ * @values: checked settings; its sockets are new also when these are the same
  *
  * Context: may sleep, pep_net.lock held.
  * Return: 0 or a negative error with nothing changed.
@@ -173,7 +219,7 @@ int pep_profile_set(struct pep_profile *profile,
 
 	lockdep_assert_held(&profile->pn->lock);
 	if (profile->devices) {
-		gen = pep_gen_create(profile->pn, profile->name, values);
+		gen = pep_gen_create(profile, values);
 		if (IS_ERR(gen))
 			return PTR_ERR(gen);
 		pep_profile_swap(profile, gen);
@@ -184,8 +230,10 @@ int pep_profile_set(struct pep_profile *profile,
 
 static void pep_profile_free_unused(struct pep_profile *profile)
 {
-	if (!profile->listed && !profile->devices)
-		kfree_rcu(profile, rcu);
+	if (profile->listed || profile->devices)
+		return;
+	pep_tally_put(profile->tally);
+	kfree_rcu(profile, rcu);
 }
 
 /**
@@ -231,7 +279,7 @@ struct pep_profile *pep_profile_bind(struct pep_net *pn, const char *name,
 		goto out;
 	}
 	if (!profile->devices) {
-		gen = pep_gen_create(pn, name, &profile->values);
+		gen = pep_gen_create(profile, &profile->values);
 		if (IS_ERR(gen)) {
 			err = PTR_ERR(gen);
 			if (err == -ENODEV)

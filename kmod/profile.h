@@ -8,13 +8,19 @@
 #include <uapi/linux/pep.h>
 
 #include "net.h"
+#include "tally.h"
 
 struct pep_gen;
 
 #define PEP_PROFILE_DEFAULT "default"
 
+/* How long payload may stay here by default, ms. */
+#define PEP_PROFILE_RESIDENCE 50
+
 /**
  * struct pep_values - the settings of a profile
+ * @max_rate: rate that a leg sends at most with, per side, enum pep_side, bytes
+ *	per second; 0: unlimited
  * @cc: congestion control per side, enum pep_side
  * @server_dev: device that server legs are bound to; empty for none
  * @mode: when an opener is answered, enum pep_connect_mode
@@ -28,8 +34,15 @@ struct pep_gen;
  * @user_timeout: how long data may go unacknowledged, ms; 0: sysctl
  * @idle_timeout: after how long without progress a flow ends, seconds; 0:
  *	never
+ * @residence: how long payload may stay here, or one round trip of the leg
+ *	that it leaves by if that is longer, ms; 0: as long as it fits
+ * @sndbuf: send buffer per side, enum pep_side, half the bytes that the kernel
+ *	takes for it; 0: TCP's own sizing
+ * @rcvbuf: receive buffer in the same way
+ * @max_flows: live flows that there may be; 0: as many as the namespace may have
  */
 struct pep_values {
+	u64 max_rate[2];
 	char cc[2][PEP_NAME_LEN];
 	char server_dev[PEP_NAME_LEN];
 	u32 mode;
@@ -42,6 +55,10 @@ struct pep_values {
 	u32 keepalive_count;
 	u32 user_timeout;
 	u32 idle_timeout;
+	u32 residence;
+	u32 sndbuf[2];
+	u32 rcvbuf[2];
+	u32 max_flows;
 };
 
 /**
@@ -52,6 +69,7 @@ struct pep_values {
  * @values: settings of new flows
  * @gen: sockets with these settings; NULL while no device uses the profile;
  *	read under RCU, written under pep_net.lock
+ * @tally: counts its flows, by a reference
  * @devices: tc actions that use the profile
  * @listed: the profile has not been deleted
  * @rcu: frees the memory
@@ -65,6 +83,7 @@ struct pep_profile {
 	char name[PEP_NAME_LEN];
 	struct pep_values values;
 	struct pep_gen __rcu *gen;
+	struct pep_tally *tally;
 	unsigned int devices;
 	bool listed;
 	struct rcu_head rcu;
@@ -76,6 +95,8 @@ void pep_profile_exit(struct pep_net *pn);
 struct pep_profile *pep_profile_find(struct pep_net *pn, const char *name);
 int pep_profile_add(struct pep_net *pn, const char *name,
 		    const struct pep_values *values);
+bool pep_profile_same(const struct pep_profile *profile,
+		      const struct pep_values *values);
 int pep_profile_set(struct pep_profile *profile,
 		    const struct pep_values *values);
 void pep_profile_del(struct pep_profile *profile);

@@ -19,6 +19,7 @@
  * @todo: jobs taken off @jobs, in order; only who runs @napi
  * @napi: runs the jobs in softirq, on a device that only carries it
  * @bvec: scratch for the fragments of one call
+ * @ubuf: what tcp_sendmsg_locked() wants to see of who sends his own memory
  * @copy: scratch for payload that must be copied, PEP_QUEUE_COPY bytes
  */
 struct pep_queue {
@@ -26,6 +27,7 @@ struct pep_queue {
 	struct llist_node *todo;
 	struct napi_struct napi;
 	struct bio_vec bvec[PEP_QUEUE_BVECS];
+	struct ubuf_info ubuf;
 	void *copy;
 };
 

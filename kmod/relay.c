@@ -3,10 +3,10 @@
  * Moving payload from one leg to the other.
  *
  * The page fragments of the receive queue are gathered over as many packets
- * as fit and handed to the other leg in one call with MSG_SPLICE_PAGES, which
- * takes references to the pages. What lies in memory that cannot be
- * referenced (a slab-allocated head) is copied. Nothing is held back to get
- * more: the last call of a run pushes what there is.
+ * as fit and handed to the other leg in one call, which takes references to
+ * the pages. What lies in memory that cannot be referenced (a slab-allocated
+ * head) is copied. Nothing is held back to get more: the last call of a run
+ * pushes what there is.
  *
  * Back-pressure: when a leg cannot take more, the other's queue is left
  * alone. Its receive window closes, and the leg's write-space callback
@@ -16,14 +16,22 @@
 #include "relay.h"
 
 #include <linux/uio.h>
+#include <net/hotdata.h>
 #include <net/inet_ecn.h>
 #include <net/tcp.h>
 
 #include "gen.h"
 #include "stat.h"
+#include "trace.h"
+#include "window.h"
 
 /* Calls per direction and run, so that other flows get their turn. */
 #define PEP_RELAY_ROUNDS	8
+
+/* What a leg takes at once at most, bytes: all that it may hold unsent, and one
+ * packet.
+ */
+#define PEP_RELAY_MOST		(PEP_GEN_NOTSENT + GSO_LEGACY_MAX_SIZE)
 
 /* Retry when there was no TCP memory and nothing else will wake the flow. */
 #define PEP_RELAY_RETRY		(HZ / 50 + 1)
@@ -54,11 +62,25 @@ struct pep_gather {
 	u32 len;
 };
 
-static void pep_gather_add(struct pep_gather *g, struct page *page,
+/*
+ * One fragment more; false when there is no room. Segments that were cut out of
+ * one piece of memory become one again.
+ */
+static bool pep_gather_add(struct pep_gather *g, struct page *page,
 			   unsigned int off, u32 len)
 {
-	bvec_set_page(&g->bvec[g->n++], page, len, off);
+	struct bio_vec *last = g->n ? &g->bvec[g->n - 1] : NULL;
+
+	if (last && last->bv_page == page &&
+	    last->bv_offset + last->bv_len == off) {
+		last->bv_len += len;
+	} else {
+		if (g->n == PEP_QUEUE_BVECS)
+			return false;
+		bvec_set_page(&g->bvec[g->n++], page, len, off);
+	}
 	g->len += len;
+	return true;
 }
 
 /* The linear part from @off on; false when it cannot be referenced. */
@@ -72,9 +94,8 @@ static bool pep_gather_head(struct pep_gather *g, const struct sk_buff *skb,
 	if (!skb->head_frag)
 		return false;
 	page = virt_to_head_page(data);
-	pep_gather_add(g, page, data - page_address(page),
-		       skb_headlen(skb) - off);
-	return true;
+	return pep_gather_add(g, page, data - page_address(page),
+			      skb_headlen(skb) - off);
 }
 
 /* Fragments of one sk_buff, not of its list; false when not all fit. */
@@ -85,7 +106,7 @@ static bool pep_gather_flat(struct pep_gather *g, const struct sk_buff *skb,
 	unsigned int i;
 
 	if (off < skb_headlen(skb)) {
-		if (g->n == PEP_QUEUE_BVECS || !pep_gather_head(g, skb, off))
+		if (!pep_gather_head(g, skb, off))
 			return false;
 		off = 0;
 	} else {
@@ -99,10 +120,9 @@ static bool pep_gather_flat(struct pep_gather *g, const struct sk_buff *skb,
 			off -= len;
 			continue;
 		}
-		if (g->n == PEP_QUEUE_BVECS)
+		if (!pep_gather_add(g, skb_frag_page(frag),
+				    skb_frag_off(frag) + off, len - off))
 			return false;
-		pep_gather_add(g, skb_frag_page(frag),
-			       skb_frag_off(frag) + off, len - off);
 		off = 0;
 	}
 	return true;
@@ -168,18 +188,80 @@ static bool pep_relay_gather(struct pep_gather *g, struct sock *sk,
 	}
 }
 
-/* Hand @g to a leg without copying. Return: bytes taken or an error. */
-static int pep_relay_splice(struct sock *to, const struct pep_gather *g,
-			    bool more)
+/* No callbacks: there is nothing to be told of. */
+static const struct ubuf_info_ops pep_relay_ubuf_ops;
+
+/*
+ * Append fragments to a packet, with references to their pages. Called by
+ * tcp_sendmsg_locked() as it is for a zerocopy sender; see
+ * __zerocopy_sg_from_iter(), which charges the socket with what truesize has
+ * grown by.
+ */
+static int pep_relay_append(struct sk_buff *skb, struct iov_iter *from,
+			    size_t len)
 {
-	struct msghdr msg = {
-		.msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_SPLICE_PAGES,
-	};
+	struct skb_shared_info *info = skb_shinfo(skb);
+	u32 max = READ_ONCE(net_hotdata.sysctl_max_skb_frags);
+	int err = 0;
+
+	/* Charge it from the first byte on, and have it copied by whoever
+	 * would write to it: the pages are those of the received packets.
+	 */
+	info->flags &= ~SKBFL_PURE_ZEROCOPY;
+	info->flags |= SKBFL_SHARED_FRAG;
+	len = min(len, iov_iter_count(from));
+	while (len && !err) {
+		const struct bio_vec *bvec = from->bvec;
+		u32 part = min_t(size_t, len,
+				 bvec->bv_len - from->iov_offset);
+
+		err = skb_append_pagefrags(skb, bvec->bv_page,
+					   bvec->bv_offset + from->iov_offset,
+					   part, max);
+		if (!err) {
+			skb_len_add(skb, part);
+			iov_iter_advance(from, part);
+			len -= part;
+		}
+	}
+	return err;
+}
+
+/*
+ * Hand @g to a leg without copying. Return: bytes taken or an error.
+ *
+ * MSG_SPLICE_PAGES would cut what it takes into single pages. So the fragments
+ * go the way of MSG_ZEROCOPY, but as fragments like others: without the flags
+ * of a ubuf_info nobody is told when they have been sent, and no packet is
+ * copied for its sake when it is received on this host.
+ */
+static int pep_relay_splice(struct sock *to, const struct pep_gather *g,
+			    bool more, struct ubuf_info *ubuf)
+{
+	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
+	int n;
 
 	if (more)
 		msg.msg_flags |= MSG_MORE;
+	/* For the sender's own memory TCP does not ask whether there is room;
+	 * without it is for MSG_SPLICE_PAGES to take what TCP allows.
+	 */
+	if (sk_wmem_schedule(to, min_t(u32, g->len, PEP_RELAY_MOST))) {
+		ubuf->ops = &pep_relay_ubuf_ops;
+		/* Each packet takes a reference that it does not give back. */
+		refcount_set(&ubuf->refcnt, 1);
+		msg.msg_flags |= MSG_ZEROCOPY;
+		msg.msg_ubuf = ubuf;
+		msg.sg_from_iter = pep_relay_append;
+	} else {
+		msg.msg_flags |= MSG_SPLICE_PAGES;
+	}
 	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, g->bvec, g->n, g->len);
-	return tcp_sendmsg_locked(to, &msg, g->len);
+	n = tcp_sendmsg_locked(to, &msg, g->len);
+	/* What it has not taken needs no memory for now. */
+	if (n != g->len)
+		sk_mem_reclaim(to);
+	return n;
 }
 
 /* Copy up to PEP_QUEUE_COPY bytes. Return: bytes taken or an error. */
@@ -205,7 +287,8 @@ static int pep_relay_copy(struct sock *to, struct sk_buff *skb, u32 off,
  * @off: offset of that byte in @skb
  * @queue: scratch
  *
- * Return: how to go on; PEP_RELAY_AGAIN when all that was offered was taken.
+ * Return: how to go on; PEP_RELAY_AGAIN when all that was offered was taken, or
+ * there is room for more.
  */
 static enum pep_relay_result
 pep_relay_once(struct pep_flow *flow, unsigned int from, struct sk_buff *skb,
@@ -223,13 +306,14 @@ pep_relay_once(struct pep_flow *flow, unsigned int from, struct sk_buff *skb,
 	if (g.len) {
 		len = g.len;
 		how = PEP_A_STAT_BYTES_FRAGMENT;
-		n = pep_relay_splice(out, &g, more);
+		n = pep_relay_splice(out, &g, more, &queue->ubuf);
 	} else {
 		how = PEP_A_STAT_BYTES_COPIED;
 		n = pep_relay_copy(out, skb, off, queue, &len);
 	}
 	flow->sending = false;
 	pep_stat_inc(flow->pn, PEP_A_STAT_RELAY_SEND);
+	trace_pep_relay(flow, !from, len, g.n, n);
 	if (n > 0) {
 		pep_stat_add(flow->pn, how, n);
 		pep_stat_add(flow->pn, from == PEP_SIDE_SERVER ?
@@ -237,14 +321,22 @@ pep_relay_once(struct pep_flow *flow, unsigned int from, struct sk_buff *skb,
 				       PEP_A_STAT_BYTES_TO_SERVER, n);
 		if (how == PEP_A_STAT_BYTES_COPIED)
 			WRITE_ONCE(flow->copied, flow->copied + n);
+		if (unlikely(!flow->leg[!from].relayed))
+			flow->at[PEP_FLOW_TIME_FIRST + !from] = ktime_get_ns();
 		WRITE_ONCE(flow->leg[!from].relayed,
 			   flow->leg[!from].relayed + n);
+		pep_window_couple(flow, from, n);
 		tcp_read_done(in, n);
 	}
 	if (n == len)
 		return PEP_RELAY_AGAIN;
 	if (n < 0 && n != -EAGAIN)
 		return PEP_RELAY_BROKEN;
+	/* On its way out TCP pushes what it has taken, and its write-space
+	 * callback has told nobody of the room that this makes.
+	 */
+	if (n > 0 && sk_stream_memory_free(out))
+		return PEP_RELAY_AGAIN;
 	/* With data under way an ACK will make write space. */
 	if (!tcp_rtx_and_write_queues_empty(out))
 		return PEP_RELAY_IDLE;
@@ -263,6 +355,25 @@ static void pep_relay_dscp(const struct pep_flow *flow,
 		pep_leg_set_dsfield(out, dsfield);
 }
 
+/* Payload has to wait for room in a leg. */
+static void pep_relay_stall(struct pep_flow *flow, unsigned int to)
+{
+	pep_stat_inc(flow->pn, PEP_A_STAT_RELAY_STALL);
+	if (flow->leg[to].stalled)
+		return;
+	flow->leg[to].stalled = true;
+	trace_pep_stall(flow, to);
+}
+
+/* There is room again. */
+static void pep_relay_resume(struct pep_flow *flow, unsigned int to)
+{
+	if (likely(!flow->leg[to].stalled))
+		return;
+	flow->leg[to].stalled = false;
+	trace_pep_resume(flow, to);
+}
+
 /* Pass the end of a direction on, once. */
 static enum pep_relay_result pep_relay_fin(struct pep_flow *flow,
 					   struct pep_leg *to)
@@ -270,6 +381,7 @@ static enum pep_relay_result pep_relay_fin(struct pep_flow *flow,
 	if (to->fin_sent)
 		return PEP_RELAY_IDLE;
 	to->fin_sent = true;
+	flow->at[PEP_FLOW_TIME_FIN + (to - flow->leg)] = ktime_get_ns();
 	pep_flow_advance(flow, PEP_FLOW_FIN);
 	return pep_leg_shutdown(to->sk) ? PEP_RELAY_IDLE : PEP_RELAY_BROKEN;
 }
@@ -304,17 +416,32 @@ pep_relay_direction(struct pep_flow *flow, unsigned int from,
 			return pep_relay_fin(flow, &flow->leg[!from]);
 		if (!sk_stream_memory_free(out)) {
 			set_bit(SOCK_NOSPACE, &out->sk_socket->flags);
-			pep_stat_inc(flow->pn, PEP_A_STAT_RELAY_STALL);
+			pep_relay_stall(flow, !from);
+			pep_window_couple(flow, from, 0);
 			return PEP_RELAY_IDLE;
 		}
 		if (!rounds--)
 			return PEP_RELAY_AGAIN;
 		pep_relay_dscp(flow, skb, out);
+		pep_relay_resume(flow, !from);
 		result = pep_relay_once(flow, from, skb, off, queue);
 		if (result != PEP_RELAY_AGAIN)
 			return result;
 	}
 	return PEP_RELAY_IDLE;
+}
+
+/* The same, with a look at how long the payload has been here. */
+static enum pep_relay_result pep_relay_measured(struct pep_flow *flow,
+						unsigned int from,
+						struct pep_queue *queue)
+{
+	enum pep_relay_result result;
+
+	pep_residence_begin(flow, from);
+	result = pep_relay_direction(flow, from, queue);
+	pep_residence_end(flow, from);
+	return result;
 }
 
 /* What both ends have sent and acknowledged, bytes. */
@@ -337,7 +464,7 @@ static u64 pep_relay_progress(const struct pep_flow *flow)
  */
 static bool pep_relay_idle(struct pep_flow *flow)
 {
-	unsigned long limit = flow->gen->values.idle_timeout * HZ;
+	unsigned long limit = flow->idle_timeout * HZ;
 	u64 progress;
 
 	if (!limit || timer_pending(&flow->timer))
@@ -383,8 +510,8 @@ static enum pep_relay_result pep_relay_locked(struct pep_flow *flow,
 		pep_flow_wake_in(flow, 1);
 		return PEP_RELAY_IDLE;
 	}
-	to_wireless = pep_relay_direction(flow, PEP_SIDE_SERVER, queue);
-	to_server = pep_relay_direction(flow, PEP_SIDE_WIRELESS, queue);
+	to_wireless = pep_relay_measured(flow, PEP_SIDE_SERVER, queue);
+	to_server = pep_relay_measured(flow, PEP_SIDE_WIRELESS, queue);
 	if (pep_relay_over(flow, to_wireless == PEP_RELAY_BROKEN ||
 			   to_server == PEP_RELAY_BROKEN))
 		return PEP_RELAY_IDLE;

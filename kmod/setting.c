@@ -7,31 +7,73 @@
 #include "setting.h"
 
 #include <linux/netdevice.h>
+#include <linux/sizes.h>
 #include <net/tcp.h>
 
 /* A week: longer than any of TCP's own timers runs. */
 #define PEP_SETTING_MAX_IDLE	604800
 
+/* Ten seconds of payload, ms: longer than any path has to be filled. */
+#define PEP_SETTING_MAX_RESIDENCE	10000
+
+/* Buffers, bytes: a page, and half of the largest window that TCP can offer. */
+#define PEP_SETTING_MIN_BUFFER	SZ_4K
+#define PEP_SETTING_MAX_BUFFER	SZ_512M
+
+/* Rates, bytes per second: a packet takes a second or two, or 1 Tbit/s. */
+#define PEP_SETTING_MIN_RATE	1000
+#define PEP_SETTING_MAX_RATE	125000000000ULL
+
+/* As many as a namespace may have at most. */
+#define PEP_SETTING_MAX_FLOWS	BIT(24)
+
 /**
  * struct pep_setting - a setting that is a number
  * @attr: its attribute, PEP_A_PROFILE_*
  * @offset: where it is in struct pep_values, bytes
- * @max: largest value; the smallest is 0
+ * @size: how long it is there, 4 or 8 bytes
+ * @live: it can be changed of flows that are up
+ * @min: smallest value but for 0, which is always right
+ * @max: largest value
  * @text: its name and its range, for who gave another value
  */
 struct pep_setting {
 	u16 attr;
 	u16 offset;
-	u32 max;
+	u16 size;
+	bool live;
+	u64 min;
+	u64 max;
 	const char *text;
 };
 
-#define PEP_SETTING(_attr, _member, _max, _text) {		\
+#define PEP_SETTING_FROM(_attr, _member, _type, _live, _min, _max, _text) { \
 	.attr = PEP_A_PROFILE_##_attr,				\
 	.offset = offsetof(struct pep_values, _member),		\
+	.size = sizeof(_type),					\
+	.live = _live,						\
+	.min = _min,						\
 	.max = _max,						\
 	.text = _text,						\
 }
+
+#define PEP_SETTING(_attr, _member, _max, _text)		\
+	PEP_SETTING_FROM(_attr, _member, u32, false, 0, _max, _text)
+
+#define PEP_SETTING_TIME(_attr, _member, _max, _text)		\
+	PEP_SETTING_FROM(_attr, _member, u32, true, 0, _max, _text)
+
+#define PEP_SETTING_BUFFER(_attr, _member, _text)		\
+	PEP_SETTING_FROM(_attr, _member, u32, false,		\
+			 PEP_SETTING_MIN_BUFFER,		\
+			 PEP_SETTING_MAX_BUFFER,		\
+			 _text ": 4096 to 536870912 bytes, or 0")
+
+#define PEP_SETTING_RATE(_attr, _member, _text)			\
+	PEP_SETTING_FROM(_attr, _member, u64, true,		\
+			 PEP_SETTING_MIN_RATE,			\
+			 PEP_SETTING_MAX_RATE,			\
+			 _text ": 8kbit to 1tbit, or 0")
 
 static const struct pep_setting pep_settings[] = {
 	PEP_SETTING(CONNECT_MODE, mode, PEP_CONNECT_MODE_EARLY,
@@ -43,17 +85,54 @@ static const struct pep_setting pep_settings[] = {
 	PEP_SETTING(MARK, mark, U32_MAX, "mark: 0 to 4294967295"),
 	PEP_SETTING(DSCP, dscp, PEP_DSCP_COPY,
 		    "dscp: 0 to 63, or 64 to copy"),
-	PEP_SETTING(KEEPALIVE_IDLE, keepalive_idle, MAX_TCP_KEEPIDLE,
-		    "keepalive-idle: 1 to 32767 seconds, or 0"),
-	PEP_SETTING(KEEPALIVE_INTERVAL, keepalive_interval, MAX_TCP_KEEPINTVL,
-		    "keepalive-interval: 1 to 32767 seconds, or 0"),
-	PEP_SETTING(KEEPALIVE_COUNT, keepalive_count, MAX_TCP_KEEPCNT,
-		    "keepalive-count: 1 to 127 probes, or 0"),
-	PEP_SETTING(USER_TIMEOUT, user_timeout, INT_MAX,
-		    "user-timeout: 1 to 2147483647 milliseconds, or 0"),
-	PEP_SETTING(IDLE_TIMEOUT, idle_timeout, PEP_SETTING_MAX_IDLE,
-		    "idle-timeout: 1 to 604800 seconds, or 0"),
+	PEP_SETTING_TIME(KEEPALIVE_IDLE, keepalive_idle, MAX_TCP_KEEPIDLE,
+			 "keepalive-idle: 1 to 32767 seconds, or 0"),
+	PEP_SETTING_TIME(KEEPALIVE_INTERVAL, keepalive_interval,
+			 MAX_TCP_KEEPINTVL,
+			 "keepalive-interval: 1 to 32767 seconds, or 0"),
+	PEP_SETTING_TIME(KEEPALIVE_COUNT, keepalive_count, MAX_TCP_KEEPCNT,
+			 "keepalive-count: 1 to 127 probes, or 0"),
+	PEP_SETTING_TIME(USER_TIMEOUT, user_timeout, INT_MAX,
+			 "user-timeout: 1 to 2147483647 milliseconds, or 0"),
+	PEP_SETTING_TIME(IDLE_TIMEOUT, idle_timeout, PEP_SETTING_MAX_IDLE,
+			 "idle-timeout: 1 to 604800 seconds, or 0"),
+	PEP_SETTING(RESIDENCE, residence, PEP_SETTING_MAX_RESIDENCE,
+		    "residence: 1 to 10000 milliseconds, or 0"),
+	PEP_SETTING_BUFFER(WIRELESS_SNDBUF, sndbuf[PEP_SIDE_WIRELESS],
+			   "wireless-sndbuf"),
+	PEP_SETTING_BUFFER(WIRELESS_RCVBUF, rcvbuf[PEP_SIDE_WIRELESS],
+			   "wireless-rcvbuf"),
+	PEP_SETTING_BUFFER(SERVER_SNDBUF, sndbuf[PEP_SIDE_SERVER],
+			   "server-sndbuf"),
+	PEP_SETTING_BUFFER(SERVER_RCVBUF, rcvbuf[PEP_SIDE_SERVER],
+			   "server-rcvbuf"),
+	PEP_SETTING_RATE(WIRELESS_MAX_RATE, max_rate[PEP_SIDE_WIRELESS],
+			 "wireless-max-rate"),
+	PEP_SETTING_RATE(SERVER_MAX_RATE, max_rate[PEP_SIDE_SERVER],
+			 "server-max-rate"),
+	PEP_SETTING(MAX_FLOWS, max_flows, PEP_SETTING_MAX_FLOWS,
+		    "max-flows: 1 to 16777216, or 0"),
 };
+
+static u64 pep_setting_get(const struct pep_setting *setting,
+			   const struct pep_values *values)
+{
+	const void *at = (const void *)values + setting->offset;
+
+	return setting->size == sizeof(u64) ? *(const u64 *)at :
+					      *(const u32 *)at;
+}
+
+static void pep_setting_put(const struct pep_setting *setting,
+			    struct pep_values *values, u64 value)
+{
+	void *at = (void *)values + setting->offset;
+
+	if (setting->size == sizeof(u64))
+		*(u64 *)at = value;
+	else
+		*(u32 *)at = value;
+}
 
 static int pep_setting_parse_numbers(struct genl_info *info,
 				     struct pep_values *values)
@@ -63,16 +142,18 @@ static int pep_setting_parse_numbers(struct genl_info *info,
 	for (i = 0; i < ARRAY_SIZE(pep_settings); i++) {
 		const struct pep_setting *setting = &pep_settings[i];
 		struct nlattr *attr = info->attrs[setting->attr];
+		u64 value;
 
 		if (!attr)
 			continue;
-		if (nla_get_u32(attr) > setting->max) {
+		value = nla_get_uint(attr);
+		if (value > setting->max || (value && value < setting->min)) {
 			NL_SET_BAD_ATTR(info->extack, attr);
 			NL_SET_ERR_MSG_FMT_MOD(info->extack, "%s",
 					       setting->text);
 			return -ERANGE;
 		}
-		*(u32 *)((void *)values + setting->offset) = nla_get_u32(attr);
+		pep_setting_put(setting, values, value);
 	}
 	return 0;
 }
@@ -84,7 +165,7 @@ static int pep_setting_parse_cc(struct pep_net *pn, struct genl_info *info,
 
 	if (!info->attrs[attr])
 		return 0;
-	strscpy(cc, nla_data(info->attrs[attr]), PEP_NAME_LEN);
+	strscpy_pad(cc, nla_data(info->attrs[attr]), PEP_NAME_LEN);
 	err = pep_profile_check_cc(pn, cc);
 	if (!err)
 		return 0;
@@ -101,14 +182,16 @@ static int pep_setting_parse_cc(struct pep_net *pn, struct genl_info *info,
 }
 
 static int pep_setting_parse_dev(struct pep_net *pn, struct genl_info *info,
-				 struct pep_values *values)
+				 const char *known, struct pep_values *values)
 {
 	struct nlattr *attr = info->attrs[PEP_A_PROFILE_SERVER_DEV];
 
 	if (!attr)
 		return 0;
-	strscpy(values->server_dev, nla_data(attr));
+	strscpy_pad(values->server_dev, nla_data(attr));
 	if (!*values->server_dev || pep_profile_server_ifindex(pn, values) > 0)
+		return 0;
+	if (known && !strcmp(values->server_dev, known))
 		return 0;
 	NL_SET_BAD_ATTR(info->extack, attr);
 	NL_SET_ERR_MSG_FMT_MOD(info->extack,
@@ -141,13 +224,14 @@ static int pep_setting_check(struct genl_info *info,
  * pep_setting_parse() - take over what a request says
  * @pn: instance
  * @info: the request
+ * @known: name of a server device that need not exist, or NULL
  * @values: what it changes; undefined after an error
  *
  * Context: may sleep, pep_net.lock held.
  * Return: 0 or a negative error, which is explained to the sender.
  */
 int pep_setting_parse(struct pep_net *pn, struct genl_info *info,
-		      struct pep_values *values)
+		      const char *known, struct pep_values *values)
 {
 	int err;
 
@@ -161,8 +245,67 @@ int pep_setting_parse(struct pep_net *pn, struct genl_info *info,
 					   "cc-server",
 					   values->cc[PEP_SIDE_SERVER]);
 	if (!err)
-		err = pep_setting_parse_dev(pn, info, values);
+		err = pep_setting_parse_dev(pn, info, known, values);
 	return err ? err : pep_setting_check(info, values);
+}
+
+static int pep_setting_refuse(const struct genl_info *info, int attr,
+			      const char *text)
+{
+	if (!info->attrs[attr])
+		return 0;
+	NL_SET_BAD_ATTR(info->extack, info->attrs[attr]);
+	NL_SET_ERR_MSG_FMT_MOD(info->extack,
+			       "%.*s: cannot be changed of live flows",
+			       (int)(strchrnul(text, ':') - text), text);
+	return -EOPNOTSUPP;
+}
+
+/**
+ * pep_setting_live() - can all that a request says be changed of live flows?
+ * @info: the request
+ *
+ * Context: any.
+ * Return: 0, or -EOPNOTSUPP, which is explained to the sender.
+ */
+int pep_setting_live(const struct genl_info *info)
+{
+	unsigned int i;
+	int err;
+
+	err = pep_setting_refuse(info, PEP_A_PROFILE_SERVER_DEV, "server-dev");
+	for (i = 0; !err && i < ARRAY_SIZE(pep_settings); i++)
+		if (!pep_settings[i].live)
+			err = pep_setting_refuse(info, pep_settings[i].attr,
+						 pep_settings[i].text);
+	return err;
+}
+
+/**
+ * pep_setting_copy() - take over those settings that a request names
+ * @info: the request, of what can be changed of live flows
+ * @from: settings
+ * @to: settings that become like them
+ *
+ * Context: any.
+ */
+void pep_setting_copy(const struct genl_info *info,
+		      const struct pep_values *from, struct pep_values *to)
+{
+	static const int cc[] = {
+		[PEP_SIDE_WIRELESS] = PEP_A_PROFILE_CC_WIRELESS,
+		[PEP_SIDE_SERVER] = PEP_A_PROFILE_CC_SERVER,
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(cc); i++)
+		if (info->attrs[cc[i]])
+			strscpy_pad(to->cc[i], from->cc[i]);
+	for (i = 0; i < ARRAY_SIZE(pep_settings); i++)
+		if (info->attrs[pep_settings[i].attr])
+			pep_setting_put(&pep_settings[i], to,
+					pep_setting_get(&pep_settings[i],
+							from));
 }
 
 /**
@@ -186,8 +329,9 @@ int pep_setting_fill(struct sk_buff *skb, const struct pep_values *values)
 	for (i = 0; i < ARRAY_SIZE(pep_settings); i++) {
 		const struct pep_setting *setting = &pep_settings[i];
 
-		if (nla_put_u32(skb, setting->attr,
-				*(u32 *)((void *)values + setting->offset)))
+		/* Numbers of 32 bits are told as such. */
+		if (nla_put_uint(skb, setting->attr,
+				 pep_setting_get(setting, values)))
 			return -EMSGSIZE;
 	}
 	return 0;

@@ -7,7 +7,10 @@
 #include "profile.h"
 
 int pep_setting_parse(struct pep_net *pn, struct genl_info *info,
-		      struct pep_values *values);
+		      const char *known, struct pep_values *values);
+int pep_setting_live(const struct genl_info *info);
+void pep_setting_copy(const struct genl_info *info,
+		      const struct pep_values *from, struct pep_values *to);
 int pep_setting_fill(struct sk_buff *skb, const struct pep_values *values);
 
 #endif

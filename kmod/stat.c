@@ -3,6 +3,8 @@
 
 #include "stat.h"
 
+#include "names-gen.h"
+
 /**
  * pep_stat_init() - get the memory of an instance's counters
  * @pn: instance
@@ -12,8 +14,7 @@
  */
 int pep_stat_init(struct pep_net *pn)
 {
-	pn->stats = __alloc_percpu(sizeof(u64) * (PEP_A_STAT_MAX + 1),
-				   sizeof(u64));
+	pn->stats = __alloc_percpu(sizeof(u64) * PEP_STAT_COUNT, sizeof(u64));
 	return pn->stats ? 0 : -ENOMEM;
 }
 
@@ -27,9 +28,37 @@ void pep_stat_exit(struct pep_net *pn)
 }
 
 /**
+ * pep_stat_name() - name of a counter, as pepadm shows it
+ * @index: PEP_A_STAT_*
+ *
+ * Context: any.
+ * Return: a string that stays; "unknown" when there is no such counter.
+ */
+const char *pep_stat_name(unsigned int index)
+{
+	if (index >= ARRAY_SIZE(pep_stat_names) || !pep_stat_names[index])
+		return "unknown";
+	return pep_stat_names[index];
+}
+
+/**
+ * pep_stat_read() - read what one CPU has counted
+ * @pn: instance
+ * @index: which counter, PEP_A_STAT_* or one behind them
+ * @cpu: a possible CPU
+ *
+ * Context: any.
+ * Return: the CPU's part of the counter.
+ */
+u64 pep_stat_read(const struct pep_net *pn, unsigned int index, int cpu)
+{
+	return READ_ONCE(per_cpu_ptr(pn->stats, cpu)[index]);
+}
+
+/**
  * pep_stat_sum() - read a counter
  * @pn: instance
- * @index: which counter, PEP_A_STAT_*
+ * @index: which counter, PEP_A_STAT_* or one behind them
  *
  * Context: any.
  * Return: the sum over all CPUs; not a snapshot while packets flow.
@@ -40,6 +69,6 @@ u64 pep_stat_sum(const struct pep_net *pn, unsigned int index)
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		sum += READ_ONCE(per_cpu_ptr(pn->stats, cpu)[index]);
+		sum += pep_stat_read(pn, index, cpu);
 	return sum;
 }

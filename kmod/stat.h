@@ -7,10 +7,31 @@
 
 #include "net.h"
 
+/*
+ * Behind PEP_A_STAT_* stand the samples of residence.c, by side and bucket, and
+ * what their times add up to, by side, ns.
+ */
+#define PEP_STAT_RESIDENCE	(PEP_A_STAT_MAX + 1)
+#define PEP_STAT_RESIDENCE_SUM	(PEP_STAT_RESIDENCE + 2 * PEP_RESIDENCE_BUCKETS)
+#define PEP_STAT_COUNT		(PEP_STAT_RESIDENCE_SUM + 2)
+
+/**
+ * pep_stat_residence() - find the counter of a bucket
+ * @side: of the leg that the payload goes to, enum pep_side
+ * @bucket: index as in pep_residence.count
+ *
+ * Return: its index.
+ */
+static inline unsigned int pep_stat_residence(unsigned int side,
+					      unsigned int bucket)
+{
+	return PEP_STAT_RESIDENCE + side * PEP_RESIDENCE_BUCKETS + bucket;
+}
+
 /**
  * pep_stat_add() - add to a counter
  * @pn: instance
- * @index: which one, PEP_A_STAT_*
+ * @index: which one, PEP_A_STAT_* or one behind them
  * @n: what to add, in the counter's unit
  *
  * Context: any.
@@ -24,7 +45,7 @@ static inline void pep_stat_add(const struct pep_net *pn, unsigned int index,
 /**
  * pep_stat_inc() - count one
  * @pn: instance
- * @index: which counter, PEP_A_STAT_*
+ * @index: which counter, PEP_A_STAT_* or one behind them
  *
  * Context: any.
  */
@@ -35,6 +56,8 @@ static inline void pep_stat_inc(const struct pep_net *pn, unsigned int index)
 
 int pep_stat_init(struct pep_net *pn);
 void pep_stat_exit(struct pep_net *pn);
+const char *pep_stat_name(unsigned int index);
+u64 pep_stat_read(const struct pep_net *pn, unsigned int index, int cpu);
 u64 pep_stat_sum(const struct pep_net *pn, unsigned int index);
 
 #endif

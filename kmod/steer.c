@@ -26,11 +26,16 @@
 #include "profile.h"
 #include "stat.h"
 #include "syn.h"
+#include "trace.h"
 
-static bool pep_steer_pass(const struct pep_net *pn, unsigned int reason)
+/* Verdicts on packets are the counter of why one passes, counted already, or 0
+ * for one that was consumed.
+ */
+static unsigned int pep_steer_pass(const struct pep_net *pn,
+				   unsigned int reason)
 {
 	pep_stat_inc(pn, reason);
-	return false;
+	return reason;
 }
 
 /* Counter of a reason against the ends of a connection, 0 for none. */
@@ -146,9 +151,10 @@ static unsigned int pep_steer_check_syn(struct pep_net *pn,
 	return 0;
 }
 
-static bool pep_steer_syn(struct pep_net *pn, struct pep_profile *profile,
-			  unsigned int side, struct sk_buff *skb,
-			  const struct pep_packet *pkt)
+static unsigned int pep_steer_syn(struct pep_net *pn,
+				  struct pep_profile *profile,
+				  unsigned int side, struct sk_buff *skb,
+				  const struct pep_packet *pkt)
 {
 	struct pep_gen *gen = rcu_dereference(profile->gen);
 	struct pep_tuple reverse;
@@ -162,9 +168,9 @@ static bool pep_steer_syn(struct pep_net *pn, struct pep_profile *profile,
 	reason = pep_steer_check_syn(pn, gen, skb, pkt);
 	if (!reason) {
 		if (pep_syn_take(gen, side, skb, pkt))
-			return true;
+			return 0;
 	} else {
-		pep_stat_inc(pn, reason);
+		pep_syn_count(pn, side, &pkt->tuple, reason);
 	}
 	return pep_steer_pass(pn, PEP_A_STAT_PASS_SYN);
 }
@@ -207,8 +213,9 @@ bool pep_steer_owns(const struct sock *sk)
 }
 
 /* A packet of one of our sockets; the reference is consumed. */
-static bool pep_steer_own(struct pep_net *pn, struct sock *sk,
-			  struct sk_buff *skb, const struct pep_packet *pkt)
+static unsigned int pep_steer_own(struct pep_net *pn, struct sock *sk,
+				  struct sk_buff *skb,
+				  const struct pep_packet *pkt)
 {
 	const struct tcphdr *th = pkt->th;
 
@@ -220,15 +227,15 @@ static bool pep_steer_own(struct pep_net *pn, struct sock *sk,
 	} else if (sk->sk_state == TCP_SYN_SENT && th->syn && th->ack) {
 		if (pep_handshake_synack(sk, skb, th)) {
 			sock_gen_put(sk);
-			return true;
+			return 0;
 		}
 	} else if (sk->sk_state == TCP_NEW_SYN_RECV && th->rst) {
 		if (pep_handshake_opener_reset(pn, sk, skb, pkt))
 			return pep_steer_pass(pn, PEP_A_STAT_PASS_MIRROR);
-		return true;
+		return 0;
 	}
 	pep_deliver_local(pn, skb, sk);
-	return true;
+	return 0;
 }
 
 #if IS_ENABLED(CONFIG_SYN_COOKIES)
@@ -255,9 +262,10 @@ static bool pep_steer_cookie(const struct sock *listener,
 #endif
 
 /* A TCP packet for which there is no socket. */
-static bool pep_steer_unknown(struct pep_net *pn, struct pep_profile *profile,
-			      unsigned int side, struct sk_buff *skb,
-			      const struct pep_packet *pkt)
+static unsigned int pep_steer_unknown(struct pep_net *pn,
+				      struct pep_profile *profile,
+				      unsigned int side, struct sk_buff *skb,
+				      const struct pep_packet *pkt)
 {
 	const struct tcphdr *th = pkt->th;
 	struct sock *listener = NULL;
@@ -284,12 +292,13 @@ static bool pep_steer_unknown(struct pep_net *pn, struct pep_profile *profile,
 		return pep_steer_pass(pn, PEP_A_STAT_PASS_NO_FLOW);
 	}
 	pep_deliver_local(pn, skb, listener);
-	return true;
+	return 0;
 }
 
-static bool pep_steer_tcp(struct pep_net *pn, struct pep_profile *profile,
-			  unsigned int side, struct sk_buff *skb,
-			  const struct pep_packet *pkt)
+static unsigned int pep_steer_tcp(struct pep_net *pn,
+				  struct pep_profile *profile,
+				  unsigned int side, struct sk_buff *skb,
+				  const struct pep_packet *pkt)
 {
 	struct sock *sk;
 
@@ -308,19 +317,10 @@ static bool pep_steer_tcp(struct pep_net *pn, struct pep_profile *profile,
 	return pep_steer_own(pn, sk, skb, pkt);
 }
 
-/**
- * pep_steer() - decide on a packet
- * @skb: packet at clsact ingress
- * @profile: profile of the device it came by
- * @side: side of that device, enum pep_side
- *
- * Context: softirq, RCU read side.
- * Return: true when the packet was consumed, false when it has to pass.
- */
-bool pep_steer(struct sk_buff *skb, struct pep_profile *profile,
-	       unsigned int side)
+static unsigned int pep_steer_verdict(struct pep_net *pn,
+				      struct pep_profile *profile,
+				      unsigned int side, struct sk_buff *skb)
 {
-	struct pep_net *pn = profile->pn;
 	enum pep_packet_kind kind;
 	struct pep_packet pkt;
 
@@ -329,7 +329,7 @@ bool pep_steer(struct sk_buff *skb, struct pep_profile *profile,
 	kind = pep_packet_parse(skb, &pkt);
 	if (kind == PEP_PACKET_FRAGMENT) {
 		if (pep_fragment_gather(pn, skb))
-			return true;
+			return 0;
 		kind = pep_packet_parse(skb, &pkt);
 	}
 	switch (kind) {
@@ -352,4 +352,25 @@ bool pep_steer(struct sk_buff *skb, struct pep_profile *profile,
 		break;
 	}
 	return pep_steer_pass(pn, PEP_A_STAT_PASS_OTHER);
+}
+
+/**
+ * pep_steer() - decide on a packet
+ * @skb: packet at clsact ingress
+ * @profile: profile of the device it came by
+ * @side: side of that device, enum pep_side
+ *
+ * Context: softirq, RCU read side.
+ * Return: true when the packet was consumed, false when it has to pass.
+ */
+bool pep_steer(struct sk_buff *skb, struct pep_profile *profile,
+	       unsigned int side)
+{
+	int ifindex = skb->dev->ifindex;
+	unsigned int len = skb->len;
+	unsigned int reason;
+
+	reason = pep_steer_verdict(profile->pn, profile, side, skb);
+	trace_pep_steer(profile->pn, ifindex, len, side, reason);
+	return !reason;
 }

@@ -17,6 +17,7 @@
 #include "limit.h"
 #include "option.h"
 #include "stat.h"
+#include "trace.h"
 
 /* How long a target may take to answer the opener's last SYN. */
 #define PEP_SYN_PATIENCE	(10 * HZ)
@@ -62,6 +63,22 @@ static spinlock_t pep_syn_locks[PEP_SYN_LOCKS] = {
 	[0 ... PEP_SYN_LOCKS - 1] =
 		__SPIN_LOCK_UNLOCKED(pep_syn_locks),
 };
+
+/**
+ * pep_syn_count() - count what becomes of a SYN
+ * @pn: instance
+ * @opener: side that it came from, enum pep_side
+ * @tuple: its ends
+ * @counter: PEP_A_STAT_SYN_*
+ *
+ * Context: any.
+ */
+void pep_syn_count(const struct pep_net *pn, unsigned int opener,
+		   const struct pep_tuple *tuple, unsigned int counter)
+{
+	pep_stat_inc(pn, counter);
+	trace_pep_syn(pn, tuple, opener, counter);
+}
 
 static spinlock_t *pep_syn_lock(const struct pep_tuple *tuple)
 {
@@ -192,13 +209,14 @@ static struct sock *pep_syn_crossing(struct net *net,
 
 /* Let a SYN wait for a socket; false when it has to pass. */
 static bool pep_syn_wait(struct pep_gen *gen, unsigned int opener,
-			 struct sk_buff *skb)
+			 struct sk_buff *skb, const struct pep_packet *pkt)
 {
 	struct pep_pool *pool = this_cpu_ptr(gen->pools);
 	struct pep_net *pn = gen->pn;
 
 	if (!pep_pool_may_wait(pool)) {
-		pep_stat_inc(pn, PEP_A_STAT_SYN_PASS_NO_SOCKET);
+		pep_syn_count(pn, opener, &pkt->tuple,
+			      PEP_A_STAT_SYN_PASS_NO_SOCKET);
 		return false;
 	}
 	skb = pep_deliver_hold(skb);
@@ -208,7 +226,7 @@ static bool pep_syn_wait(struct pep_gen *gen, unsigned int opener,
 	}
 	PEP_HELD_CB(skb)->opener = opener;
 	pep_pool_wait(pool, skb);
-	pep_stat_inc(pn, PEP_A_STAT_SYN_WAIT_SOCKET);
+	pep_syn_count(pn, opener, &pkt->tuple, PEP_A_STAT_SYN_WAIT_SOCKET);
 	return true;
 }
 
@@ -217,7 +235,8 @@ static void pep_syn_keep(struct pep_flow *flow, struct sk_buff *skb)
 {
 	flow->syn = pep_deliver_hold(skb);
 	if (flow->syn) {
-		pep_stat_inc(flow->pn, PEP_A_STAT_SYN_SPLIT);
+		pep_syn_count(flow->pn, flow->opener, &flow->tuple,
+			      PEP_A_STAT_SYN_SPLIT);
 		pep_stat_inc(flow->pn, PEP_A_STAT_HELD);
 		flow->syns = 1;
 		pep_syn_patience(flow);
@@ -241,11 +260,12 @@ static bool pep_syn_open(struct pep_gen *gen, unsigned int opener,
 	ps = pep_pool_take(this_cpu_ptr(gen->pools),
 			   pep_pool_connector(!opener, pkt->tuple.family));
 	if (!ps)
-		return pep_syn_wait(gen, opener, skb);
+		return pep_syn_wait(gen, opener, skb, pkt);
 	flow = pep_flow_create(gen, opener, &pkt->tuple);
 	if (!flow) {
 		pep_pool_release(ps);
-		pep_stat_inc(pn, PEP_A_STAT_SYN_PASS_NO_MEMORY);
+		pep_syn_count(pn, opener, &pkt->tuple,
+			      PEP_A_STAT_SYN_PASS_NO_MEMORY);
 		return false;
 	}
 
@@ -256,7 +276,8 @@ static bool pep_syn_open(struct pep_gen *gen, unsigned int opener,
 		spin_unlock(&flow->lock);
 		pep_flow_put(flow);
 		pep_pool_release(ps);
-		pep_stat_inc(pn, PEP_A_STAT_SYN_PASS_STOPPING);
+		pep_syn_count(pn, opener, &pkt->tuple,
+			      PEP_A_STAT_SYN_PASS_STOPPING);
 		return false;
 	}
 	flow->isn = ntohl(pkt->th->seq);
@@ -270,7 +291,8 @@ static bool pep_syn_open(struct pep_gen *gen, unsigned int opener,
 			      options.has_ts ? &options.tsval : NULL);
 	if (err) {
 		pep_flow_end(flow, PEP_A_STAT_CONNECT_FAILED);
-		pep_stat_inc(pn, PEP_A_STAT_SYN_PASS_CONNECT);
+		pep_syn_count(pn, opener, &pkt->tuple,
+			      PEP_A_STAT_SYN_PASS_CONNECT);
 	} else {
 		pep_leg_pause(ps->sock->sk);
 		pep_syn_keep(flow, skb);
@@ -282,14 +304,20 @@ static bool pep_syn_open(struct pep_gen *gen, unsigned int opener,
 }
 
 /* Counter of a reason against opening a flow now, 0 for none. */
-static unsigned int pep_syn_against(struct pep_net *pn,
+static unsigned int pep_syn_against(const struct pep_gen *gen,
 				    const struct pep_packet *pkt)
 {
+	struct pep_net *pn = gen->pn;
+	unsigned int reason;
+
 	if (pep_memo_find(&pn->passed, &pkt->tuple))
 		return PEP_A_STAT_SYN_PASS_REMEMBERED;
 	if (pep_bypass_find(&pn->bypass, &pkt->tuple))
 		return PEP_A_STAT_SYN_PASS_BYPASS;
-	return pep_limit_check(pn);
+	reason = pep_limit_check(gen);
+	if (reason)
+		pep_limit_refused(pn, reason);
+	return reason;
 }
 
 /*
@@ -315,9 +343,9 @@ static enum pep_syn_kind pep_syn_begin(struct pep_gen **gen,
 	kind = pep_syn_classify(pn->net, bound, pkt, gen);
 	if (kind != PEP_SYN_NEW)
 		return kind;
-	reason = pep_syn_against(pn, pkt);
+	reason = pep_syn_against(*gen, pkt);
 	if (reason) {
-		pep_stat_inc(pn, reason);
+		pep_syn_count(pn, opener, &pkt->tuple, reason);
 		return PEP_SYN_PASS;
 	}
 	if ((*gen)->values.mode != PEP_CONNECT_MODE_TRUTHFUL)
@@ -340,27 +368,31 @@ static bool pep_syn_follow(struct pep_gen *gen, unsigned int opener,
 	case PEP_SYN_PASS:
 		return false;
 	case PEP_SYN_FOREIGN:
-		pep_stat_inc(pn, PEP_A_STAT_SYN_PASS_IN_USE);
+		pep_syn_count(pn, opener, &pkt->tuple,
+			      PEP_A_STAT_SYN_PASS_IN_USE);
 		return false;
 	case PEP_SYN_UNANSWERED:
 		pep_memo_add(&pn->passed, &pkt->tuple);
 		pep_bypass_add(&pn->bypass, &pkt->tuple,
 			       PEP_BYPASS_REASON_UNANSWERED);
-		pep_stat_inc(pn, PEP_A_STAT_SYN_PASS_UNANSWERED);
+		pep_syn_count(pn, opener, &pkt->tuple,
+			      PEP_A_STAT_SYN_PASS_UNANSWERED);
 		return false;
 	case PEP_SYN_CROSSING:
 		pep_deliver_local(pn, skb, leg);
 		return true;
 	case PEP_SYN_DUPLICATE:
-		pep_stat_inc(pn, PEP_A_STAT_SYN_DUPLICATE);
+		pep_syn_count(pn, opener, &pkt->tuple,
+			      PEP_A_STAT_SYN_DUPLICATE);
 		pep_stat_inc(pn, PEP_A_STAT_HELD);
 		kfree_skb(skb);
 		return true;
 	case PEP_SYN_LATE:
-		pep_stat_inc(pn, PEP_A_STAT_SYN_DUPLICATE);
+		pep_syn_count(pn, opener, &pkt->tuple,
+			      PEP_A_STAT_SYN_DUPLICATE);
 		break;
 	case PEP_SYN_NEW:
-		pep_stat_inc(pn, PEP_A_STAT_SYN_SPLIT);
+		pep_syn_count(pn, opener, &pkt->tuple, PEP_A_STAT_SYN_SPLIT);
 		break;
 	}
 	pep_handshake_offer(gen, opener, skb);
@@ -387,12 +419,14 @@ bool pep_syn_take(struct pep_gen *gen, unsigned int opener,
 	struct sock *leg;
 
 	if (READ_ONCE(pn->stopping)) {
-		pep_stat_inc(pn, PEP_A_STAT_SYN_PASS_STOPPING);
+		pep_syn_count(pn, opener, &pkt->tuple,
+			      PEP_A_STAT_SYN_PASS_STOPPING);
 		return false;
 	}
 	if (!rcu_access_pointer(pep_gen_listener(gen, pkt->tuple.family,
 						 opener)->sk)) {
-		pep_stat_inc(pn, PEP_A_STAT_SYN_PASS_NO_LISTENER);
+		pep_syn_count(pn, opener, &pkt->tuple,
+			      PEP_A_STAT_SYN_PASS_NO_LISTENER);
 		return false;
 	}
 	spin_lock(lock);

@@ -1,13 +1,16 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Print a C header with the names that pepadm shows, out of the netlink spec.
+"""Print a C header with names out of the netlink spec.
 
-usage: gen-names.py SPEC
+usage: gen-names.py pepadm|kmod SPEC
 
-Every enum becomes a table of strings indexed by its values, the attribute
-set "stat" one indexed by attribute number. Written to standard output.
+For pepadm every enum becomes a table of strings indexed by its values, the
+attribute set "stat" one indexed by attribute number, and so do its
+explanations. The module gets only the names of "stat". Written to standard
+output.
 """
 
+import json
 import sys
 
 import yaml
@@ -15,29 +18,41 @@ import yaml
 
 def table(ident, first, names):
     """Return the text of one table of names, indexed from first."""
-    rows = "".join(f'\t[{first + i}] = "{n}",\n' for i, n in enumerate(names))
+    rows = "".join(f"\t[{first + i}] = {json.dumps(n)},\n"
+                   for i, n in enumerate(names))
     return f"static const char * const {ident}[] = {{\n{rows}}};\n"
+
+
+def names_of(attrs):
+    """Return the names of an attribute set as counters are called."""
+    return ["" if a["type"] == "pad" else a["name"].replace("-", "_")
+            for a in attrs["attributes"]]
 
 
 def main():
     """Read the spec named on the command line and print the header."""
-    with open(sys.argv[1], encoding="utf-8") as spec:
+    who, path = sys.argv[1:]
+    with open(path, encoding="utf-8") as spec:
         family = yaml.safe_load(spec)
+    stat, = (a for a in family["attribute-sets"] if a["name"] == "stat")
+    guard = {"pepadm": "_PEPADM_NAMES_GEN_H", "kmod": "_PEP_NAMES_GEN_H"}[who]
 
     print("/* SPDX-License-Identifier: GPL-2.0 */")
     print("/* Made by scripts/gen-names.py from the netlink spec. */")
-    print("#ifndef _PEPADM_NAMES_GEN_H")
-    print("#define _PEPADM_NAMES_GEN_H")
-    for entry in family["definitions"]:
-        if entry["type"] == "enum":
-            ident = "names_" + entry["name"].replace("-", "_")
-            names = [e["name"] for e in entry["entries"]]
-            print("\n" + table(ident, 0, names), end="")
-    for attrs in family["attribute-sets"]:
-        if attrs["name"] == "stat":
-            print("\n" + table("names_stat", 1, [
-                "" if a["type"] == "pad" else a["name"].replace("-", "_")
-                for a in attrs["attributes"]]), end="")
+    print(f"#ifndef {guard}")
+    print(f"#define {guard}")
+    if who == "kmod":
+        print("\n" + table("pep_stat_names", 1, names_of(stat)), end="")
+    else:
+        for entry in family["definitions"]:
+            if entry["type"] == "enum":
+                ident = "names_" + entry["name"].replace("-", "_")
+                names = [e["name"] for e in entry["entries"]]
+                print("\n" + table(ident, 0, names), end="")
+        print("\n" + table("names_stat", 1, names_of(stat)), end="")
+        print("\n" + table("docs_stat", 1, [
+            " ".join(a.get("doc", "").split())
+            for a in stat["attributes"]]), end="")
     print("\n#endif")
 
 

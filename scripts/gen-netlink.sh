@@ -31,6 +31,10 @@ generate() # MODE KIND FILE
 {
 	timeout 60 /usr/bin/python3 "$src/tools/net/ynl/ynl-gen-c.py" \
 		--spec "$spec" --mode "$1" "--$2" -o "$tmp/$(basename "$3")"
+	# The generator has no flags for groups: what flows there are is not
+	# for everybody.
+	sed -i 's/= { "flows", },/= { "flows", GENL_MCAST_CAP_NET_ADMIN, },/' \
+		"$tmp/$(basename "$3")"
 	settle "$3"
 }
 
@@ -51,6 +55,9 @@ settle() # FILE
 generate kernel source kmod/netlink-gen.c
 generate kernel header kmod/netlink-gen.h
 generate uapi header uapi/linux/pep.h
-/usr/bin/python3 "$TOP/scripts/gen-names.py" "$spec" > "$tmp/names-gen.h"
-settle tools/pepadm/names-gen.h
+for dir in tools/pepadm kmod; do
+	/usr/bin/python3 "$TOP/scripts/gen-names.py" "$(basename "$dir")" \
+		"$spec" > "$tmp/names-gen.h"
+	settle "$dir/names-gen.h"
+done
 exit $rc

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The generic netlink family, what it tells of what is counted: of a namespace
+ * and of each CPU. Anybody may ask, so nothing of single flows is in it.
+ */
+
+#include "netlink-gen.h"
+
+#include <linux/unaligned.h>
+
+#include "gen.h"
+#include "net.h"
+#include "pool.h"
+#include "stat.h"
+
+static int pep_counter_fill_residence(struct sk_buff *skb, int attr,
+				      int sum_attr, const struct pep_net *pn,
+				      unsigned int side)
+{
+	struct nlattr *nla;
+	unsigned int i;
+	u64 *count;
+
+	nla = nla_reserve(skb, attr, sizeof(u64) * PEP_RESIDENCE_BUCKETS);
+	if (!nla)
+		return -EMSGSIZE;
+	count = nla_data(nla);
+	for (i = 0; i < PEP_RESIDENCE_BUCKETS; i++)
+		put_unaligned(pep_stat_sum(pn, pep_stat_residence(side, i)),
+			      &count[i]);
+	return nla_put_uint(skb, sum_attr,
+			    pep_stat_sum(pn, PEP_STAT_RESIDENCE_SUM + side));
+}
+
+/**
+ * pep_nl_residence_get_doit() - tell how long payload has stayed
+ * @skb: request
+ * @info: its attributes, none
+ *
+ * Context: may sleep.
+ * Return: 0 or a negative error.
+ */
+int pep_nl_residence_get_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct pep_net *pn = pep_net(genl_info_net(info));
+	struct sk_buff *reply;
+	void *hdr;
+
+	reply = nlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	if (!reply)
+		return -ENOMEM;
+	hdr = genlmsg_iput(reply, info);
+	if (!hdr ||
+	    pep_counter_fill_residence(reply, PEP_A_RESIDENCE_TO_WIRELESS,
+				       PEP_A_RESIDENCE_SUM_TO_WIRELESS, pn,
+				       PEP_SIDE_WIRELESS) ||
+	    pep_counter_fill_residence(reply, PEP_A_RESIDENCE_TO_SERVER,
+				       PEP_A_RESIDENCE_SUM_TO_SERVER, pn,
+				       PEP_SIDE_SERVER)) {
+		nlmsg_free(reply);
+		return -EMSGSIZE;
+	}
+	genlmsg_end(reply, hdr);
+	return genlmsg_reply(reply, info);
+}
+
+/* Sockets that a CPU keeps ready; pep_net.lock held. */
+static u64 pep_counter_ready(const struct pep_net *pn, int cpu)
+{
+	const struct pep_gen *gen;
+	u64 n = 0;
+	int kind;
+
+	lockdep_assert_held(&pn->lock);
+	list_for_each_entry(gen, &pn->gens, node)
+		for (kind = 0; kind < PEP_POOL_KINDS; kind++)
+			n += READ_ONCE(per_cpu_ptr(gen->pools, cpu)
+				       ->nready[kind]);
+	return n;
+}
+
+static u64 pep_counter_count_ready(struct pep_net *pn)
+{
+	u64 n = 0;
+	int cpu;
+
+	mutex_lock(&pn->lock);
+	for_each_possible_cpu(cpu)
+		n += pep_counter_ready(pn, cpu);
+	mutex_unlock(&pn->lock);
+	return n;
+}
+
+static u64 pep_counter_stat(struct pep_net *pn, int attr)
+{
+	switch (attr) {
+	case PEP_A_STAT_FLOWS:
+		return atomic_read(&pn->nflows);
+	case PEP_A_STAT_PENDING:
+		return atomic_read(&pn->npending);
+	case PEP_A_STAT_POOL_SOCKETS:
+		return pep_counter_count_ready(pn);
+	default:
+		return pep_stat_sum(pn, attr);
+	}
+}
+
+/**
+ * pep_nl_stat_get_doit() - tell the counters
+ * @skb: request
+ * @info: its attributes, none
+ *
+ * Context: may sleep.
+ * Return: 0 or a negative error.
+ */
+int pep_nl_stat_get_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct pep_net *pn = pep_net(genl_info_net(info));
+	struct sk_buff *reply;
+	void *hdr;
+	int attr;
+
+	reply = nlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	if (!reply)
+		return -ENOMEM;
+	hdr = genlmsg_iput(reply, info);
+	if (!hdr)
+		goto too_small;
+	for (attr = PEP_A_STAT_PAD + 1; attr <= PEP_A_STAT_MAX; attr++)
+		if (attr != PEP_A_STAT_CPU &&
+		    nla_put_uint(reply, attr, pep_counter_stat(pn, attr)))
+			goto too_small;
+	genlmsg_end(reply, hdr);
+	return genlmsg_reply(reply, info);
+
+too_small:
+	nlmsg_free(reply);
+	return -EMSGSIZE;
+}
+
+/* Tell what a CPU has counted; pep_net.lock held. */
+static int pep_counter_fill_cpu(struct sk_buff *skb,
+				const struct genl_info *info,
+				const struct pep_net *pn, int cpu)
+{
+	bool empty = true;
+	void *hdr;
+	int attr;
+	u64 n;
+
+	hdr = genlmsg_put(skb, info->snd_portid, info->snd_seq,
+			  &pep_nl_family, NLM_F_MULTI, info->genlhdr->cmd);
+	if (!hdr)
+		return -EMSGSIZE;
+	if (nla_put_u32(skb, PEP_A_STAT_CPU, cpu))
+		goto too_small;
+	/* Flows belong to no CPU, and its number is not counted: they are 0. */
+	for (attr = PEP_A_STAT_PAD + 1; attr <= PEP_A_STAT_MAX; attr++) {
+		n = attr == PEP_A_STAT_POOL_SOCKETS ?
+		    pep_counter_ready(pn, cpu) : pep_stat_read(pn, attr, cpu);
+		if (!n)
+			continue;
+		if (nla_put_uint(skb, attr, n))
+			goto too_small;
+		empty = false;
+	}
+	/* That a CPU in use has nothing to do is worth telling. */
+	if (empty && !cpu_online(cpu))
+		genlmsg_cancel(skb, hdr);
+	else
+		genlmsg_end(skb, hdr);
+	return 0;
+
+too_small:
+	genlmsg_cancel(skb, hdr);
+	return -EMSGSIZE;
+}
+
+/**
+ * pep_nl_stat_get_dumpit() - tell the counters of each CPU
+ * @skb: where to
+ * @cb: state of the dump; args[0] is the CPU to go on with
+ *
+ * A CPU's counters are in one message, read one after the other: not a snapshot
+ * while packets flow.
+ *
+ * Context: may sleep.
+ * Return: length or a negative error.
+ */
+int pep_nl_stat_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	const struct genl_info *info = genl_info_dump(cb);
+	struct pep_net *pn = pep_net(genl_info_net(info));
+	int cpu, err = 0;
+
+	mutex_lock(&pn->lock);
+	for_each_possible_cpu(cpu) {
+		if (cpu < cb->args[0])
+			continue;
+		err = pep_counter_fill_cpu(skb, info, pn, cpu);
+		if (err)
+			break;
+		cb->args[0] = cpu + 1;
+	}
+	mutex_unlock(&pn->lock);
+	return err == -EMSGSIZE && skb->len ? skb->len : err;
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Which flows a request is about. */
+
+#include "filter.h"
+
+#include <linux/ktime.h>
+#include <net/genetlink.h>
+#include <net/ipv6.h>
+#include <net/l3mdev.h>
+
+#include "gen.h"
+
+/* An address and the bits of it that count. */
+static int pep_filter_parse_end(const struct genl_info *info, int addr,
+				int prefix, int port, const char *what,
+				struct pep_filter *filter,
+				struct pep_filter_end *end)
+{
+	struct nlattr *nla = info->attrs[addr];
+	u32 family, bits;
+
+	if (info->attrs[port])
+		end->port = nla_get_be16(info->attrs[port]);
+	if (!nla) {
+		if (!info->attrs[prefix])
+			return 0;
+		NL_SET_BAD_ATTR(info->extack, info->attrs[prefix]);
+		NL_SET_ERR_MSG_FMT_MOD(info->extack,
+				       "%s-prefix: needs %s-addr", what, what);
+		return -EINVAL;
+	}
+	if (nla_len(nla) == sizeof(end->addr.v6)) {
+		family = AF_INET6;
+		bits = 128;
+	} else if (nla_len(nla) == sizeof(end->addr.v4)) {
+		family = AF_INET;
+		bits = 32;
+	} else {
+		family = 0;
+	}
+	if (!family || (filter->family && filter->family != family)) {
+		NL_SET_BAD_ATTR(info->extack, nla);
+		NL_SET_ERR_MSG_FMT_MOD(info->extack,
+				       "%s-addr: 4 or 16 bytes, both of a family",
+				       what);
+		return -EINVAL;
+	}
+	filter->family = family;
+	nla_memcpy(&end->addr, nla, sizeof(end->addr));
+	end->prefix = bits;
+	nla = info->attrs[prefix];
+	if (!nla)
+		return 0;
+	if (nla_get_u32(nla) > bits) {
+		NL_SET_BAD_ATTR(info->extack, nla);
+		NL_SET_ERR_MSG_FMT_MOD(info->extack, "%s-prefix: 0 to %u", what,
+				       bits);
+		return -ERANGE;
+	}
+	end->prefix = nla_get_u32(nla);
+	return 0;
+}
+
+/* Here 0 stands for any; what was given must not come to mean that. */
+static int pep_filter_not_zero(const struct genl_info *info)
+{
+	struct nlattr *id = info->attrs[PEP_A_FLOW_ID];
+	static const int ports[] = {
+		PEP_A_FLOW_SUBSCRIBER_PORT,
+		PEP_A_FLOW_SERVER_PORT,
+	};
+	unsigned int i;
+
+	if (id && !nla_get_u32(id)) {
+		NL_SET_ERR_MSG_ATTR(info->extack, id, "id: 1 to 4294967295");
+		return -ERANGE;
+	}
+	for (i = 0; i < ARRAY_SIZE(ports); i++) {
+		struct nlattr *port = info->attrs[ports[i]];
+
+		if (port && !nla_get_be16(port)) {
+			NL_SET_ERR_MSG_ATTR(info->extack, port,
+					    "port: 1 to 65535");
+			return -ERANGE;
+		}
+	}
+	return 0;
+}
+
+static u64 pep_filter_uint(const struct genl_info *info, int attr)
+{
+	return info->attrs[attr] ? nla_get_uint(info->attrs[attr]) : 0;
+}
+
+/**
+ * pep_filter_parse() - read which flows are meant
+ * @info: request, whose attributes the filter points into
+ * @filter: result; undefined after an error
+ *
+ * Context: any.
+ * Return: 0 or a negative error, which is explained to the sender.
+ */
+int pep_filter_parse(const struct genl_info *info, struct pep_filter *filter)
+{
+	struct nlattr **attrs = info->attrs;
+	int attr, err;
+
+	*filter = (struct pep_filter){ .state = U32_MAX, .empty = true };
+	/* Requests have no attribute behind this one, nor room for any. */
+	for (attr = 1; attr <= PEP_A_FLOW_BYTES_MIN; attr++)
+		if (attrs[attr])
+			filter->empty = false;
+	err = pep_filter_not_zero(info);
+	if (err)
+		return err;
+	if (attrs[PEP_A_FLOW_ID])
+		filter->id = nla_get_u32(attrs[PEP_A_FLOW_ID]);
+	if (attrs[PEP_A_FLOW_STATE])
+		filter->state = nla_get_u32(attrs[PEP_A_FLOW_STATE]);
+	if (attrs[PEP_A_FLOW_PROFILE])
+		filter->profile = nla_data(attrs[PEP_A_FLOW_PROFILE]);
+	if (attrs[PEP_A_FLOW_IFINDEX])
+		filter->ifindex = nla_get_u32(attrs[PEP_A_FLOW_IFINDEX]);
+	filter->older = min_t(u64, pep_filter_uint(info, PEP_A_FLOW_OLDER_MS),
+			      U64_MAX / NSEC_PER_MSEC) * NSEC_PER_MSEC;
+	filter->bytes = pep_filter_uint(info, PEP_A_FLOW_BYTES_MIN);
+	err = pep_filter_parse_end(info, PEP_A_FLOW_SUBSCRIBER_ADDR,
+				   PEP_A_FLOW_SUBSCRIBER_PREFIX,
+				   PEP_A_FLOW_SUBSCRIBER_PORT, "subscriber",
+				   filter, &filter->end[PEP_SIDE_WIRELESS]);
+	if (err)
+		return err;
+	return pep_filter_parse_end(info, PEP_A_FLOW_SERVER_ADDR,
+				    PEP_A_FLOW_SERVER_PREFIX,
+				    PEP_A_FLOW_SERVER_PORT, "server", filter,
+				    &filter->end[PEP_SIDE_SERVER]);
+}
+
+/* Does the flow get packets by a device, or is it still being opened? */
+static bool pep_filter_device(const struct pep_flow *flow, int ifindex)
+{
+	int vrf = l3mdev_master_ifindex_by_index(flow->pn->net, ifindex);
+	int side;
+
+	if (READ_ONCE(flow->state) < PEP_FLOW_STATE_ESTABLISHED)
+		return true;
+	for (side = 0; side < 2; side++) {
+		const struct sock *sk = READ_ONCE(flow->leg[side].sk);
+		int rx = sk ? READ_ONCE(sk->sk_rx_dst_ifindex) : 0;
+
+		/* A VRF hides which of its devices it was. */
+		if (rx && (rx == ifindex || rx == vrf))
+			return true;
+	}
+	return false;
+}
+
+/* An IPv4 address is at the beginning of the union, the rest is zero. */
+static bool pep_filter_end_match(const struct pep_filter_end *end,
+				 const union pep_addr *addr, __be16 port)
+{
+	return (!end->port || end->port == port) &&
+	       ipv6_prefix_equal(&end->addr.v6, &addr->v6, end->prefix);
+}
+
+static bool pep_filter_ends(const struct pep_flow *flow,
+			    const struct pep_filter *filter)
+{
+	const struct pep_filter_end *opener = &filter->end[flow->opener];
+	const struct pep_filter_end *target = &filter->end[!flow->opener];
+	const struct pep_tuple *t = &flow->tuple;
+
+	return (!filter->family || filter->family == t->family) &&
+	       pep_filter_end_match(opener, &t->src, t->sport) &&
+	       pep_filter_end_match(target, &t->dst, t->dport);
+}
+
+/**
+ * pep_filter_match() - is a flow meant?
+ * @flow: flow, read without its lock
+ * @filter: struct pep_filter; untyped, for pep_flow_kill()
+ *
+ * Context: RCU read side.
+ * Return: true when it agrees with all of the filter.
+ */
+bool pep_filter_match(const struct pep_flow *flow, const void *filter)
+{
+	const struct pep_filter *f = filter;
+	u64 bytes = READ_ONCE(flow->leg[PEP_SIDE_WIRELESS].relayed) +
+		    READ_ONCE(flow->leg[PEP_SIDE_SERVER].relayed);
+
+	return (!f->id || f->id == flow->id) &&
+	       (f->state == U32_MAX || f->state == READ_ONCE(flow->state)) &&
+	       bytes >= f->bytes &&
+	       ktime_get_ns() - flow->born >= f->older &&
+	       (!f->profile || !strcmp(f->profile, flow->gen->name)) &&
+	       pep_filter_ends(flow, f) &&
+	       (!f->ifindex || pep_filter_device(flow, f->ifindex));
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _PEP_FILTER_H
+#define _PEP_FILTER_H
+
+#include "flow.h"
+
+struct genl_info;
+
+/**
+ * struct pep_filter_end - what an end of a flow has to be
+ * @addr: address
+ * @prefix: how many of its bits count
+ * @port: port, 0 for any
+ */
+struct pep_filter_end {
+	union pep_addr addr;
+	u8 prefix;
+	__be16 port;
+};
+
+/**
+ * struct pep_filter - which flows are meant: those that agree with all of it
+ * @id: number of the flow, 0 for any
+ * @family: AF_INET or AF_INET6, 0 for any
+ * @end: ends, by the enum pep_side that they are on
+ * @state: enum pep_flow_state, or U32_MAX for any
+ * @profile: name of its profile, NULL for any
+ * @ifindex: device that it gets packets by, 0 for any; a flow that is being
+ *	opened agrees with all
+ * @older: least age, ns
+ * @bytes: least payload relayed, both ways together, bytes
+ * @empty: nothing was asked for
+ */
+struct pep_filter {
+	u32 id;
+	u32 family;
+	struct pep_filter_end end[2];
+	u32 state;
+	const char *profile;
+	int ifindex;
+	u64 older;
+	u64 bytes;
+	bool empty;
+};
+
+int pep_filter_parse(const struct genl_info *info, struct pep_filter *filter);
+bool pep_filter_match(const struct pep_flow *flow, const void *filter);
+
+#endif

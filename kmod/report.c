@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Flows in netlink: what there is to tell of one, and those who listen told
+ * that one is established or has ended.
+ */
+
+#include "report.h"
+
+#include <net/inet_connection_sock.h>
+#include <net/tcp.h>
+
+#include "flow.h"
+#include "gen.h"
+#include "netlink-gen.h"
+#include "stat.h"
+
+/* There is a group to tell. Read in softirq, written while it comes and goes. */
+static bool pep_report_on;
+
+/* Smallest round trip time, us; 0 before a sample, which TCP keeps as ~0. */
+static u32 pep_report_min_rtt(const struct tcp_sock *tp)
+{
+	u32 rtt = tcp_min_rtt(tp);
+
+	return rtt == ~0U ? 0 : rtt;
+}
+
+/* One leg, read without its lock, as tcp_get_info() does for its part. */
+static int pep_report_fill_leg(struct sk_buff *skb, int attr,
+			       const struct pep_leg *leg,
+			       const struct sock *sk)
+{
+	const struct inet_connection_sock *icsk = inet_csk(sk);
+	const struct tcp_sock *tp = tcp_sk(sk);
+	const struct tcp_congestion_ops *ca;
+	struct nlattr *nest;
+
+	nest = nla_nest_start(skb, attr);
+	if (!nest)
+		return -EMSGSIZE;
+	ca = READ_ONCE(icsk->icsk_ca_ops);
+	if ((ca && nla_put_string(skb, PEP_A_LEG_CC, ca->name)) ||
+	    nla_put_u32(skb, PEP_A_LEG_TCP_STATE,
+			inet_sk_state_load(sk)) ||
+	    nla_put_u32(skb, PEP_A_LEG_SRTT_US,
+			READ_ONCE(tp->srtt_us) >> 3) ||
+	    nla_put_u32(skb, PEP_A_LEG_MIN_RTT_US,
+			pep_report_min_rtt(tp)) ||
+	    nla_put_u32(skb, PEP_A_LEG_CWND, tcp_snd_cwnd(tp)) ||
+	    nla_put_u32(skb, PEP_A_LEG_MSS, READ_ONCE(tp->mss_cache)) ||
+	    nla_put_uint(skb, PEP_A_LEG_BYTES_RECEIVED,
+			 READ_ONCE(tp->bytes_received)) ||
+	    nla_put_uint(skb, PEP_A_LEG_BYTES_ACKED,
+			 READ_ONCE(tp->bytes_acked)) ||
+	    nla_put_u32(skb, PEP_A_LEG_RETRANS,
+			READ_ONCE(tp->total_retrans)) ||
+	    nla_put_u32(skb, PEP_A_LEG_UNREAD,
+			max_t(int, READ_ONCE(tp->rcv_nxt) -
+				   READ_ONCE(tp->copied_seq), 0)) ||
+	    nla_put_u32(skb, PEP_A_LEG_UNSENT,
+			max_t(int, READ_ONCE(tp->write_seq) -
+				   READ_ONCE(tp->snd_nxt), 0)) ||
+	    nla_put_u32(skb, PEP_A_LEG_UNACKED, READ_ONCE(tp->packets_out)) ||
+	    nla_put(skb, PEP_A_LEG_RESIDENCE, sizeof(leg->residence.count),
+		    leg->residence.count)) {
+		nla_nest_cancel(skb, nest);
+		return -EMSGSIZE;
+	}
+	nla_nest_end(skb, nest);
+	return 0;
+}
+
+static int pep_report_fill_legs(struct sk_buff *skb,
+				const struct pep_flow *flow)
+{
+	static const int attrs[] = {
+		[PEP_SIDE_WIRELESS] = PEP_A_FLOW_WIRELESS,
+		[PEP_SIDE_SERVER] = PEP_A_FLOW_SERVER,
+	};
+	int side, err;
+
+	for (side = 0; side < 2; side++) {
+		/* Pairs with the release in pep_flow_set_leg(). */
+		const struct sock *sk = smp_load_acquire(&flow->leg[side].sk);
+
+		if (!sk)
+			continue;
+		err = pep_report_fill_leg(skb, attrs[side], &flow->leg[side],
+					  sk);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int pep_report_fill_ends(struct sk_buff *skb,
+				const struct pep_flow *flow)
+{
+	const struct pep_tuple *t = &flow->tuple;
+	bool up = flow->opener == PEP_SIDE_WIRELESS;
+	int len = t->family == AF_INET6 ? sizeof(t->src.v6) :
+					  sizeof(t->src.v4);
+
+	if (nla_put_u32(skb, PEP_A_FLOW_FAMILY, t->family) ||
+	    nla_put(skb, PEP_A_FLOW_SUBSCRIBER_ADDR, len,
+		    up ? &t->src : &t->dst) ||
+	    nla_put_be16(skb, PEP_A_FLOW_SUBSCRIBER_PORT,
+			 up ? t->sport : t->dport) ||
+	    nla_put(skb, PEP_A_FLOW_SERVER_ADDR, len,
+		    up ? &t->dst : &t->src) ||
+	    nla_put_be16(skb, PEP_A_FLOW_SERVER_PORT,
+			 up ? t->dport : t->sport))
+		return -EMSGSIZE;
+	return 0;
+}
+
+/**
+ * pep_report_flow() - add all there is to tell of a flow to a message
+ * @skb: message
+ * @flow: flow, read without its lock
+ *
+ * Context: RCU read side.
+ * Return: 0 or -EMSGSIZE, with a part of it added.
+ */
+int pep_report_flow(struct sk_buff *skb, const struct pep_flow *flow)
+{
+	if (nla_put_u32(skb, PEP_A_FLOW_ID, flow->id) ||
+	    nla_put_u32(skb, PEP_A_FLOW_STATE, READ_ONCE(flow->state)) ||
+	    nla_put_u32(skb, PEP_A_FLOW_OPENER, flow->opener) ||
+	    pep_report_fill_ends(skb, flow) ||
+	    nla_put_string(skb, PEP_A_FLOW_PROFILE, flow->gen->name) ||
+	    nla_put_u32(skb, PEP_A_FLOW_CONNECT_MODE, flow->mode) ||
+	    nla_put_uint(skb, PEP_A_FLOW_AGE_MS,
+			 div_u64(ktime_get_ns() - flow->born,
+				 NSEC_PER_MSEC)) ||
+	    nla_put_uint(skb, PEP_A_FLOW_BYTES_TO_WIRELESS,
+			 READ_ONCE(flow->leg[PEP_SIDE_WIRELESS].relayed)) ||
+	    nla_put_uint(skb, PEP_A_FLOW_BYTES_TO_SERVER,
+			 READ_ONCE(flow->leg[PEP_SIDE_SERVER].relayed)) ||
+	    nla_put_uint(skb, PEP_A_FLOW_BYTES_COPIED,
+			 READ_ONCE(flow->copied)) ||
+	    pep_report_fill_legs(skb, flow))
+		return -EMSGSIZE;
+	return 0;
+}
+
+static u32 pep_report_cause(unsigned int cause)
+{
+	switch (cause) {
+	case PEP_A_STAT_FLOW_CLOSED:
+		return PEP_FLOW_CAUSE_CLOSED;
+	case PEP_A_STAT_FLOW_RESET:
+		return PEP_FLOW_CAUSE_RESET;
+	case PEP_A_STAT_FLOW_KILLED:
+		return PEP_FLOW_CAUSE_KILLED;
+	case PEP_A_STAT_FLOW_IDLE:
+		return PEP_FLOW_CAUSE_IDLE;
+	case PEP_A_STAT_CONNECT_REFUSED:
+		return PEP_FLOW_CAUSE_CONNECT_REFUSED;
+	case PEP_A_STAT_CONNECT_UNREACHABLE:
+		return PEP_FLOW_CAUSE_CONNECT_UNREACHABLE;
+	case PEP_A_STAT_CONNECT_TIMEOUT:
+		return PEP_FLOW_CAUSE_CONNECT_TIMEOUT;
+	case PEP_A_STAT_CONNECT_ASYMMETRIC:
+		return PEP_FLOW_CAUSE_CONNECT_ASYMMETRIC;
+	case PEP_A_STAT_OPENER_LOST:
+		return PEP_FLOW_CAUSE_OPENER_LOST;
+	default:
+		return PEP_FLOW_CAUSE_CONNECT_FAILED;
+	}
+}
+
+/* Times as anyone's clock has them; those that never were are absent. */
+static int pep_report_time(struct sk_buff *skb, int attr, u64 at)
+{
+	if (!at)
+		return 0;
+	return nla_put_uint(skb, attr,
+			    ktime_to_ns(ktime_mono_to_real(ns_to_ktime(at))));
+}
+
+static int pep_report_end(struct sk_buff *skb, const struct pep_flow *flow,
+			  unsigned int cause)
+{
+	static const int attrs[PEP_FLOW_TIMES] = {
+		[PEP_FLOW_TIME_ANSWERED] = PEP_A_FLOW_TIME_ANSWERED,
+		[PEP_FLOW_TIME_UP] = PEP_A_FLOW_TIME_ESTABLISHED,
+		[PEP_FLOW_TIME_FIRST] = PEP_A_FLOW_TIME_FIRST_TO_WIRELESS,
+		[PEP_FLOW_TIME_FIRST + 1] = PEP_A_FLOW_TIME_FIRST_TO_SERVER,
+		[PEP_FLOW_TIME_FIN] = PEP_A_FLOW_TIME_FIN_TO_WIRELESS,
+		[PEP_FLOW_TIME_FIN + 1] = PEP_A_FLOW_TIME_FIN_TO_SERVER,
+	};
+	unsigned int i;
+
+	if (nla_put_u32(skb, PEP_A_FLOW_CAUSE, pep_report_cause(cause)) ||
+	    pep_report_time(skb, PEP_A_FLOW_TIME_SYN, flow->born) ||
+	    pep_report_time(skb, PEP_A_FLOW_TIME_CLOSED, ktime_get_ns()))
+		return -EMSGSIZE;
+	for (i = 0; i < PEP_FLOW_TIMES; i++)
+		if (pep_report_time(skb, attrs[i], flow->at[i]))
+			return -EMSGSIZE;
+	return 0;
+}
+
+/* A message for those who listen, NULL when there is no memory. */
+static struct sk_buff *pep_report_begin(struct net *net, u8 cmd, void **hdr)
+{
+	struct sk_buff *skb = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_ATOMIC);
+
+	if (!skb) {
+		/* They learn that there was something. */
+		genl_set_err(&pep_nl_family, net, 0, PEP_NLGRP_FLOWS,
+			     -ENOBUFS);
+		return NULL;
+	}
+	/* A new message has room for its header. */
+	*hdr = genlmsg_put(skb, 0, 0, &pep_nl_family, 0, cmd);
+	return skb;
+}
+
+/* Send it, unless what it should tell did not fit. */
+static void pep_report_finish(struct net *net, struct sk_buff *skb, void *hdr,
+			      int err)
+{
+	if (WARN_ON_ONCE(err)) {
+		nlmsg_free(skb);
+		return;
+	}
+	genlmsg_end(skb, hdr);
+	genlmsg_multicast_netns(&pep_nl_family, net, skb, 0, PEP_NLGRP_FLOWS,
+				GFP_ATOMIC);
+}
+
+/* Tell those who listen; @cause is 0 for a flow that is established. */
+static void pep_report_send(const struct pep_flow *flow, u8 cmd,
+			    unsigned int cause)
+{
+	struct net *net = flow->pn->net;
+	struct sk_buff *skb;
+	void *hdr;
+	int err;
+
+	skb = pep_report_begin(net, cmd, &hdr);
+	if (!skb)
+		return;
+	err = pep_report_flow(skb, flow);
+	if (!err && cause)
+		err = pep_report_end(skb, flow, cause);
+	pep_report_finish(net, skb, hdr, err);
+}
+
+/* Tell those who listen of limits; @counter is 0 when none is reached. */
+static void pep_report_limit(const struct pep_net *pn, u8 cmd,
+			     unsigned int counter)
+{
+	struct sk_buff *skb;
+	void *hdr;
+	int err;
+
+	skb = pep_report_begin(pn->net, cmd, &hdr);
+	if (!skb)
+		return;
+	err = counter ? nla_put_string(skb, PEP_A_LIMIT_COUNTER,
+				       pep_stat_name(counter)) : 0;
+	if (!err && counter)
+		err = nla_put_u32(skb, PEP_A_LIMIT_LIVE,
+				  atomic_read(&pn->nflows));
+	pep_report_finish(pn->net, skb, hdr, err);
+}
+
+static bool pep_report_wanted(const struct pep_net *pn)
+{
+	return READ_ONCE(pep_report_on) &&
+	       genl_has_listeners(&pep_nl_family, pn->net, PEP_NLGRP_FLOWS);
+}
+
+/**
+ * pep_report_new() - tell those who listen that a flow is established
+ * @flow: flow, locked
+ *
+ * Context: BH off.
+ */
+void pep_report_new(const struct pep_flow *flow)
+{
+	if (pep_report_wanted(flow->pn))
+		pep_report_send(flow, PEP_CMD_FLOW_NEW_NTF, 0);
+}
+
+/**
+ * pep_report_closed() - tell those who listen that a flow ends
+ * @flow: flow, locked, with the legs that it had
+ * @cause: counter of the cause, PEP_A_STAT_*
+ *
+ * Context: BH off.
+ */
+void pep_report_closed(const struct pep_flow *flow, unsigned int cause)
+{
+	if (pep_report_wanted(flow->pn))
+		pep_report_send(flow, PEP_CMD_FLOW_CLOSED_NTF, cause);
+}
+
+/**
+ * pep_report_overload() - tell those who listen that a limit is reached
+ * @pn: instance
+ * @counter: counter of the SYNs that pass for it, PEP_A_STAT_SYN_PASS_*
+ *
+ * Context: any, BH off.
+ */
+void pep_report_overload(const struct pep_net *pn, unsigned int counter)
+{
+	if (pep_report_wanted(pn))
+		pep_report_limit(pn, PEP_CMD_OVERLOAD_NTF, counter);
+}
+
+/**
+ * pep_report_drained() - tell those who listen that no flow is left
+ * @pn: instance that drains
+ *
+ * Context: any.
+ */
+void pep_report_drained(const struct pep_net *pn)
+{
+	/* pep_report_stop() waits for it. */
+	rcu_read_lock();
+	if (pep_report_wanted(pn))
+		pep_report_limit(pn, PEP_CMD_DRAINED_NTF, 0);
+	rcu_read_unlock();
+}
+
+/**
+ * pep_report_start() - begin to tell those who listen
+ *
+ * Context: any; the netlink family is registered.
+ */
+void pep_report_start(void)
+{
+	WRITE_ONCE(pep_report_on, true);
+}
+
+/**
+ * pep_report_stop() - tell nobody any more
+ *
+ * Flows may end after the netlink family has gone, whose group another may have
+ * then.
+ *
+ * Context: may sleep; on return nobody is being told.
+ */
+void pep_report_stop(void)
+{
+	WRITE_ONCE(pep_report_on, false);
+	synchronize_net();
+}

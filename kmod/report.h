@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _PEP_REPORT_H
+#define _PEP_REPORT_H
+
+struct pep_flow;
+struct pep_net;
+struct sk_buff;
+
+int pep_report_flow(struct sk_buff *skb, const struct pep_flow *flow);
+void pep_report_new(const struct pep_flow *flow);
+void pep_report_closed(const struct pep_flow *flow, unsigned int cause);
+void pep_report_overload(const struct pep_net *pn, unsigned int counter);
+void pep_report_drained(const struct pep_net *pn);
+void pep_report_start(void);
+void pep_report_stop(void);
+
+#endif

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Tracepoints, the events of the system "pep".
+ *
+ * Fields that several events have:
+ * netns	cookie of the network namespace, as SO_NETNS_COOKIE gives it
+ * flow		number of the flow in that namespace, as pepadm shows it
+ * side		enum pep_side of what the event is about: where a packet came
+ *		from, or the leg that payload goes to
+ * saddr, daddr	ends of the connection in the direction of the opener's SYN,
+ *		struct sockaddr_in or struct sockaddr_in6; they stand behind
+ *		fields of 8 and 4 bytes, which aligns them
+ * Times are in ns unless the name says us. What is told by a counter of the
+ * instance has its name, as pepadm stat shows it.
+ */
+#undef TRACE_SYSTEM
+#define TRACE_SYSTEM pep
+
+#if !defined(_PEP_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
+#define _PEP_TRACE_H
+
+#include <linux/in6.h>
+#include <linux/tracepoint.h>
+#include <net/tcp.h>
+
+#include "flow.h"
+#include "stat.h"
+
+#ifndef _PEP_TRACE_H_ONCE
+#define _PEP_TRACE_H_ONCE
+
+/* One end of a connection as a socket address. */
+static inline void pep_trace_addr(void *to, u32 family,
+				  const union pep_addr *addr, __be16 port)
+{
+	memset(to, 0, sizeof(struct sockaddr_in6));
+	if (family == AF_INET6) {
+		struct sockaddr_in6 *sin6 = to;
+
+		sin6->sin6_family = AF_INET6;
+		sin6->sin6_port = port;
+		sin6->sin6_addr = addr->v6;
+	} else {
+		struct sockaddr_in *sin = to;
+
+		sin->sin_family = AF_INET;
+		sin->sin_port = port;
+		sin->sin_addr.s_addr = addr->v4;
+	}
+}
+
+/* Round trip time of a leg, us; 0 before a sample and without a socket. */
+static inline u32 pep_trace_srtt(const struct pep_leg *leg)
+{
+	return leg->sk ? READ_ONCE(tcp_sk(leg->sk)->srtt_us) >> 3 : 0;
+}
+
+/* Segments that a leg has sent again. */
+static inline u32 pep_trace_retrans(const struct pep_leg *leg)
+{
+	return leg->sk ? READ_ONCE(tcp_sk(leg->sk)->total_retrans) : 0;
+}
+
+#endif
+
+TRACE_DEFINE_ENUM(PEP_SIDE_WIRELESS);
+TRACE_DEFINE_ENUM(PEP_SIDE_SERVER);
+TRACE_DEFINE_ENUM(PEP_CONNECT_MODE_TRUTHFUL);
+TRACE_DEFINE_ENUM(PEP_CONNECT_MODE_EARLY);
+TRACE_DEFINE_ENUM(PEP_FLOW_STATE_CONNECTING);
+TRACE_DEFINE_ENUM(PEP_FLOW_STATE_ANSWERED);
+TRACE_DEFINE_ENUM(PEP_FLOW_STATE_ESTABLISHED);
+TRACE_DEFINE_ENUM(PEP_FLOW_STATE_CLOSING);
+TRACE_DEFINE_ENUM(PEP_FLOW_STATE_DEAD);
+
+#define pep_show_side(side)						\
+	__print_symbolic(side,						\
+			 { PEP_SIDE_WIRELESS, "wireless" },		\
+			 { PEP_SIDE_SERVER, "server" })
+
+#define pep_show_mode(mode)						\
+	__print_symbolic(mode,						\
+			 { PEP_CONNECT_MODE_TRUTHFUL, "truthful" },	\
+			 { PEP_CONNECT_MODE_EARLY, "early" })
+
+#define pep_show_state(state)						\
+	__print_symbolic(state,						\
+			 { PEP_FLOW_STATE_CONNECTING, "connecting" },	\
+			 { PEP_FLOW_STATE_ANSWERED, "answered" },	\
+			 { PEP_FLOW_STATE_ESTABLISHED, "established" },	\
+			 { PEP_FLOW_STATE_CLOSING, "closing" },		\
+			 { PEP_FLOW_STATE_DEAD, "dead" })
+
+/*
+ * A packet came by a device: "taken", or the counter of why it passes. The last
+ * fragment of one has the verdict on the whole.
+ */
+TRACE_EVENT(pep_steer,
+
+	TP_PROTO(const struct pep_net *pn, int ifindex, unsigned int len,
+		 unsigned int side, unsigned int counter),
+
+	TP_ARGS(pn, ifindex, len, side, counter),
+
+	TP_STRUCT__entry(
+		__field(u64, netns)
+		__field(int, ifindex)
+		__field(u32, len)
+		__field(u8, side)
+		__string(verdict, counter ? pep_stat_name(counter) : "taken")
+	),
+
+	TP_fast_assign(
+		__entry->netns = pn->net->net_cookie;
+		__entry->ifindex = ifindex;
+		__entry->len = len;
+		__entry->side = side;
+		__assign_str(verdict);
+	),
+
+	TP_printk("netns=%llu ifindex=%d side=%s len=%u verdict=%s",
+		  __entry->netns, __entry->ifindex,
+		  pep_show_side(__entry->side), __entry->len,
+		  __get_str(verdict))
+);
+
+/* A SYN that no socket was there for: the counter of what became of it. */
+TRACE_EVENT(pep_syn,
+
+	TP_PROTO(const struct pep_net *pn, const struct pep_tuple *tuple,
+		 unsigned int side, unsigned int counter),
+
+	TP_ARGS(pn, tuple, side, counter),
+
+	TP_STRUCT__entry(
+		__field(u64, netns)
+		__array(u8, saddr, sizeof(struct sockaddr_in6))
+		__array(u8, daddr, sizeof(struct sockaddr_in6))
+		__field(u16, dport)
+		__field(u8, side)
+		__string(verdict, pep_stat_name(counter))
+	),
+
+	TP_fast_assign(
+		__entry->netns = pn->net->net_cookie;
+		__entry->dport = ntohs(tuple->dport);
+		__entry->side = side;
+		pep_trace_addr(__entry->saddr, tuple->family, &tuple->src,
+			       tuple->sport);
+		pep_trace_addr(__entry->daddr, tuple->family, &tuple->dst,
+			       tuple->dport);
+		__assign_str(verdict);
+	),
+
+	TP_printk("netns=%llu side=%s src=%pISpc dst=%pISpc verdict=%s",
+		  __entry->netns, pep_show_side(__entry->side),
+		  __entry->saddr, __entry->daddr, __get_str(verdict))
+);
+
+/*
+ * A listener has accepted a connection from a side: "paired" with the leg that
+ * waited for it, "early" with one that connects now, or "refused".
+ */
+TRACE_EVENT(pep_accept,
+
+	TP_PROTO(const struct pep_net *pn, const struct pep_tuple *tuple,
+		 unsigned int side, const char *result),
+
+	TP_ARGS(pn, tuple, side, result),
+
+	TP_STRUCT__entry(
+		__field(u64, netns)
+		__array(u8, saddr, sizeof(struct sockaddr_in6))
+		__array(u8, daddr, sizeof(struct sockaddr_in6))
+		__field(u8, side)
+		__string(result, result)
+	),
+
+	TP_fast_assign(
+		__entry->netns = pn->net->net_cookie;
+		__entry->side = side;
+		pep_trace_addr(__entry->saddr, tuple->family, &tuple->src,
+			       tuple->sport);
+		pep_trace_addr(__entry->daddr, tuple->family, &tuple->dst,
+			       tuple->dport);
+		__assign_str(result);
+	),
+
+	TP_printk("netns=%llu side=%s src=%pISpc dst=%pISpc result=%s",
+		  __entry->netns, pep_show_side(__entry->side),
+		  __entry->saddr, __entry->daddr, __get_str(result))
+);
+
+/*
+ * The target's answer to a flow is there, "answered", or will never be, the
+ * counter of why. The latency is counted from the opener's SYN, of an early
+ * flow from when its connection was accepted.
+ */
+TRACE_EVENT(pep_connect,
+
+	TP_PROTO(const struct pep_flow *flow, unsigned int counter),
+
+	TP_ARGS(flow, counter),
+
+	TP_STRUCT__entry(
+		__field(u64, netns)
+		__field(u64, latency_ns)
+		__field(u32, flow)
+		__array(u8, saddr, sizeof(struct sockaddr_in6))
+		__array(u8, daddr, sizeof(struct sockaddr_in6))
+		__field(u8, side)
+		__field(u8, mode)
+		__string(result, counter ? pep_stat_name(counter) : "answered")
+	),
+
+	TP_fast_assign(
+		__entry->netns = flow->pn->net->net_cookie;
+		__entry->latency_ns = ktime_get_ns() - flow->born;
+		__entry->flow = flow->id;
+		__entry->side = !flow->opener;
+		__entry->mode = flow->mode;
+		pep_trace_addr(__entry->saddr, flow->tuple.family,
+			       &flow->tuple.src, flow->tuple.sport);
+		pep_trace_addr(__entry->daddr, flow->tuple.family,
+			       &flow->tuple.dst, flow->tuple.dport);
+		__assign_str(result);
+	),
+
+	TP_printk("netns=%llu flow=%u side=%s mode=%s src=%pISpc dst=%pISpc result=%s latency_ns=%llu",
+		  __entry->netns, __entry->flow, pep_show_side(__entry->side),
+		  pep_show_mode(__entry->mode), __entry->saddr, __entry->daddr,
+		  __get_str(result), __entry->latency_ns)
+);
+
+/* A flow changes its state, or passes the end of its second direction on. */
+TRACE_EVENT(pep_state,
+
+	TP_PROTO(const struct pep_flow *flow, unsigned int next),
+
+	TP_ARGS(flow, next),
+
+	TP_STRUCT__entry(
+		__field(u64, netns)
+		__field(u32, flow)
+		__field(u8, old)
+		__field(u8, new)
+	),
+
+	TP_fast_assign(
+		__entry->netns = flow->pn->net->net_cookie;
+		__entry->flow = flow->id;
+		__entry->old = flow->state;
+		__entry->new = next;
+	),
+
+	TP_printk("netns=%llu flow=%u %s -> %s",
+		  __entry->netns, __entry->flow, pep_show_state(__entry->old),
+		  pep_show_state(__entry->new))
+);
+
+DECLARE_EVENT_CLASS(pep_backpressure,
+
+	TP_PROTO(const struct pep_flow *flow, unsigned int side),
+
+	TP_ARGS(flow, side),
+
+	TP_STRUCT__entry(
+		__field(u64, netns)
+		__field(u32, flow)
+		__field(u32, unread)
+		__field(u32, unsent)
+		__field(u8, side)
+	),
+
+	TP_fast_assign(
+		const struct tcp_sock *in = tcp_sk(flow->leg[!side].sk);
+		const struct tcp_sock *out = tcp_sk(flow->leg[side].sk);
+
+		__entry->netns = flow->pn->net->net_cookie;
+		__entry->flow = flow->id;
+		__entry->unread = in->rcv_nxt - in->copied_seq;
+		__entry->unsent = out->write_seq - out->snd_nxt;
+		__entry->side = side;
+	),
+
+	TP_printk("netns=%llu flow=%u side=%s unread=%u unsent=%u",
+		  __entry->netns, __entry->flow, pep_show_side(__entry->side),
+		  __entry->unread, __entry->unsent)
+);
+
+/* A leg can take no more: payload waits in the other one. Bytes. */
+DEFINE_EVENT(pep_backpressure, pep_stall,
+	TP_PROTO(const struct pep_flow *flow, unsigned int side),
+	TP_ARGS(flow, side)
+);
+
+/* It can take some again. */
+DEFINE_EVENT(pep_backpressure, pep_resume,
+	TP_PROTO(const struct pep_flow *flow, unsigned int side),
+	TP_ARGS(flow, side)
+);
+
+/*
+ * A leg was offered bytes in a number of page fragments, none when they were
+ * copied, and took some; an error is negative.
+ */
+TRACE_EVENT(pep_relay,
+
+	TP_PROTO(const struct pep_flow *flow, unsigned int side, u32 offered,
+		 unsigned int fragments, int taken),
+
+	TP_ARGS(flow, side, offered, fragments, taken),
+
+	TP_STRUCT__entry(
+		__field(u64, netns)
+		__field(u32, flow)
+		__field(u32, offered)
+		__field(u32, fragments)
+		__field(int, taken)
+		__field(u8, side)
+	),
+
+	TP_fast_assign(
+		__entry->netns = flow->pn->net->net_cookie;
+		__entry->flow = flow->id;
+		__entry->offered = offered;
+		__entry->fragments = fragments;
+		__entry->taken = taken;
+		__entry->side = side;
+	),
+
+	TP_printk("netns=%llu flow=%u side=%s offered=%u fragments=%u taken=%d",
+		  __entry->netns, __entry->flow, pep_show_side(__entry->side),
+		  __entry->offered, __entry->fragments, __entry->taken)
+);
+
+/* A sample of how long payload has stayed on its way to a leg. */
+TRACE_EVENT(pep_residence,
+
+	TP_PROTO(const struct pep_flow *flow, unsigned int side, u64 ns),
+
+	TP_ARGS(flow, side, ns),
+
+	TP_STRUCT__entry(
+		__field(u64, netns)
+		__field(u64, ns)
+		__field(u32, flow)
+		__field(u8, side)
+	),
+
+	TP_fast_assign(
+		__entry->netns = flow->pn->net->net_cookie;
+		__entry->ns = ns;
+		__entry->flow = flow->id;
+		__entry->side = side;
+	),
+
+	TP_printk("netns=%llu flow=%u side=%s ns=%llu",
+		  __entry->netns, __entry->flow, pep_show_side(__entry->side),
+		  __entry->ns)
+);
+
+/*
+ * A flow ends: the counter of the cause, bytes to each leg and how many of
+ * both were copied, each leg's round trip time and segments sent again.
+ */
+TRACE_EVENT(pep_close,
+
+	TP_PROTO(const struct pep_flow *flow, unsigned int counter),
+
+	TP_ARGS(flow, counter),
+
+	TP_STRUCT__entry(
+		__field(u64, netns)
+		__field(u64, age_ns)
+		__field(u64, bytes_to_wireless)
+		__field(u64, bytes_to_server)
+		__field(u64, bytes_copied)
+		__field(u32, flow)
+		__field(u32, wireless_srtt_us)
+		__field(u32, server_srtt_us)
+		__field(u32, wireless_retrans)
+		__field(u32, server_retrans)
+		__array(u8, saddr, sizeof(struct sockaddr_in6))
+		__array(u8, daddr, sizeof(struct sockaddr_in6))
+		__field(u8, mode)
+		__string(cause, pep_stat_name(counter))
+	),
+
+	TP_fast_assign(
+		const struct pep_leg *w = &flow->leg[PEP_SIDE_WIRELESS];
+		const struct pep_leg *s = &flow->leg[PEP_SIDE_SERVER];
+
+		__entry->netns = flow->pn->net->net_cookie;
+		__entry->age_ns = ktime_get_ns() - flow->born;
+		__entry->bytes_to_wireless = w->relayed;
+		__entry->bytes_to_server = s->relayed;
+		__entry->bytes_copied = flow->copied;
+		__entry->flow = flow->id;
+		__entry->wireless_srtt_us = pep_trace_srtt(w);
+		__entry->server_srtt_us = pep_trace_srtt(s);
+		__entry->wireless_retrans = pep_trace_retrans(w);
+		__entry->server_retrans = pep_trace_retrans(s);
+		__entry->mode = flow->mode;
+		pep_trace_addr(__entry->saddr, flow->tuple.family,
+			       &flow->tuple.src, flow->tuple.sport);
+		pep_trace_addr(__entry->daddr, flow->tuple.family,
+			       &flow->tuple.dst, flow->tuple.dport);
+		__assign_str(cause);
+	),
+
+	TP_printk("netns=%llu flow=%u mode=%s src=%pISpc dst=%pISpc cause=%s age_ns=%llu bytes_to_wireless=%llu bytes_to_server=%llu bytes_copied=%llu srtt_us=%u/%u retrans=%u/%u",
+		  __entry->netns, __entry->flow, pep_show_mode(__entry->mode),
+		  __entry->saddr, __entry->daddr, __get_str(cause),
+		  __entry->age_ns, __entry->bytes_to_wireless,
+		  __entry->bytes_to_server, __entry->bytes_copied,
+		  __entry->wireless_srtt_us, __entry->server_srtt_us,
+		  __entry->wireless_retrans, __entry->server_retrans)
+);
+
+#endif
+
+/* Found from the folder above, which the compiler is told to look into. */
+#undef TRACE_INCLUDE_PATH
+#define TRACE_INCLUDE_PATH kmod
+#undef TRACE_INCLUDE_FILE
+#define TRACE_INCLUDE_FILE trace
+#include <trace/define_trace.h>

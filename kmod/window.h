@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _PEP_WINDOW_H
+#define _PEP_WINDOW_H
+
+#include "flow.h"
+
+void pep_window_hold(const struct pep_leg *leg);
+void pep_window_couple(struct pep_flow *flow, unsigned int from, u32 done);
+
+#endif
