@@ -10,8 +10,10 @@
 
 #include <linux/pep.h>
 
+#include "rate.h"
+
 /* Room for a list of the words allowed somewhere; longer ones are cut. */
-#define LIST_LEN 256
+#define LIST_LEN 512
 
 /**
  * pep_args_left() - tell whether words are left
@@ -136,7 +138,7 @@ enum pep_exit pep_args_u32(struct pep_args *args, const char *field,
 }
 
 /* Read a number, decimal or hexadecimal after 0x; false when it is none. */
-static bool read_u32(const char *word, __u32 *value)
+static bool read_u32(const char *word, __u64 *value)
 {
 	bool hex = word[0] == '0' && (word[1] == 'x' || word[1] == 'X');
 	unsigned long long number;
@@ -148,8 +150,15 @@ static bool read_u32(const char *word, __u32 *value)
 	number = strtoull(word, &end, hex ? 16 : 10);
 	if (*end || errno || number > UINT32_MAX)
 		return false;
-	*value = (__u32)number;
+	*value = number;
 	return true;
+}
+
+/* Read the number of an option; false when it is none. */
+static bool read_number(struct pep_args_option *option, const char *word)
+{
+	return option->rate ? pep_rate_read(word, &option->number) :
+			      read_u32(word, &option->number);
 }
 
 /* Take the value of an option whose keyword has been read. */
@@ -164,7 +173,8 @@ static enum pep_exit option_value(struct pep_args *args,
 		if (option->choices[i])
 			list_add(list, option->choices[i]);
 	if (option->numeric)
-		list_add(list, "a number");
+		list_add(list, option->rate ? "a rate as 20mbit" :
+				       "a number");
 
 	if (!value)
 		return pep_err_usage("%s: value missing%s%s", option->word,
@@ -176,11 +186,11 @@ static enum pep_exit option_value(struct pep_args *args,
 
 	for (i = 0; i < option->n_choices; i++) {
 		if (option->choices[i] && !strcmp(value, option->choices[i])) {
-			option->number = (__u32)i;
+			option->number = i;
 			return PEP_OK;
 		}
 	}
-	if (option->numeric && read_u32(value, &option->number))
+	if (option->numeric && read_number(option, value))
 		return PEP_OK;
 	return pep_err_usage("%s: \"%.64s\" is not one of: %s", option->word,
 			     value, list);

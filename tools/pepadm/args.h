@@ -29,12 +29,13 @@ struct pep_args {
  *	word; NULL for a free name or number
  * @n_choices: number of entries in @choices
  * @numeric: the value may be a number, which the kernel will judge
+ * @rate: that number is a rate, bytes per second
  * @check: further check of a free name, or NULL
  * @required: the command cannot do without it
  * @text: the value as given, NULL when it was not given
  * @number: the number given, or the index of the value in @choices
  *
- * The first six members are filled in by the command, the last two by
+ * The first seven members are filled in by the command, the last two by
  * pep_args_options().
  */
 struct pep_args_option {
@@ -42,10 +43,11 @@ struct pep_args_option {
 	const char * const *choices;
 	size_t n_choices;
 	bool numeric;
+	bool rate;
 	enum pep_exit (*check)(const char *field, const char *value);
 	bool required;
 	const char *text;
-	__u32 number;
+	__u64 number;
 };
 
 bool pep_args_left(const struct pep_args *args);

@@ -1,44 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
 /* pepadm dev: the devices whose traffic is split. */
-#include "cmd.h"
+#include "dev.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd.h"
 #include "genl.h"
 #include "link.h"
 #include "names-gen.h"
 #include "out.h"
 #include "tc.h"
 
+/* What is done with a device that has our filters; FILE is the caller's. */
+typedef void dev_fn(const struct pep_link *link,
+		    const struct pep_tc_found *found, FILE *file);
+
 /* Take DEV off the command line, without looking for it yet. */
 static enum pep_exit take_dev(struct pep_args *args, const char **name)
 {
 	return pep_args_name(args, "DEV", name);
-}
-
-/* Open a socket to rtnetlink and find a device by name. */
-static enum pep_exit open_dev(struct pep_nl *nl, const char *name,
-			      struct pep_link *link)
-{
-	enum pep_exit err = pep_nl_open(nl, NETLINK_ROUTE);
-
-	if (err)
-		return err;
-	switch (pep_link_by_name(nl, name, link)) {
-	case 0:
-		return PEP_OK;
-	case -ENODEV:
-		err = pep_err_failed("Cannot find device \"%s\"", name);
-		break;
-	default:
-		err = pep_nl_failed(nl, NULL);
-		break;
-	}
-	pep_nl_close(nl);
-	return err;
 }
 
 /*
@@ -95,7 +78,14 @@ static enum pep_exit add(struct pep_nl *nl, const struct pep_link *link,
 	return result;
 }
 
-static enum pep_exit dev_add(struct pep_args *args)
+/**
+ * pep_dev_check() - read the words that attach a device
+ * @args: the words, name first
+ * @conf: what they say
+ *
+ * Return: PEP_OK, or PEP_USAGE after a message.
+ */
+enum pep_exit pep_dev_check(struct pep_args *args, struct pep_dev_conf *conf)
 {
 	struct pep_args_option options[] = {
 		{
@@ -106,22 +96,113 @@ static enum pep_exit dev_add(struct pep_args *args)
 		},
 		{ .word = "profile", .check = pep_args_check_profile },
 	};
+	enum pep_exit err;
+
+	err = take_dev(args, &conf->name);
+	if (!err)
+		err = pep_args_options(args, options, ARRAY_SIZE(options));
+	if (err)
+		return err;
+	conf->side = options[0].number;
+	conf->profile = options[1].text ? options[1].text : PEP_PROFILE_DEFAULT;
+	return PEP_OK;
+}
+
+/**
+ * pep_dev_add() - attach a device
+ * @conf: how
+ *
+ * Return: PEP_OK, or another one after a message, with nothing changed.
+ */
+enum pep_exit pep_dev_add(const struct pep_dev_conf *conf)
+{
 	struct pep_link link;
 	enum pep_exit err;
-	const char *name;
 	struct pep_nl nl;
+
+	err = pep_link_open(&nl, conf->name, &link);
+	if (err)
+		return err;
+	err = add(&nl, &link, conf->side, conf->profile);
+	pep_nl_close(&nl);
+	return err;
+}
+
+static enum pep_exit dev_add(struct pep_args *args)
+{
+	struct pep_dev_conf conf;
+	enum pep_exit err = pep_dev_check(args, &conf);
+
+	return err ? err : pep_dev_add(&conf);
+}
+
+/* Change the actions of our filters on a device, all or none. */
+static enum pep_exit set(struct pep_nl *nl, const struct pep_link *link,
+			 const char *profile)
+{
+	struct pep_tc_found found;
+	enum pep_exit result;
+	unsigned int i, n = 0;
+
+	if (pep_tc_find(nl, link->ifindex, &found))
+		return pep_nl_failed(nl, NULL);
+	for (i = 0; i < PEP_TC_FILTERS; i++) {
+		if (!found.mine[i])
+			continue;
+		if (pep_tc_action_set(nl, found.index[i], found.side, profile))
+			break;
+		n++;
+	}
+	if (i == PEP_TC_FILTERS)
+		return n ? PEP_OK : pep_err_failed("%s has no pep filters",
+						   link->name);
+	result = pep_nl_failed(nl, NULL);
+	while (i--)
+		if (found.mine[i])
+			pep_tc_action_set(nl, found.index[i], found.side,
+					  found.profile);
+	return result;
+}
+
+/**
+ * pep_dev_set() - have a device use another profile
+ * @name: its name
+ * @profile: name of the profile
+ *
+ * Flows that are there stay as they are.
+ *
+ * Return: PEP_OK, or another one after a message.
+ */
+enum pep_exit pep_dev_set(const char *name, const char *profile)
+{
+	struct pep_link link;
+	enum pep_exit err;
+	struct pep_nl nl;
+
+	err = pep_link_open(&nl, name, &link);
+	if (err)
+		return err;
+	err = set(&nl, &link, profile);
+	pep_nl_close(&nl);
+	return err;
+}
+
+static enum pep_exit dev_set(struct pep_args *args)
+{
+	struct pep_args_option options[] = {
+		{
+			.word = "profile",
+			.check = pep_args_check_profile,
+			.required = true,
+		},
+	};
+	enum pep_exit err;
+	const char *name;
 
 	err = take_dev(args, &name);
 	if (!err)
 		err = pep_args_options(args, options, ARRAY_SIZE(options));
-	if (!err)
-		err = open_dev(&nl, name, &link);
-	if (err)
-		return err;
-
-	err = add(&nl, &link, options[0].number, options[1].text);
-	pep_nl_close(&nl);
-	return err;
+	return err ? err : pep_dev_set(name, options[0].text);
 }
 
 /* Take the number of flows that were ended. */
@@ -188,53 +269,117 @@ static enum pep_exit del(struct pep_nl *nl, const struct pep_link *link)
 	return PEP_OK;
 }
 
-static enum pep_exit dev_del(struct pep_args *args)
+/**
+ * pep_dev_del() - detach a device, which ends the flows that use it
+ * @name: its name
+ *
+ * Return: PEP_OK, or another one after a message.
+ */
+enum pep_exit pep_dev_del(const char *name)
 {
 	struct pep_link link;
 	enum pep_exit err;
-	const char *name;
 	struct pep_nl nl;
 
-	err = take_dev(args, &name);
-	if (!err)
-		err = pep_args_end(args);
-	if (!err)
-		err = open_dev(&nl, name, &link);
+	err = pep_link_open(&nl, name, &link);
 	if (err)
 		return err;
-
 	err = del(&nl, &link);
 	pep_nl_close(&nl);
 	return err;
 }
 
-/* Show one device, when it has our filters. */
-static enum pep_exit show_one(struct pep_nl *nl, const struct pep_link *link)
+static enum pep_exit dev_del(struct pep_args *args)
+{
+	enum pep_exit err;
+	const char *name;
+
+	err = take_dev(args, &name);
+	if (!err)
+		err = pep_args_end(args);
+	return err ? err : pep_dev_del(name);
+}
+
+/* Show the filters that pepadm has made, each on a line of its own. */
+static void show_filters(const struct pep_tc_found *found)
+{
+	static const char * const protocols[PEP_TC_FILTERS] = { "ip", "ipv6" };
+	const char *statistic = pep_out_statistic("filter");
+	const char *label = statistic ? statistic : pep_out_detail("filter");
+	unsigned int i;
+
+	pep_out_open_array("filters");
+	for (i = 0; i < PEP_TC_FILTERS; i++) {
+		if (!found->mine[i])
+			continue;
+		if (label)
+			pep_out_newline("    ");
+		pep_out_open_object(NULL);
+		pep_out_string("protocol", label, protocols[i]);
+		pep_out_uint("pref", pep_out_detail("pref"),
+			     pep_tc_preference(i));
+		pep_out_uint("action", pep_out_detail("action"),
+			     found->index[i]);
+		pep_out_uint("packets", pep_out_statistic("packets"),
+			     found->each[i].packets);
+		pep_out_uint("bytes", pep_out_statistic("bytes"),
+			     found->each[i].bytes);
+		pep_out_close_object();
+	}
+	pep_out_close_array();
+}
+
+/* Show one device. */
+static void show_one(const struct pep_link *link,
+		     const struct pep_tc_found *found, FILE *file)
+{
+	const char *side = found->side < ARRAY_SIZE(names_side) ?
+			   names_side[found->side] : "-";
+
+	(void)file;
+	pep_out_open_object(NULL);
+	pep_out_string("dev", "dev", link->name);
+	pep_out_uint("ifindex", pep_out_detail("ifindex"), link->ifindex);
+	pep_out_string("side", "side", side);
+	pep_out_string("profile", "profile", found->profile);
+	pep_out_uint("packets", "packets", found->all.packets);
+	pep_out_uint("bytes", "bytes", found->all.bytes);
+	show_filters(found);
+	pep_out_close_object();
+	pep_out_newline("");
+}
+
+/* Write one device as a line of a configuration, unless only others' filters
+ * have our action there.
+ */
+static void save_one(const struct pep_link *link,
+		     const struct pep_tc_found *found, FILE *file)
+{
+	bool mine = false;
+	unsigned int i;
+
+	for (i = 0; i < PEP_TC_FILTERS; i++)
+		mine |= found->mine[i];
+	if (mine && found->side < ARRAY_SIZE(names_side))
+		fprintf(file, "dev %s side %s profile %s\n", link->name,
+			names_side[found->side], found->profile);
+}
+
+/* Do something with one device, when it has our filters. */
+static enum pep_exit with_one(struct pep_nl *nl, const struct pep_link *link,
+			      dev_fn *fn, FILE *file)
 {
 	struct pep_tc_found found;
-	const char *side;
 
 	if (pep_tc_find(nl, link->ifindex, &found))
 		return pep_nl_failed(nl, NULL);
-	if (!found.actions)
-		return PEP_OK;
-	side = found.side < ARRAY_SIZE(names_side) ?
-	       names_side[found.side] : "-";
-
-	pep_out_open_object(NULL);
-	pep_out_string("dev", "dev", link->name);
-	pep_out_uint("ifindex", NULL, link->ifindex);
-	pep_out_string("side", "side", side);
-	pep_out_string("profile", "profile", found.profile);
-	pep_out_uint("packets", "packets", found.packets);
-	pep_out_uint("bytes", "bytes", found.bytes);
-	pep_out_close_object();
-	pep_out_newline("");
+	if (found.actions)
+		fn(link, &found, file);
 	return PEP_OK;
 }
 
-/* Show every device that has our filters. */
-static enum pep_exit show_all(struct pep_nl *nl)
+/* Do something with every device that has our filters. */
+static enum pep_exit with_all(struct pep_nl *nl, dev_fn *fn, FILE *file)
 {
 	struct pep_tc_devices devices;
 	enum pep_exit result = PEP_OK;
@@ -250,12 +395,31 @@ static enum pep_exit show_all(struct pep_nl *nl)
 	for (i = 0; i < devices.n && !result; i++) {
 		err = pep_link_by_index(nl, devices.ifindex[i], &link);
 		if (!err)
-			result = show_one(nl, &link);
+			result = with_one(nl, &link, fn, file);
 		else if (err != -ENODEV)
 			result = pep_nl_failed(nl, NULL);
 	}
 	free(devices.ifindex);
 	return result;
+}
+
+/**
+ * pep_dev_save() - write all devices as lines of a configuration
+ * @file: where to
+ *
+ * Return: PEP_OK, or another one after a message.
+ */
+enum pep_exit pep_dev_save(FILE *file)
+{
+	enum pep_exit err;
+	struct pep_nl nl;
+
+	err = pep_nl_open(&nl, NETLINK_ROUTE);
+	if (err)
+		return err;
+	err = with_all(&nl, save_one, file);
+	pep_nl_close(&nl);
+	return err;
 }
 
 static enum pep_exit dev_show(struct pep_args *args)
@@ -270,7 +434,7 @@ static enum pep_exit dev_show(struct pep_args *args)
 		if (!err)
 			err = pep_args_end(args);
 		if (!err)
-			err = open_dev(&nl, name, &link);
+			err = pep_link_open(&nl, name, &link);
 	} else {
 		err = pep_nl_open(&nl, NETLINK_ROUTE);
 	}
@@ -278,7 +442,8 @@ static enum pep_exit dev_show(struct pep_args *args)
 		return err;
 
 	pep_out_open_array(NULL);
-	err = name ? show_one(&nl, &link) : show_all(&nl);
+	err = name ? with_one(&nl, &link, show_one, NULL) :
+		     with_all(&nl, show_one, NULL);
 	if (!err)
 		pep_out_close_array();
 	pep_nl_close(&nl);
@@ -287,6 +452,7 @@ static enum pep_exit dev_show(struct pep_args *args)
 
 static const struct pep_cmd_verb dev_verbs[] = {
 	{ "add", dev_add },
+	{ "set", dev_set },
 	{ "del", dev_del },
 	{ "show", dev_show },
 	{ NULL, NULL },
@@ -298,6 +464,7 @@ const struct pep_cmd_object pep_dev_object = {
 	.show = dev_show,
 	.usage =
 	"pepadm dev add DEV side { wireless | server } [ profile NAME ]\n"
+	"pepadm dev set DEV profile NAME\n"
 	"pepadm dev del DEV\n"
 	"pepadm dev show [ DEV ]\n",
 };

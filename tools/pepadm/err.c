@@ -9,6 +9,33 @@
 static const char *context_object;
 static const char *context_verb;
 
+/* Where the command stands, NULL for on the command line. */
+static const char *place_file;
+static unsigned int place_line;
+
+/* Nothing is printed. */
+static bool quiet;
+
+/**
+ * pep_err_quiet() - print no messages for a while
+ * @on: whether to begin or to end that
+ */
+void pep_err_quiet(bool on)
+{
+	quiet = on;
+}
+
+/**
+ * pep_err_place() - say where the commands that come next stand
+ * @file: name of a file; kept, not copied; NULL for none
+ * @line: line in it, from 1
+ */
+void pep_err_place(const char *file, unsigned int line)
+{
+	place_file = file;
+	place_line = line;
+}
+
 /**
  * pep_err_context() - name the command that later messages are about
  * @object: word such as "profile", or NULL for none; kept, not copied
@@ -23,20 +50,24 @@ void pep_err_context(const char *object, const char *verb)
 /*
  * Print one line. Whatever the user or the kernel put into the text, it
  * stays one line and leaves the terminal alone: control characters are
- * shown as a question mark, and a text over 511 bytes is cut.
+ * shown as a question mark, and a text over 1023 bytes is cut.
  */
 __printf(2, 0)
 static void print_line(const char *kind, const char *fmt, va_list ap)
 {
-	char text[512];
+	char text[1024];
 	size_t i;
 
+	if (quiet)
+		return;
 	vsnprintf(text, sizeof(text), fmt, ap);
 	for (i = 0; text[i]; i++)
 		if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
 			text[i] = '?';
 
 	fputs("pepadm: ", stderr);
+	if (place_file)
+		fprintf(stderr, "%s:%u: ", place_file, place_line);
 	if (context_object)
 		fprintf(stderr, "%s%s%s: ", context_object,
 			context_verb ? " " : "",

@@ -3,6 +3,8 @@
 #ifndef _PEPADM_ERR_H
 #define _PEPADM_ERR_H
 
+#include <stdbool.h>
+
 #define __printf(a, b) __attribute__((format(printf, \
 					     a, b)))
 
@@ -18,6 +20,8 @@ enum pep_exit {
 	PEP_USAGE = 2,
 };
 
+void pep_err_quiet(bool on);
+void pep_err_place(const char *file, unsigned int line);
 void pep_err_context(const char *object, const char *verb);
 
 __printf(1, 2)

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /* pepadm flow: the connections that are split now. */
-#include "cmd.h"
+#include "flow.h"
 
-#include <arpa/inet.h>
-#include <stdio.h>
-#include <string.h>
+#include <sys/socket.h>
 
 #include <linux/pep.h>
 
+#include "cmd.h"
+#include "end.h"
+#include "filter.h"
 #include "genl.h"
 #include "names-gen.h"
 #include "out.h"
+#include "residence.h"
+#include "top.h"
 
 /* States of a socket by the kernel's number, in the words that ss prints. */
 static const char * const tcp_states[] = {
@@ -28,41 +31,12 @@ static const char * const tcp_states[] = {
 	[12] = "NEW-SYN-RECV",
 };
 
-/**
- * struct end - one end of a connection
- * @family: AF_INET or AF_INET6
- * @addr: address as text, "-" when the kernel sent none
- * @port: port, host byte order
- */
-struct end {
-	int family;
-	char addr[INET6_ADDRSTRLEN];
-	__u16 port;
-};
-
-/* Read address and port of one end. */
-static void read_end(struct end *end, int family, const struct nlattr *addr,
-		     const struct nlattr *port)
-{
-	size_t want = family == AF_INET6 ? sizeof(struct in6_addr) :
-					   sizeof(struct in_addr);
-
-	end->family = family;
-	end->port = ntohs((__u16)pep_nl_uint(port));
-	if (!addr || mnl_attr_get_payload_len(addr) != want ||
-	    !inet_ntop(family, mnl_attr_get_payload(addr), end->addr,
-		       sizeof(end->addr)))
-		snprintf(end->addr, sizeof(end->addr), "-");
-}
-
 /* Show one end: an object in JSON, "ADDR:PORT" in text. */
-static void show_end(const char *key, const struct end *end)
+static void show_end(const char *key, const struct pep_end *end)
 {
-	char text[INET6_ADDRSTRLEN + sizeof("[]:65535")];
+	char text[PEP_END_LEN];
 
-	snprintf(text, sizeof(text),
-		 end->family == AF_INET6 ? "[%s]:%u" : "%s:%u",
-		 end->addr, end->port);
+	pep_end_text(end, text);
 	pep_out_open_object(key);
 	pep_out_string("addr", NULL, end->addr);
 	pep_out_uint("port", NULL, end->port);
@@ -75,17 +49,11 @@ static void show_ends(const struct nlattr **tb)
 {
 	bool server_first = pep_nl_uint(tb[PEP_A_FLOW_OPENER]) ==
 			    PEP_SIDE_SERVER;
-	int family = pep_nl_uint(tb[PEP_A_FLOW_FAMILY]) == AF_INET6 ?
-		     AF_INET6 : AF_INET;
-	struct end subscriber, server;
+	struct pep_end subscriber, server;
 
-	read_end(&subscriber, family, tb[PEP_A_FLOW_SUBSCRIBER_ADDR],
-		 tb[PEP_A_FLOW_SUBSCRIBER_PORT]);
-	read_end(&server, family, tb[PEP_A_FLOW_SERVER_ADDR],
-		 tb[PEP_A_FLOW_SERVER_PORT]);
-
+	pep_end_read(tb, &subscriber, &server);
 	pep_out_string("family", NULL,
-		       family == AF_INET6 ? "inet6" : "inet");
+		       server.family == AF_INET6 ? "inet6" : "inet");
 	if (server_first) {
 		show_end("server", &server);
 		pep_out_word("->");
@@ -116,15 +84,54 @@ static void show_leg(const char *side, const struct nlattr *nest)
 	pep_out_usec("min_rtt_us", "minrtt",
 		     pep_nl_uint(tb[PEP_A_LEG_MIN_RTT_US]));
 	pep_out_uint("cwnd", "cwnd", pep_nl_uint(tb[PEP_A_LEG_CWND]));
-	pep_out_uint("mss", "mss", pep_nl_uint(tb[PEP_A_LEG_MSS]));
-	pep_out_uint("bytes_received", "rx",
+	pep_out_uint("mss", pep_out_detail("mss"),
+		     pep_nl_uint(tb[PEP_A_LEG_MSS]));
+	pep_out_uint("bytes_received", pep_out_statistic("rx"),
 		     pep_nl_uint(tb[PEP_A_LEG_BYTES_RECEIVED]));
-	pep_out_uint("bytes_acked", "acked",
+	pep_out_uint("bytes_acked", pep_out_statistic("acked"),
 		     pep_nl_uint(tb[PEP_A_LEG_BYTES_ACKED]));
 	pep_out_uint("retrans", "retrans", pep_nl_uint(tb[PEP_A_LEG_RETRANS]));
 	pep_out_uint("unread", "unread", pep_nl_uint(tb[PEP_A_LEG_UNREAD]));
 	pep_out_uint("unsent", "unsent", pep_nl_uint(tb[PEP_A_LEG_UNSENT]));
-	pep_out_uint("unacked", "unacked", pep_nl_uint(tb[PEP_A_LEG_UNACKED]));
+	pep_out_uint("unacked", pep_out_statistic("unacked"),
+		     pep_nl_uint(tb[PEP_A_LEG_UNACKED]));
+	pep_residence_show(tb[PEP_A_LEG_RESIDENCE], sizeof(__u32),
+			   pep_out_statistic("residence"));
+	pep_out_close_object();
+}
+
+/**
+ * pep_flow_show() - show all that is told of a flow, within an object
+ * @tb: its attributes, by PEP_A_FLOW_*
+ */
+void pep_flow_show(const struct nlattr **tb)
+{
+	pep_out_uint("id", "flow", pep_nl_uint(tb[PEP_A_FLOW_ID]));
+	show_ends(tb);
+	pep_out_string("state", "",
+		       pep_genl_name(names_flow_state,
+				     ARRAY_SIZE(names_flow_state),
+				     tb[PEP_A_FLOW_STATE]));
+	pep_out_string("opener", pep_out_detail("opener"),
+		       pep_genl_name(names_side, ARRAY_SIZE(names_side),
+				     tb[PEP_A_FLOW_OPENER]));
+	pep_out_string("profile", "profile",
+		       pep_nl_string(tb[PEP_A_FLOW_PROFILE]));
+	pep_out_string("connect", pep_out_detail("mode"),
+		       pep_genl_name(names_connect_mode,
+				     ARRAY_SIZE(names_connect_mode),
+				     tb[PEP_A_FLOW_CONNECT_MODE]));
+	pep_out_msec("age_ms", "age", pep_nl_uint(tb[PEP_A_FLOW_AGE_MS]));
+	pep_out_newline("    ");
+	pep_out_uint("bytes_to_wireless", "to-wireless",
+		     pep_nl_uint(tb[PEP_A_FLOW_BYTES_TO_WIRELESS]));
+	pep_out_uint("bytes_to_server", "to-server",
+		     pep_nl_uint(tb[PEP_A_FLOW_BYTES_TO_SERVER]));
+	pep_out_uint("bytes_copied", pep_out_statistic("copied"),
+		     pep_nl_uint(tb[PEP_A_FLOW_BYTES_COPIED]));
+	pep_out_open_object("legs");
+	show_leg("wireless", tb[PEP_A_FLOW_WIRELESS]);
+	show_leg("server", tb[PEP_A_FLOW_SERVER]);
 	pep_out_close_object();
 }
 
@@ -136,59 +143,28 @@ static int show_flow(const struct nlmsghdr *nlh, void *data)
 	(void)data;
 	pep_genl_parse(nlh, tb, PEP_A_FLOW_MAX);
 	pep_out_open_object(NULL);
-	pep_out_uint("id", "flow", pep_nl_uint(tb[PEP_A_FLOW_ID]));
-	show_ends(tb);
-	pep_out_string("state", "",
-		       pep_genl_name(names_flow_state,
-				     ARRAY_SIZE(names_flow_state),
-				     tb[PEP_A_FLOW_STATE]));
-	pep_out_string("opener", "opener",
-		       pep_genl_name(names_side, ARRAY_SIZE(names_side),
-				     tb[PEP_A_FLOW_OPENER]));
-	pep_out_string("profile", "profile",
-		       pep_nl_string(tb[PEP_A_FLOW_PROFILE]));
-	pep_out_string("connect", "mode",
-		       pep_genl_name(names_connect_mode,
-				     ARRAY_SIZE(names_connect_mode),
-				     tb[PEP_A_FLOW_CONNECT_MODE]));
-	pep_out_msec("age_ms", "age", pep_nl_uint(tb[PEP_A_FLOW_AGE_MS]));
-	pep_out_newline("    ");
-	pep_out_uint("bytes_to_wireless", "to-wireless",
-		     pep_nl_uint(tb[PEP_A_FLOW_BYTES_TO_WIRELESS]));
-	pep_out_uint("bytes_to_server", "to-server",
-		     pep_nl_uint(tb[PEP_A_FLOW_BYTES_TO_SERVER]));
-	pep_out_uint("bytes_copied", "copied",
-		     pep_nl_uint(tb[PEP_A_FLOW_BYTES_COPIED]));
-	pep_out_open_object("legs");
-	show_leg("wireless", tb[PEP_A_FLOW_WIRELESS]);
-	show_leg("server", tb[PEP_A_FLOW_SERVER]);
-	pep_out_close_object();
+	pep_flow_show(tb);
 	pep_out_close_object();
 	pep_out_newline("");
 	return MNL_CB_OK;
 }
 
+/* Show one flow, or those that a filter tells. */
 static enum pep_exit flow_show(struct pep_args *args)
 {
+	struct pep_filter filter;
 	struct pep_nl_request req;
 	struct pep_genl genl;
 	enum pep_exit err;
-	__u32 id = 0;
 
-	if (pep_args_left(args)) {
-		err = pep_args_u32(args, "ID", &id);
-		if (!err)
-			err = pep_args_end(args);
-		if (err)
-			return err;
-	}
-	err = pep_genl_open(&genl);
+	err = pep_filter_take(args, &filter);
+	if (!err)
+		err = pep_genl_open(&genl);
 	if (err)
 		return err;
-
-	pep_genl_request(&genl, &req, PEP_CMD_FLOW_GET, id ? 0 : NLM_F_DUMP);
-	if (id)
-		pep_nl_put_u32(&req, PEP_A_FLOW_ID, id, "ID");
+	pep_genl_request(&genl, &req, PEP_CMD_FLOW_GET,
+			 filter.id ? 0 : NLM_F_DUMP);
+	pep_filter_put(&req, &filter);
 	pep_out_open_array(NULL);
 	err = pep_genl_talk(&genl, &req, show_flow, NULL);
 	if (!err)
@@ -197,8 +173,50 @@ static enum pep_exit flow_show(struct pep_args *args)
 	return err;
 }
 
+/* Tell how many flows end. */
+static int show_killed(const struct nlmsghdr *nlh, void *data)
+{
+	const struct nlattr *tb[PEP_A_FLOW_MAX + 1];
+
+	(void)data;
+	pep_genl_parse(nlh, tb, PEP_A_FLOW_MAX);
+	pep_out_open_object(NULL);
+	pep_out_uint("killed", "killed", pep_nl_uint(tb[PEP_A_FLOW_KILLED]));
+	pep_out_close_object();
+	pep_out_newline("");
+	return MNL_CB_OK;
+}
+
+/* End one flow, those that a filter tells, or all. */
+static enum pep_exit flow_kill(struct pep_args *args)
+{
+	static const __u64 any_age;
+	struct pep_filter filter;
+	struct pep_nl_request req;
+	struct pep_genl genl;
+	enum pep_exit err;
+
+	if (!pep_args_left(args))
+		return pep_err_usage("ID, FILTER or all: missing");
+	err = pep_filter_take(args, &filter);
+	if (!err)
+		err = pep_genl_open(&genl);
+	if (err)
+		return err;
+	pep_genl_request(&genl, &req, PEP_CMD_FLOW_KILL, 0);
+	/* That all are meant has to be said: of any age. */
+	if (!pep_filter_put(&req, &filter))
+		pep_nl_put(&req, PEP_A_FLOW_OLDER_MS, &any_age,
+			   sizeof(any_age), "all");
+	err = pep_genl_talk(&genl, &req, show_killed, NULL);
+	pep_genl_close(&genl);
+	return err;
+}
+
 static const struct pep_cmd_verb flow_verbs[] = {
 	{ "show", flow_show },
+	{ "kill", flow_kill },
+	{ "top", pep_top },
 	{ NULL, NULL },
 };
 
@@ -207,5 +225,10 @@ const struct pep_cmd_object pep_flow_object = {
 	.verbs = flow_verbs,
 	.show = flow_show,
 	.usage =
-	"pepadm flow show [ ID ]\n",
+	"pepadm flow show [ ID | FILTER ]\n"
+	"pepadm flow kill { ID | FILTER }\n"
+	"pepadm flow top [ delay SECONDS ] [ count N ] [ FILTER ]\n"
+	"FILTER := all | [ subscriber ADDR[/BITS] ] [ subscriber-port PORT ]\n"
+	"          [ server ADDR[/BITS] ] [ server-port PORT ] [ state STATE ]\n"
+	"          [ profile NAME ] [ dev DEV ] [ older SECONDS ] [ bytes N ]\n",
 };

@@ -3,20 +3,38 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <linux/genetlink.h>
 #include <linux/pep.h>
 
 #include "out.h"
 
-/* Note the number of the family. */
+/* The multicast group that is told of flows. */
+#define GROUP "flows"
+
+/* Note the number of a multicast group if it is the one. */
+static void keep_group(struct pep_genl *genl, const struct nlattr *nest)
+{
+	const struct nlattr *tb[CTRL_ATTR_MCAST_GRP_MAX + 1];
+
+	pep_nl_parse_nested(nest, tb, CTRL_ATTR_MCAST_GRP_MAX);
+	if (!strcmp(pep_nl_string(tb[CTRL_ATTR_MCAST_GRP_NAME]), GROUP))
+		genl->group = (__u32)pep_nl_uint(tb[CTRL_ATTR_MCAST_GRP_ID]);
+}
+
+/* Note the number of the family, and of its group. */
 static int keep_family(const struct nlmsghdr *nlh, void *data)
 {
-	const struct nlattr *tb[CTRL_ATTR_FAMILY_ID + 1];
+	const struct nlattr *tb[CTRL_ATTR_MCAST_GROUPS + 1];
 	struct pep_genl *genl = data;
+	const struct nlattr *group;
 
-	pep_genl_parse(nlh, tb, CTRL_ATTR_FAMILY_ID);
+	pep_genl_parse(nlh, tb, CTRL_ATTR_MCAST_GROUPS);
 	genl->family = (__u16)pep_nl_uint(tb[CTRL_ATTR_FAMILY_ID]);
+	if (tb[CTRL_ATTR_MCAST_GROUPS])
+		mnl_attr_for_each_nested(group, tb[CTRL_ATTR_MCAST_GROUPS])
+			keep_group(genl, group);
 	return MNL_CB_OK;
 }
 
@@ -39,6 +57,7 @@ enum pep_exit pep_genl_open(struct pep_genl *genl)
 		return err;
 
 	genl->family = 0;
+	genl->group = 0;
 	ghdr = pep_nl_request(&req, GENL_ID_CTRL, 0, sizeof(*ghdr));
 	ghdr->cmd = CTRL_CMD_GETFAMILY;
 	ghdr->version = 1;
@@ -104,14 +123,15 @@ enum pep_exit pep_genl_talk(struct pep_genl *genl, struct pep_nl_request *req,
 }
 
 /**
- * pep_genl_show() - ask for all there is of something and show it
+ * pep_genl_ask() - ask for all there is of something
  * @cmd: PEP_CMD_*
  * @flags: NLM_F_DUMP or 0
- * @show: shows one message of the answer
+ * @cb: called with each message of the answer
+ * @data: handed to @cb
  *
  * Return: PEP_OK, or PEP_FAILED after a message.
  */
-enum pep_exit pep_genl_show(__u8 cmd, __u16 flags, mnl_cb_t show)
+enum pep_exit pep_genl_ask(__u8 cmd, __u16 flags, mnl_cb_t cb, void *data)
 {
 	struct pep_nl_request req;
 	struct pep_genl genl;
@@ -121,12 +141,28 @@ enum pep_exit pep_genl_show(__u8 cmd, __u16 flags, mnl_cb_t show)
 	if (err)
 		return err;
 	pep_genl_request(&genl, &req, cmd, flags);
+	err = pep_genl_talk(&genl, &req, cb, data);
+	pep_genl_close(&genl);
+	return err;
+}
+
+/**
+ * pep_genl_show() - ask for all there is of something and show it
+ * @cmd: PEP_CMD_*
+ * @flags: NLM_F_DUMP or 0
+ * @show: shows one message of the answer
+ *
+ * Return: PEP_OK, or PEP_FAILED after a message.
+ */
+enum pep_exit pep_genl_show(__u8 cmd, __u16 flags, mnl_cb_t show)
+{
+	enum pep_exit err;
+
 	if (flags & NLM_F_DUMP)
 		pep_out_open_array(NULL);
-	err = pep_genl_talk(&genl, &req, show, NULL);
+	err = pep_genl_ask(cmd, flags, show, NULL);
 	if (!err && (flags & NLM_F_DUMP))
 		pep_out_close_array();
-	pep_genl_close(&genl);
 	return err;
 }
 

@@ -13,10 +13,12 @@
  * struct pep_genl - a socket to the pep module
  * @nl: the netlink socket
  * @family: number that the kernel gave the module's family
+ * @group: number that it gave the group that is told of flows, 0 for none
  */
 struct pep_genl {
 	struct pep_nl nl;
 	__u16 family;
+	__u32 group;
 };
 
 /* What to ask a user whose kernel does not know us. */
@@ -28,6 +30,7 @@ void pep_genl_request(const struct pep_genl *genl, struct pep_nl_request *req,
 		      __u8 cmd, __u16 flags);
 enum pep_exit pep_genl_talk(struct pep_genl *genl, struct pep_nl_request *req,
 			    mnl_cb_t cb, void *data);
+enum pep_exit pep_genl_ask(__u8 cmd, __u16 flags, mnl_cb_t cb, void *data);
 enum pep_exit pep_genl_show(__u8 cmd, __u16 flags, mnl_cb_t show);
 void pep_genl_parse(const struct nlmsghdr *nlh, const struct nlattr **tb,
 		    __u16 max);

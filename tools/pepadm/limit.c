@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /* pepadm limit and drain: how much may be split, and whether at all. */
-#include "cmd.h"
+#include "limit.h"
 
 #include <linux/pep.h>
 
+#include "cmd.h"
 #include "genl.h"
 #include "out.h"
 
@@ -19,6 +20,9 @@ enum {
 	N_OPTIONS,
 };
 
+/* What can be set, by number of the attribute. */
+#define N_VALUES (PEP_A_LIMIT_DRAIN + 1)
+
 /* Read a number from 1 up to a limit. */
 static enum pep_exit read_number(const struct pep_args_option *option,
 				 __u32 max, __u32 *number)
@@ -30,8 +34,8 @@ static enum pep_exit read_number(const struct pep_args_option *option,
 			     option->word, option->text, max);
 }
 
-/* Carry out a change of one or more limits, attributes by number. */
-static enum pep_exit change(const __u32 *values)
+/* Carry out a change of limits, attributes by number. */
+static enum pep_exit change(__u8 cmd, const __u32 *values)
 {
 	static const char * const words[] = {
 		[PEP_A_LIMIT_FLOWS] = "flows",
@@ -46,8 +50,8 @@ static enum pep_exit change(const __u32 *values)
 	err = pep_genl_open(&genl);
 	if (err)
 		return err;
-	pep_genl_request(&genl, &req, PEP_CMD_LIMIT_SET, 0);
-	for (attr = 1; attr <= PEP_A_LIMIT_MAX; attr++)
+	pep_genl_request(&genl, &req, cmd, 0);
+	for (attr = 1; attr < N_VALUES; attr++)
 		if (values[attr] != UINT32_MAX)
 			pep_nl_put_u32(&req, attr, values[attr], words[attr]);
 	err = pep_genl_talk(&genl, &req, NULL, NULL);
@@ -55,7 +59,8 @@ static enum pep_exit change(const __u32 *values)
 	return err;
 }
 
-static enum pep_exit limit_set(struct pep_args *args)
+/* Read limits; those that are not given become UINT32_MAX. */
+static enum pep_exit read_words(struct pep_args *args, __u32 *values)
 {
 	static const __u32 max[] = {
 		[FLOWS] = 16777216,
@@ -75,20 +80,78 @@ static enum pep_exit limit_set(struct pep_args *args)
 			.numeric = true,
 		},
 	};
-	__u32 values[PEP_A_LIMIT_MAX + 1];
 	enum pep_exit err;
 	size_t i;
 
-	if (!pep_args_left(args))
-		return pep_err_usage("nothing to set, one of: flows, pending");
 	err = pep_args_options(args, options, N_OPTIONS);
-	for (i = 0; i < ARRAY_SIZE(values); i++)
+	for (i = 0; i < N_VALUES; i++)
 		values[i] = UINT32_MAX;
 	for (i = 0; i < N_OPTIONS && !err; i++)
 		if (options[i].text)
 			err = read_number(&options[i], max[i],
 					  &values[attrs[i]]);
-	return err ? err : change(values);
+	return err;
+}
+
+static enum pep_exit limit_set(struct pep_args *args)
+{
+	__u32 values[N_VALUES];
+	enum pep_exit err;
+
+	if (!pep_args_left(args))
+		return pep_err_usage("nothing to set, one of: flows, pending");
+	err = read_words(args, values);
+	return err ? err : change(PEP_CMD_LIMIT_SET, values);
+}
+
+/**
+ * pep_limit_check() - read the words that make the limits
+ * @args: the words
+ *
+ * Return: PEP_OK, or PEP_USAGE after a message.
+ */
+enum pep_exit pep_limit_check(struct pep_args *args)
+{
+	__u32 values[N_VALUES];
+
+	return read_words(args, values);
+}
+
+/**
+ * pep_limit_replace() - make the limits what some words say
+ * @args: the words; a limit that they do not set takes its default
+ *
+ * Return: PEP_OK, or another one after a message, with nothing changed.
+ */
+enum pep_exit pep_limit_replace(struct pep_args *args)
+{
+	__u32 values[N_VALUES];
+	enum pep_exit err = read_words(args, values);
+
+	return err ? err : change(PEP_CMD_LIMIT_REPLACE, values);
+}
+
+/* Write the limits as a line of a configuration. */
+static int save_limits(const struct nlmsghdr *nlh, void *data)
+{
+	const struct nlattr *tb[PEP_A_LIMIT_MAX + 1];
+
+	pep_genl_parse(nlh, tb, PEP_A_LIMIT_MAX);
+	fprintf(data, "limit flows %u pending %u\n",
+		(__u32)pep_nl_uint(tb[PEP_A_LIMIT_FLOWS]),
+		(__u32)pep_nl_uint(tb[PEP_A_LIMIT_PENDING]));
+	return MNL_CB_OK;
+}
+
+/**
+ * pep_limit_save() - write the limits as a line of a configuration
+ * @file: where to
+ *
+ * Return: PEP_OK, or another one after a message.
+ */
+enum pep_exit pep_limit_save(FILE *file)
+{
+	return pep_genl_ask(PEP_CMD_LIMIT_GET, 0, save_limits, file);
 }
 
 /* Show the limits and whether the namespace is being drained. */
@@ -120,14 +183,14 @@ static enum pep_exit limit_show(struct pep_args *args)
 /* Begin or end to let all new connections pass unsplit. */
 static enum pep_exit set_drain(struct pep_args *args, __u32 on)
 {
-	__u32 values[PEP_A_LIMIT_MAX + 1] = {
+	__u32 values[N_VALUES] = {
 		[PEP_A_LIMIT_FLOWS] = UINT32_MAX,
 		[PEP_A_LIMIT_PENDING] = UINT32_MAX,
 		[PEP_A_LIMIT_DRAIN] = on,
 	};
 	enum pep_exit err = pep_args_end(args);
 
-	return err ? err : change(values);
+	return err ? err : change(PEP_CMD_LIMIT_SET, values);
 }
 
 static enum pep_exit drain_on(struct pep_args *args)

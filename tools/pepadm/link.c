@@ -68,3 +68,32 @@ int pep_link_by_index(struct pep_nl *nl, __u32 ifindex,
 {
 	return get_link(nl, NULL, ifindex, link);
 }
+
+/**
+ * pep_link_open() - open a socket to rtnetlink and find a device by its name
+ * @nl: where the socket goes; open only when this succeeds
+ * @name: the name, 1 to 15 characters
+ * @link: the device found
+ *
+ * Return: PEP_OK, or PEP_FAILED after a message.
+ */
+enum pep_exit pep_link_open(struct pep_nl *nl, const char *name,
+			    struct pep_link *link)
+{
+	enum pep_exit err = pep_nl_open(nl, NETLINK_ROUTE);
+
+	if (err)
+		return err;
+	switch (pep_link_by_name(nl, name, link)) {
+	case 0:
+		return PEP_OK;
+	case -ENODEV:
+		err = pep_err_failed("Cannot find device \"%s\"", name);
+		break;
+	default:
+		err = pep_nl_failed(nl, NULL);
+		break;
+	}
+	pep_nl_close(nl);
+	return err;
+}

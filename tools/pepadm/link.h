@@ -22,5 +22,7 @@ int pep_link_by_name(struct pep_nl *nl, const char *name,
 		     struct pep_link *link);
 int pep_link_by_index(struct pep_nl *nl, __u32 ifindex,
 		      struct pep_link *link);
+enum pep_exit pep_link_open(struct pep_nl *nl, const char *name,
+			    struct pep_link *link);
 
 #endif

@@ -9,6 +9,8 @@
 
 #include <linux/netlink.h>
 
+#include "version.h"
+
 /* Longest datagram that the kernel makes for a dump. */
 #define ANSWER_LEN 32768
 
@@ -300,7 +302,8 @@ int pep_nl_talk(struct pep_nl *nl, struct pep_nl_request *req, mnl_cb_t cb,
  * @hint: what to add about it, or NULL
  *
  * The word of the command line that is to blame comes first, unless the
- * kernel's text starts with it already.
+ * kernel's text starts with it already. A module of another version may not
+ * know it: both versions come last then.
  *
  * Return: PEP_FAILED.
  */
@@ -309,11 +312,17 @@ enum pep_exit pep_nl_failed(const struct pep_nl *nl, const char *hint)
 	const char *text = nl->text[0] ? nl->text : strerror(nl->error);
 	const char *field = nl->field ? nl->field : "";
 	size_t len = strlen(field);
+	const char *module = pep_version_module();
+	char versions[128] = "";
 
 	if (!strncasecmp(text, field, len) && text[len] == ':')
 		field = "";
-	return pep_err_failed("%s%s%s%s%s", field, *field ? ": " : "", text,
-			      hint ? "; " : "", hint ? hint : "");
+	if (module && strcmp(module, PEPADM_VERSION))
+		snprintf(versions, sizeof(versions),
+			 "; pepadm has version %s, the module %s",
+			 PEPADM_VERSION, module);
+	return pep_err_failed("%s%s%s%s%s%s", field, *field ? ": " : "", text,
+			      hint ? "; " : "", hint ? hint : "", versions);
 }
 
 /**

@@ -3,7 +3,8 @@
  * Commands describe what they show once: arrays and objects with keys for
  * JSON, labels and line ends for text. A value has a key and a label: without
  * the key it is left out of JSON, without the label out of text; an empty
- * label shows it bare.
+ * label shows it bare. Labels of what not everybody needs are there with an
+ * option only; JSON always has everything.
  */
 #include "out.h"
 
@@ -14,6 +15,12 @@
 
 /* Chosen on the command line. */
 static bool json_mode;
+static bool pretty_mode;
+static bool with_statistics;
+static bool with_details;
+
+/* Columns that what is in an array or object is indented by. */
+#define INDENT 4
 
 /* JSON: something stands before the next value in its array or object. */
 static bool need_comma;
@@ -31,10 +38,62 @@ static bool need_space;
 /**
  * pep_out_init() - choose the form of the output
  * @json: JSON when true, else text
+ * @pretty: JSON with a line for each value
  */
-void pep_out_init(bool json)
+void pep_out_init(bool json, bool pretty)
 {
 	json_mode = json;
+	pretty_mode = pretty;
+}
+
+/**
+ * pep_out_more() - choose what text has beside the usual
+ * @statistics: more of what was counted and measured
+ * @details: values that are usual, numbers that only few need
+ */
+void pep_out_more(bool statistics, bool details)
+{
+	with_statistics = statistics;
+	with_details = details;
+}
+
+/**
+ * pep_out_statistic() - label a value that text has with statistics only
+ * @label: the label
+ *
+ * Return: the label, or NULL for JSON only.
+ */
+const char *pep_out_statistic(const char *label)
+{
+	return with_statistics ? label : NULL;
+}
+
+/**
+ * pep_out_detail() - label a value that text has with details only
+ * @label: the label
+ *
+ * Return: the label, or NULL for JSON only.
+ */
+const char *pep_out_detail(const char *label)
+{
+	return with_details ? label : NULL;
+}
+
+/**
+ * pep_out_json() - which form was chosen
+ *
+ * Return: true for JSON.
+ */
+bool pep_out_json(void)
+{
+	return json_mode;
+}
+
+/* JSON: begin a line, indented for what is in the innermost brackets. */
+static void json_line(void)
+{
+	if (pretty_mode)
+		printf("\n%*s", (int)(INDENT * depth), "");
 }
 
 /*
@@ -111,9 +170,11 @@ static void json_lead(const char *key)
 	if (need_comma)
 		putchar(',');
 	need_comma = true;
+	if (depth)
+		json_line();
 	if (key) {
 		json_string(key);
-		putchar(':');
+		fputs(pretty_mode ? ": " : ":", stdout);
 	}
 }
 
@@ -137,13 +198,19 @@ static void json_open(const char *key, char open, char close)
 
 static void json_close(void)
 {
+	char bracket;
+
 	if (!depth)
 		return;
 	if (root_bracket) {
 		putchar(root_bracket);
 		root_bracket = '\0';
 	}
-	putchar(closing[--depth]);
+	bracket = closing[--depth];
+	/* Nothing stands between the brackets of what is empty. */
+	if (need_comma)
+		json_line();
+	putchar(bracket);
 	need_comma = true;
 	if (!depth) {
 		putchar('\n');

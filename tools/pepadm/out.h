@@ -9,7 +9,11 @@
 
 #include "err.h"
 
-void pep_out_init(bool json);
+void pep_out_init(bool json, bool pretty);
+void pep_out_more(bool statistics, bool details);
+const char *pep_out_statistic(const char *label);
+const char *pep_out_detail(const char *label);
+bool pep_out_json(void);
 void pep_out_open_array(const char *key);
 void pep_out_close_array(void);
 void pep_out_open_object(const char *key);

@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /* pepadm profile: named sets of values that flows are split by. */
-#include "cmd.h"
+#include "profile.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include <linux/pep.h>
 
+#include "cmd.h"
 #include "genl.h"
 #include "names-gen.h"
 #include "out.h"
+#include "rate.h"
+
+/* Behind the options of "set": for live flows, too. */
+#define LIVE "live"
 
 /* A device that server legs are bound to, in the place of one. */
 #define NO_DEV "none"
@@ -16,25 +22,39 @@
 /* The one value of a DSCP that is no DSCP. */
 static const char * const names_dscp[] = { [PEP_DSCP_COPY] = "copy" };
 
+/* The one size of a buffer that is none of its own. */
+static const char * const names_buffer[] = { [0] = "auto" };
+
+/* The limit of flows that is none. */
+static const char * const names_flows[] = { [0] = "unlimited" };
+
+/* The rate that is none. */
+static const char * const names_rate[] = { [0] = "unlimited" };
+
 /**
  * struct setting - a word of "add" and "set" and what it sets
  * @attr: its attribute
  * @option: how its value is read; a number unless it has a check
  * @key: its key in JSON
+ * @rare: text has it with details only while its value is @usual, or empty
+ * @usual: value that most profiles have
  */
 struct setting {
 	__u16 attr;
 	struct pep_args_option option;
 	const char *key;
+	bool rare;
+	__u32 usual;
 };
 
-#define NUMBER(_attr, _word, _key) {					\
+#define NUMBER(_attr, _word, _key, ...) {				\
 	.attr = PEP_A_PROFILE_##_attr,					\
 	.option = { .word = _word, .numeric = true },			\
 	.key = _key,							\
+	__VA_ARGS__							\
 }
 
-#define CHOICE(_attr, _word, _key, _choices, _n, _numeric) {		\
+#define CHOICE(_attr, _word, _key, _choices, _n, _numeric, ...) {	\
 	.attr = PEP_A_PROFILE_##_attr,					\
 	.option = {							\
 		.word = _word,						\
@@ -43,13 +63,34 @@ struct setting {
 		.numeric = _numeric,					\
 	},								\
 	.key = _key,							\
+	__VA_ARGS__							\
 }
 
-#define NAME(_attr, _word, _key) {					\
+#define BUFFER(_attr, _word, _key)					\
+	CHOICE(_attr, _word, _key, names_buffer,			\
+	       ARRAY_SIZE(names_buffer), true, RARE(0))
+
+#define RATE(_attr, _word, _key) {					\
+	.attr = PEP_A_PROFILE_##_attr,					\
+	.option = {							\
+		.word = _word,						\
+		.choices = names_rate,					\
+		.n_choices = ARRAY_SIZE(names_rate),			\
+		.numeric = true,					\
+		.rate = true,						\
+	},								\
+	.key = _key,							\
+	RARE(0),							\
+}
+
+#define NAME(_attr, _word, _key, ...) {					\
 	.attr = PEP_A_PROFILE_##_attr,					\
 	.option = { .word = _word, .check = pep_args_check_name },	\
 	.key = _key,							\
+	__VA_ARGS__							\
 }
+
+#define RARE(_usual) .rare = true, .usual = (_usual)
 
 /* In the order in which they are shown. */
 static const struct setting settings[] = {
@@ -58,21 +99,36 @@ static const struct setting settings[] = {
 	CHOICE(CONNECT_MODE, "connect", "connect", names_connect_mode,
 	       ARRAY_SIZE(names_connect_mode), false),
 	CHOICE(MPTCP, "mptcp", "mptcp", names_mptcp_mode,
-	       ARRAY_SIZE(names_mptcp_mode), false),
+	       ARRAY_SIZE(names_mptcp_mode), false,
+	       RARE(PEP_MPTCP_MODE_BYPASS)),
 	CHOICE(SOURCE, "source", "source", names_source_mode,
-	       ARRAY_SIZE(names_source_mode), false),
-	NAME(SERVER_DEV, "server-dev", "server_dev"),
-	NUMBER(MARK, "mark", "mark"),
+	       ARRAY_SIZE(names_source_mode), false,
+	       RARE(PEP_SOURCE_MODE_CLIENT)),
+	NAME(SERVER_DEV, "server-dev", "server_dev", RARE(0)),
+	NUMBER(MARK, "mark", "mark", RARE(0)),
 	CHOICE(DSCP, "dscp", "dscp", names_dscp,
-	       ARRAY_SIZE(names_dscp), true),
-	NUMBER(KEEPALIVE_IDLE, "keepalive-idle", "keepalive_idle"),
-	NUMBER(KEEPALIVE_INTERVAL, "keepalive-interval", "keepalive_interval"),
-	NUMBER(KEEPALIVE_COUNT, "keepalive-count", "keepalive_count"),
-	NUMBER(USER_TIMEOUT, "user-timeout", "user_timeout"),
-	NUMBER(IDLE_TIMEOUT, "idle-timeout", "idle_timeout"),
+	       ARRAY_SIZE(names_dscp), true, RARE(PEP_DSCP_COPY)),
+	NUMBER(KEEPALIVE_IDLE, "keepalive-idle", "keepalive_idle", RARE(0)),
+	NUMBER(KEEPALIVE_INTERVAL, "keepalive-interval", "keepalive_interval",
+	       RARE(0)),
+	NUMBER(KEEPALIVE_COUNT, "keepalive-count", "keepalive_count", RARE(0)),
+	NUMBER(USER_TIMEOUT, "user-timeout", "user_timeout", RARE(0)),
+	NUMBER(IDLE_TIMEOUT, "idle-timeout", "idle_timeout", RARE(0)),
+	NUMBER(RESIDENCE, "residence", "residence"),
+	BUFFER(WIRELESS_SNDBUF, "wireless-sndbuf", "wireless_sndbuf"),
+	BUFFER(WIRELESS_RCVBUF, "wireless-rcvbuf", "wireless_rcvbuf"),
+	BUFFER(SERVER_SNDBUF, "server-sndbuf", "server_sndbuf"),
+	BUFFER(SERVER_RCVBUF, "server-rcvbuf", "server_rcvbuf"),
+	RATE(WIRELESS_MAX_RATE, "wireless-max-rate", "wireless_max_rate"),
+	RATE(SERVER_MAX_RATE, "server-max-rate", "server_max_rate"),
+	CHOICE(MAX_FLOWS, "max-flows", "max_flows", names_flows,
+	       ARRAY_SIZE(names_flows), true, RARE(0)),
 };
 
 #define N_SETTINGS ARRAY_SIZE(settings)
+
+/* A request has the name and the word "live" besides. */
+static_assert(N_SETTINGS + 2 <= PEP_NL_FIELDS, "fields of a request");
 
 /* Take the name of a profile off the command line. */
 static enum pep_exit take_name(struct pep_args *args, const char **name)
@@ -95,14 +151,17 @@ static void put_setting(struct pep_nl_request *req,
 		text = "";
 	if (option->check)
 		pep_nl_put_string(req, setting->attr, text, option->word);
+	else if (option->rate)
+		pep_nl_put(req, setting->attr, &option->number,
+			   sizeof(option->number), option->word);
 	else
-		pep_nl_put_u32(req, setting->attr, option->number,
+		pep_nl_put_u32(req, setting->attr, (__u32)option->number,
 			       option->word);
 }
 
 /* Carry out a command about one profile; @options NULL for none. */
 static enum pep_exit change(__u8 cmd, const char *name,
-			    const struct pep_args_option *options)
+			    const struct pep_args_option *options, bool live)
 {
 	struct pep_nl_request req;
 	struct pep_genl genl;
@@ -117,39 +176,101 @@ static enum pep_exit change(__u8 cmd, const char *name,
 	pep_nl_put_string(&req, PEP_A_PROFILE_NAME, name, "NAME");
 	for (i = 0; options && i < N_SETTINGS; i++)
 		put_setting(&req, &settings[i], &options[i]);
+	if (live)
+		pep_nl_put(&req, PEP_A_PROFILE_LIVE, NULL, 0, LIVE);
 	err = pep_genl_talk(&genl, &req, NULL, NULL);
 	pep_genl_close(&genl);
 	return err;
 }
 
-/* Read the words of "add" and "set" and carry them out. */
-static enum pep_exit add_or_set(struct pep_args *args, __u8 cmd)
+/* Read a name and the options that follow it. */
+static enum pep_exit read_words(struct pep_args *args, const char **name,
+				struct pep_args_option *options)
 {
-	struct pep_args_option options[N_SETTINGS];
-	enum pep_exit err;
-	const char *name;
+	enum pep_exit err = take_name(args, name);
 	size_t i;
-
-	err = take_name(args, &name);
-	if (err)
-		return err;
-	if (cmd == PEP_CMD_PROFILE_SET && !pep_args_left(args))
-		return pep_err_usage("nothing to set, see: pepadm profile help");
 
 	for (i = 0; i < N_SETTINGS; i++)
 		options[i] = settings[i].option;
-	err = pep_args_options(args, options, N_SETTINGS);
-	return err ? err : change(cmd, name, options);
+	return err ? err : pep_args_options(args, options, N_SETTINGS);
 }
 
 static enum pep_exit profile_add(struct pep_args *args)
 {
-	return add_or_set(args, PEP_CMD_PROFILE_ADD);
+	struct pep_args_option options[N_SETTINGS];
+	const char *name;
+	enum pep_exit err;
+
+	err = read_words(args, &name, options);
+	return err ? err : change(PEP_CMD_PROFILE_ADD, name, options,
+				    false);
+}
+
+/**
+ * pep_profile_check() - read the words that make a profile
+ * @args: the words, name first
+ * @name: where the name goes
+ *
+ * Return: PEP_OK, or PEP_USAGE after a message.
+ */
+enum pep_exit pep_profile_check(struct pep_args *args, const char **name)
+{
+	struct pep_args_option options[N_SETTINGS];
+
+	return read_words(args, name, options);
+}
+
+/**
+ * pep_profile_replace() - make a profile what some words say
+ * @args: the words, name first; what they do not set takes its default
+ *
+ * A profile that is like this already stays as it is.
+ *
+ * Return: PEP_OK, or another one after a message, with nothing changed.
+ */
+enum pep_exit pep_profile_replace(struct pep_args *args)
+{
+	struct pep_args_option options[N_SETTINGS];
+	const char *name;
+	enum pep_exit err;
+
+	err = read_words(args, &name, options);
+	return err ? err : change(PEP_CMD_PROFILE_REPLACE, name, options,
+				    false);
+}
+
+/* Take a last word that belongs to no pair behind the name. */
+static bool take_live(struct pep_args *args)
+{
+	if (args->argc < 2 || args->argc % 2 ||
+	    strcmp(args->argv[args->argc - 1], LIVE))
+		return false;
+	args->argc--;
+	return true;
 }
 
 static enum pep_exit profile_set(struct pep_args *args)
 {
-	return add_or_set(args, PEP_CMD_PROFILE_SET);
+	struct pep_args_option options[N_SETTINGS];
+	bool live = take_live(args);
+	const char *name;
+	enum pep_exit err;
+
+	if (args->argc == 1)
+		return pep_err_usage("nothing to set, see: pepadm profile help");
+	err = read_words(args, &name, options);
+	return err ? err : change(PEP_CMD_PROFILE_SET, name, options, live);
+}
+
+/**
+ * pep_profile_del() - delete a profile
+ * @name: its name
+ *
+ * Return: PEP_OK, or another one after a message.
+ */
+enum pep_exit pep_profile_del(const char *name)
+{
+	return change(PEP_CMD_PROFILE_DEL, name, NULL, false);
 }
 
 static enum pep_exit profile_del(struct pep_args *args)
@@ -160,28 +281,87 @@ static enum pep_exit profile_del(struct pep_args *args)
 	err = take_name(args, &name);
 	if (!err)
 		err = pep_args_end(args);
-	return err ? err : change(PEP_CMD_PROFILE_DEL, name, NULL);
+	return err ? err : pep_profile_del(name);
 }
 
-/* Show a setting; a number without a word is one in JSON, too. */
-static void show_setting(const struct setting *setting,
-			 const struct nlattr *attr)
+/* The word that stands for a setting's value, NULL for a mere number. */
+static const char *value_word(const struct setting *setting,
+			      const struct nlattr *attr)
 {
 	const struct pep_args_option *option = &setting->option;
 	const char *text;
 
 	if (option->check) {
 		text = pep_nl_string(attr);
-		pep_out_string(setting->key, option->word,
-			       *text ? text : NO_DEV);
+		return *text ? text : NO_DEV;
+	}
+	return pep_nl_uint(attr) < option->n_choices ?
+	       option->choices[pep_nl_uint(attr)] : NULL;
+}
+
+/* Write a number that has no word as the command line takes it. */
+static void number_text(char *text, const struct setting *setting,
+			const struct nlattr *attr)
+{
+	if (setting->option.rate)
+		pep_rate_write(text, pep_nl_uint(attr));
+	else
+		snprintf(text, PEP_RATE_LEN, "%llu",
+			 (unsigned long long)pep_nl_uint(attr));
+}
+
+/* Show a setting; a number without a word is one in JSON, too. */
+static void show_setting(const struct setting *setting,
+			 const struct nlattr *attr)
+{
+	const char *word = value_word(setting, attr);
+	const char *label = setting->option.word;
+	bool usual = setting->option.check ? !*pep_nl_string(attr) :
+		     pep_nl_uint(attr) == setting->usual;
+	char text[PEP_RATE_LEN];
+
+	if (setting->rare && usual)
+		label = pep_out_detail(label);
+	if (word) {
+		pep_out_string(setting->key, label, word);
 		return;
 	}
-	if (pep_nl_uint(attr) < option->n_choices &&
-	    option->choices[pep_nl_uint(attr)])
-		pep_out_string(setting->key, option->word,
-			       option->choices[pep_nl_uint(attr)]);
-	else
-		pep_out_uint(setting->key, option->word, pep_nl_uint(attr));
+	number_text(text, setting, attr);
+	pep_out_uint(setting->key, NULL, pep_nl_uint(attr));
+	pep_out_string(NULL, label, text);
+}
+
+/* Write one profile as a line of a configuration. */
+static int save_profile(const struct nlmsghdr *nlh, void *data)
+{
+	const struct nlattr *tb[PEP_A_PROFILE_MAX + 1];
+	char text[PEP_RATE_LEN];
+	FILE *file = data;
+	const char *word;
+	size_t i;
+
+	pep_genl_parse(nlh, tb, PEP_A_PROFILE_MAX);
+	fprintf(file, "profile %s", pep_nl_string(tb[PEP_A_PROFILE_NAME]));
+	for (i = 0; i < N_SETTINGS; i++) {
+		word = value_word(&settings[i], tb[settings[i].attr]);
+		if (!word)
+			number_text(text, &settings[i], tb[settings[i].attr]);
+		fprintf(file, " %s %s", settings[i].option.word,
+			word ? word : text);
+	}
+	putc('\n', file);
+	return MNL_CB_OK;
+}
+
+/**
+ * pep_profile_save() - write all profiles as lines of a configuration
+ * @file: where to
+ *
+ * Return: PEP_OK, or another one after a message.
+ */
+enum pep_exit pep_profile_save(FILE *file)
+{
+	return pep_genl_ask(PEP_CMD_PROFILE_GET, NLM_F_DUMP, save_profile, file);
 }
 
 /* Show one profile. */
@@ -197,9 +377,10 @@ static int show_profile(const struct nlmsghdr *nlh, void *data)
 		       pep_nl_string(tb[PEP_A_PROFILE_NAME]));
 	for (i = 0; i < N_SETTINGS; i++)
 		show_setting(&settings[i], tb[settings[i].attr]);
-	pep_out_uint("devices", "devices",
+	pep_out_uint("devices", pep_out_statistic("devices"),
 		     pep_nl_uint(tb[PEP_A_PROFILE_DEVICES]));
-	pep_out_uint("flows", "flows", pep_nl_uint(tb[PEP_A_PROFILE_FLOWS]));
+	pep_out_uint("flows", pep_out_statistic("flows"),
+		     pep_nl_uint(tb[PEP_A_PROFILE_FLOWS]));
 	pep_out_close_object();
 	pep_out_newline("");
 	return MNL_CB_OK;
@@ -238,6 +419,7 @@ static enum pep_exit profile_show(struct pep_args *args)
 static const struct pep_cmd_verb profile_verbs[] = {
 	{ "add", profile_add },
 	{ "set", profile_set },
+	{ "replace", pep_profile_replace },
 	{ "del", profile_del },
 	{ "show", profile_show },
 	{ NULL, NULL },
@@ -249,12 +431,18 @@ const struct pep_cmd_object pep_profile_object = {
 	.show = profile_show,
 	.usage =
 	"pepadm profile add NAME [ OPTIONS ]\n"
-	"pepadm profile set NAME OPTIONS\n"
+	"pepadm profile set NAME OPTIONS [ live ]\n"
+	"pepadm profile replace NAME [ OPTIONS ]\n"
 	"pepadm profile del NAME\n"
 	"pepadm profile show [ NAME ]\n"
 	"OPTIONS := [ cc-wireless CC ] [ cc-server CC ] [ connect { truthful | early } ]\n"
 	"           [ mptcp { bypass | split } ] [ source { client | local } ]\n"
 	"           [ server-dev { DEV | none } ] [ mark N ] [ dscp { copy | N } ]\n"
 	"           [ keepalive-idle SECONDS ] [ keepalive-interval SECONDS ]\n"
-	"           [ keepalive-count N ] [ user-timeout MS ] [ idle-timeout SECONDS ]\n",
+	"           [ keepalive-count N ] [ user-timeout MS ] [ idle-timeout SECONDS ]\n"
+	"           [ residence MS ]\n"
+	"           [ wireless-sndbuf { auto | BYTES } ] [ wireless-rcvbuf { auto | BYTES } ]\n"
+	"           [ server-sndbuf { auto | BYTES } ] [ server-rcvbuf { auto | BYTES } ]\n"
+	"           [ wireless-max-rate { unlimited | RATE } ]\n"
+	"           [ server-max-rate { unlimited | RATE } ] [ max-flows { unlimited | N } ]\n",
 };

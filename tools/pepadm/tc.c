@@ -84,13 +84,35 @@ int pep_tc_clsact_add(struct pep_nl *nl, __u32 ifindex)
 	return pep_nl_talk(nl, &req, NULL, NULL);
 }
 
+/* Add our action, as the first one of a nest. */
+static void put_action(struct pep_nl_request *req, __u16 type, __u32 index,
+		       __u32 side, const char *profile)
+{
+	const struct tc_pepsplit fixed = {
+		.index = index,
+		.action = TC_ACT_UNSPEC,
+	};
+	struct nlattr *actions, *action, *options;
+
+	actions = mnl_attr_nest_start(req->nlh, type);
+	action = mnl_attr_nest_start(req->nlh, 1);
+	pep_nl_put_string(req, TCA_ACT_KIND, TCA_PEPSPLIT_KIND, NULL);
+	options = mnl_attr_nest_start(req->nlh, TCA_ACT_OPTIONS);
+	mnl_attr_put(req->nlh, TCA_PEPSPLIT_PARMS, sizeof(fixed), &fixed);
+	pep_nl_put_u32(req, TCA_PEPSPLIT_SIDE, side, "side");
+	pep_nl_put_string(req, TCA_PEPSPLIT_PROFILE, profile, "profile");
+	mnl_attr_nest_end(req->nlh, options);
+	mnl_attr_nest_end(req->nlh, action);
+	mnl_attr_nest_end(req->nlh, actions);
+}
+
 /**
  * pep_tc_filter_add() - add one of our filters
  * @nl: rtnetlink socket
  * @ifindex: the device; it has a clsact or an ingress qdisc
  * @which: 0 for IPv4, 1 for IPv6
  * @side: enum pep_side
- * @profile: name of a profile, or NULL to leave it to the module
+ * @profile: name of a profile
  *
  * The filter takes every packet of its protocol. No hardware can do what
  * the action does, so that the driver is not asked.
@@ -100,27 +122,38 @@ int pep_tc_clsact_add(struct pep_nl *nl, __u32 ifindex)
 int pep_tc_filter_add(struct pep_nl *nl, __u32 ifindex, unsigned int which,
 		      __u32 side, const char *profile)
 {
-	const struct tc_pepsplit fixed = { .action = TC_ACT_UNSPEC };
-	struct nlattr *options, *actions, *action, *action_options;
 	struct pep_nl_request req;
+	struct nlattr *options;
 
 	filter_request(&req, RTM_NEWTFILTER, NLM_F_CREATE | NLM_F_EXCL,
 		       ifindex, which);
 	options = mnl_attr_nest_start(req.nlh, TCA_OPTIONS);
 	pep_nl_put_u32(&req, TCA_MATCHALL_FLAGS, TCA_CLS_FLAGS_SKIP_HW, NULL);
-	actions = mnl_attr_nest_start(req.nlh, TCA_MATCHALL_ACT);
-	action = mnl_attr_nest_start(req.nlh, 1);
-	pep_nl_put_string(&req, TCA_ACT_KIND, TCA_PEPSPLIT_KIND, NULL);
-	action_options = mnl_attr_nest_start(req.nlh, TCA_ACT_OPTIONS);
-	mnl_attr_put(req.nlh, TCA_PEPSPLIT_PARMS, sizeof(fixed), &fixed);
-	pep_nl_put_u32(&req, TCA_PEPSPLIT_SIDE, side, "side");
-	if (profile)
-		pep_nl_put_string(&req, TCA_PEPSPLIT_PROFILE, profile,
-				  "profile");
-	mnl_attr_nest_end(req.nlh, action_options);
-	mnl_attr_nest_end(req.nlh, action);
-	mnl_attr_nest_end(req.nlh, actions);
+	put_action(&req, TCA_MATCHALL_ACT, 0, side, profile);
 	mnl_attr_nest_end(req.nlh, options);
+	return pep_nl_talk(nl, &req, NULL, NULL);
+}
+
+/**
+ * pep_tc_action_set() - change one of our actions where it is
+ * @nl: rtnetlink socket
+ * @index: its number, from pep_tc_find()
+ * @side: enum pep_side
+ * @profile: name of a profile
+ *
+ * Packets meet either the old or the new one.
+ *
+ * Return: 0 or a negative errno value.
+ */
+int pep_tc_action_set(struct pep_nl *nl, __u32 index, __u32 side,
+		      const char *profile)
+{
+	struct pep_nl_request req;
+	struct tcamsg *tca;
+
+	tca = pep_nl_request(&req, RTM_NEWACTION, NLM_F_REPLACE, sizeof(*tca));
+	tca->tca_family = AF_UNSPEC;
+	put_action(&req, TCA_ACT_TAB, index, side, profile);
 	return pep_nl_talk(nl, &req, NULL, NULL);
 }
 
@@ -140,8 +173,19 @@ int pep_tc_filter_del(struct pep_nl *nl, __u32 ifindex, unsigned int which)
 	return pep_nl_talk(nl, &req, NULL, NULL);
 }
 
+/**
+ * pep_tc_preference() - tell the preference of one of our filters
+ * @which: 0 for IPv4, 1 for IPv6
+ *
+ * Return: its place among the filters of a device.
+ */
+unsigned int pep_tc_preference(unsigned int which)
+{
+	return filters[which].preference;
+}
+
 /* Add what an action has seen. */
-static void add_stats(struct pep_tc_found *found, const struct nlattr *nest)
+static void add_stats(struct pep_tc_count *count, const struct nlattr *nest)
 {
 	const struct nlattr *tb[TCA_STATS_PKT64 + 1];
 	struct gnet_stats_basic basic;
@@ -152,31 +196,54 @@ static void add_stats(struct pep_tc_found *found, const struct nlattr *nest)
 		return;
 	memcpy(&basic, mnl_attr_get_payload(tb[TCA_STATS_BASIC]),
 	       sizeof(basic));
-	found->bytes += basic.bytes;
+	count->bytes += basic.bytes;
 	/* The 64-bit number is there when 32 bits are not enough. */
-	found->packets += tb[TCA_STATS_PKT64] ?
+	count->packets += tb[TCA_STATS_PKT64] ?
 			  pep_nl_uint(tb[TCA_STATS_PKT64]) : basic.packets;
 }
 
-/* Look at one action of a filter. Return true when it is one of ours. */
-static bool read_action(struct pep_tc_found *found, const struct nlattr *nest)
+/* Which of the filters that pepadm makes is this? PEP_TC_FILTERS for none. */
+static unsigned int which_filter(const struct tcmsg *tcm)
 {
+	unsigned int i;
+
+	for (i = 0; i < PEP_TC_FILTERS; i++)
+		if (TC_H_MAJ(tcm->tcm_info) >> 16 == filters[i].preference &&
+		    TC_H_MIN(tcm->tcm_info) == htons(filters[i].protocol))
+			break;
+	return i;
+}
+
+/*
+ * Look at one action of a filter. What others' filters have counts only where
+ * there is none of pepadm's. Return its number, 0 for one that is not ours.
+ */
+static __u32 read_action(struct pep_tc_found *found, unsigned int which,
+			 const struct nlattr *nest)
+{
+	const struct tc_pepsplit *fixed;
 	const struct nlattr *options[TCA_PEPSPLIT_MAX + 1];
 	const struct nlattr *tb[TCA_ACT_MAX + 1];
 
 	pep_nl_parse_nested(nest, tb, TCA_ACT_MAX);
 	if (strcmp(pep_nl_string(tb[TCA_ACT_KIND]), TCA_PEPSPLIT_KIND))
-		return false;
-
+		return 0;
 	pep_nl_parse_nested(tb[TCA_ACT_OPTIONS], options, TCA_PEPSPLIT_MAX);
-	found->side = options[TCA_PEPSPLIT_SIDE] ?
-		      (__u32)pep_nl_uint(options[TCA_PEPSPLIT_SIDE]) :
-		      UINT32_MAX;
-	snprintf(found->profile, sizeof(found->profile), "%s",
-		 pep_nl_string(options[TCA_PEPSPLIT_PROFILE]));
+	if (!options[TCA_PEPSPLIT_PARMS])
+		return 0;
+	fixed = mnl_attr_get_payload(options[TCA_PEPSPLIT_PARMS]);
+	if (which < PEP_TC_FILTERS || (!found->mine[0] && !found->mine[1])) {
+		found->side = options[TCA_PEPSPLIT_SIDE] ?
+			      (__u32)pep_nl_uint(options[TCA_PEPSPLIT_SIDE]) :
+			      UINT32_MAX;
+		snprintf(found->profile, sizeof(found->profile), "%s",
+			 pep_nl_string(options[TCA_PEPSPLIT_PROFILE]));
+	}
 	found->actions++;
-	add_stats(found, tb[TCA_ACT_STATS]);
-	return true;
+	add_stats(&found->all, tb[TCA_ACT_STATS]);
+	if (which < PEP_TC_FILTERS)
+		add_stats(&found->each[which], tb[TCA_ACT_STATS]);
+	return fixed->index;
 }
 
 /* Look at one filter of a dump. */
@@ -187,8 +254,8 @@ static int read_filter(const struct nlmsghdr *nlh, void *data)
 	const struct nlattr *tb[TCA_MAX + 1];
 	struct pep_tc_found *found = data;
 	const struct nlattr *action;
-	bool ours = false;
-	unsigned int i;
+	unsigned int which = which_filter(tcm);
+	__u32 mine = 0, index;
 
 	found->filters++;
 	pep_nl_parse(nlh, sizeof(*tcm), tb, TCA_MAX);
@@ -199,14 +266,14 @@ static int read_filter(const struct nlmsghdr *nlh, void *data)
 	pep_nl_parse_nested(tb[TCA_OPTIONS], options, TCA_MATCHALL_MAX);
 	if (!options[TCA_MATCHALL_ACT])
 		return MNL_CB_OK;
-	mnl_attr_for_each_nested(action, options[TCA_MATCHALL_ACT])
-		ours |= read_action(found, action);
-
-	for (i = 0; i < PEP_TC_FILTERS; i++)
-		if (ours &&
-		    TC_H_MAJ(tcm->tcm_info) >> 16 == filters[i].preference &&
-		    TC_H_MIN(tcm->tcm_info) == htons(filters[i].protocol))
-			found->mine[i] = true;
+	mnl_attr_for_each_nested(action, options[TCA_MATCHALL_ACT]) {
+		index = read_action(found, which, action);
+		mine = mine ? mine : index;
+	}
+	if (mine && which < PEP_TC_FILTERS) {
+		found->mine[which] = true;
+		found->index[which] = mine;
+	}
 	return MNL_CB_OK;
 }
 

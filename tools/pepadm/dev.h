@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Devices, as configurations see them. */
+#ifndef _PEPADM_DEV_H
+#define _PEPADM_DEV_H
+
+#include <stdio.h>
+
+#include <linux/types.h>
+
+#include "args.h"
+#include "err.h"
+
+/* The profile that there always is. */
+#define PEP_PROFILE_DEFAULT "default"
+
+/**
+ * struct pep_dev_conf - how a device is attached
+ * @name: its name
+ * @side: enum pep_side
+ * @profile: name of its profile
+ */
+struct pep_dev_conf {
+	const char *name;
+	__u32 side;
+	const char *profile;
+};
+
+enum pep_exit pep_dev_check(struct pep_args *args, struct pep_dev_conf *conf);
+enum pep_exit pep_dev_add(const struct pep_dev_conf *conf);
+enum pep_exit pep_dev_set(const char *name, const char *profile);
+enum pep_exit pep_dev_del(const char *name);
+enum pep_exit pep_dev_save(FILE *file);
+
+#endif

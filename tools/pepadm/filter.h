@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Which flows a command is about. */
+#ifndef _PEPADM_FILTER_H
+#define _PEPADM_FILTER_H
+
+#include <stdbool.h>
+
+#include <linux/types.h>
+
+#include "args.h"
+#include "err.h"
+#include "nl.h"
+
+/* Words that a filter can have. */
+#define PEP_FILTER_WORDS 9
+
+/**
+ * struct pep_filter - flows that agree with all of it
+ * @id: number of the flow, 0 for any
+ * @options: the other words, with their values
+ */
+struct pep_filter {
+	__u32 id;
+	struct pep_args_option options[PEP_FILTER_WORDS];
+};
+
+enum pep_exit pep_filter_take(struct pep_args *args, struct pep_filter *filter);
+bool pep_filter_put(struct pep_nl_request *req,
+		    const struct pep_filter *filter);
+
+#endif

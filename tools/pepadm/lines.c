@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "lines.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Words that a line can have; the longest command has fewer. */
+#define MAX_WORDS 64
+
+/* Cut a line into words, up to a comment. Return: their number, or -1. */
+static int split(char *line, char **words)
+{
+	char *word, *rest = line;
+	int n = 0;
+
+	while ((word = strtok_r(rest, " \t\r\n", &rest)) && *word != '#') {
+		if (n == MAX_WORDS)
+			return -1;
+		words[n++] = word;
+	}
+	words[n] = NULL;
+	return n;
+}
+
+/* Carry out one line, which may be empty. */
+static enum pep_exit run_line(char *line, unsigned int number,
+			      pep_lines_fn *run, void *data)
+{
+	char *words[MAX_WORDS + 1];
+	struct pep_args args = { .argv = words };
+
+	args.argc = split(line, words);
+	if (args.argc < 0)
+		return pep_err_usage("more than %d words", MAX_WORDS);
+	return args.argc ? run(&args, number, data) : PEP_OK;
+}
+
+/**
+ * pep_lines_read() - take the lines of an open file apart, one by one
+ * @file: the file
+ * @name: how messages call it; NULL to name no line in them
+ * @run: called with the words of each line that has some; they are gone after
+ *	it has returned
+ * @data: handed to @run
+ *
+ * What follows a word that begins with "#" is a comment. The first line that
+ * fails ends it.
+ *
+ * Return: how the last line ended, PEP_FAILED when the file cannot be read.
+ */
+enum pep_exit pep_lines_read(FILE *file, const char *name, pep_lines_fn *run,
+			     void *data)
+{
+	enum pep_exit err = PEP_OK;
+	unsigned int number = 0;
+	char *line = NULL;
+	size_t size = 0;
+
+	while (!err && getline(&line, &size, file) != -1) {
+		pep_err_place(name, ++number);
+		err = run_line(line, number, run, data);
+	}
+	pep_err_place(NULL, 0);
+	if (!err && ferror(file))
+		err = pep_err_failed("%.256s: %s", name ? name : "",
+				     strerror(errno));
+	free(line);
+	return err;
+}
+
+/**
+ * pep_lines_open() - open a file of lines
+ * @path: its name, "-" for standard input
+ *
+ * Return: the file, for pep_lines_close(), or NULL after a message.
+ */
+FILE *pep_lines_open(const char *path)
+{
+	FILE *file = strcmp(path, "-") ? fopen(path, "re") : stdin;
+
+	if (!file)
+		pep_err_failed("%.256s: %s", path, strerror(errno));
+	return file;
+}
+
+/**
+ * pep_lines_close() - be done with a file of lines
+ * @file: from pep_lines_open()
+ */
+void pep_lines_close(FILE *file)
+{
+	if (file != stdin)
+		fclose(file);
+}

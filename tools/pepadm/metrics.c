@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The text format of Prometheus, as node_exporter's textfile collector reads
+ * it. Counters that tell of one thing for several reasons are one metric with
+ * a label; all samples of a metric have to follow each other. How long payload
+ * stays is a histogram: what the kernel counts by log2 of microseconds, added up
+ * from the shortest on.
+ */
+#include "metrics.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <linux/pep.h>
+
+#include "args.h"
+#include "names-gen.h"
+#include "netns.h"
+#include "nl.h"
+#include "residence.h"
+
+/**
+ * struct rule - what becomes of a counter
+ * @name: its name, or what it begins with if there is a @label
+ * @metric: name of the metric, without "pep_"
+ * @label: name of the label whose value is the rest of the name, or NULL
+ * @help: what the metric tells, NULL for what the counter tells
+ */
+struct rule {
+	const char *name;
+	const char *metric;
+	const char *label;
+	const char *help;
+};
+
+/* The first that fits is taken. */
+static const struct rule rules[] = {
+	{ "pending", "flows_pending", NULL, NULL },
+	{ "delivered", "packets_delivered_total", NULL, NULL },
+	{ "held", "packets_held_total", NULL, NULL },
+	{ "dropped", "packets_dropped_total", NULL, NULL },
+	{ "pass_", "packets_passed_total", "reason",
+	  "Packets left to the host's own stack, by reason." },
+	{ "syn_split", "syns_split_total", NULL, NULL },
+	{ "syn_pass_", "syns_passed_total", "reason",
+	  "SYNs whose connection is not split, by reason." },
+	{ "flow_established", "flows_established_total", NULL, NULL },
+	{ "flow_", "flows_ended_total", "cause", "Flows ended, by cause." },
+	{ "connect_", "connects_failed_total", "cause",
+	  "Target legs that did not come up, by cause." },
+	{ "bytes_to_", "relayed_bytes_total", "leg",
+	  "Payload relayed, by the leg that sends it." },
+	{ "bytes_", "relayed_bytes_by_way_total", "way",
+	  "Payload relayed by reference to its page fragments, and by copying." },
+};
+
+/* Does the counter only ever grow? */
+static bool counts(size_t stat)
+{
+	return stat != PEP_A_STAT_FLOWS && stat != PEP_A_STAT_PENDING &&
+	       stat != PEP_A_STAT_POOL_SOCKETS;
+}
+
+/* Find the rule for a counter, or NULL. */
+static const struct rule *find_rule(const char *name)
+{
+	const struct rule *rule;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rules); i++) {
+		rule = &rules[i];
+		if (rule->label ? !strncmp(name, rule->name,
+					   strlen(rule->name)) :
+				  !strcmp(name, rule->name))
+			return rule;
+	}
+	return NULL;
+}
+
+/* Is the counter there? */
+static bool there(const struct nlattr * const *stats, size_t stat)
+{
+	return *names_stat[stat] && stats[stat];
+}
+
+/* Show one label, behind others if there are any. */
+static void show_label(const char *name, const char *value, bool *others)
+{
+	printf("%c%s=\"", *others ? ',' : '{', name);
+	for (; *value; value++) {
+		if (*value == '\\' || *value == '"')
+			putchar('\\');
+		if (*value == '\n')
+			fputs("\\n", stdout);
+		else
+			putchar(*value);
+	}
+	putchar('"');
+	*others = true;
+}
+
+/*
+ * Show which sample of a metric follows. Its labels are the namespace, where
+ * one was asked for, so that those of several can stand beside each other;
+ * @name with its @value; and the end of a bucket; the latter ones may be NULL.
+ */
+static void show_lead(const char *metric, const char *name, const char *value,
+		      const char *end)
+{
+	bool others = false;
+
+	printf("pep_%s", metric);
+	if (pep_netns_name())
+		show_label("netns", pep_netns_name(), &others);
+	if (name)
+		show_label(name, value, &others);
+	if (end)
+		show_label("le", end, &others);
+	if (others)
+		putchar('}');
+	putchar(' ');
+}
+
+/* Show one counter as a sample of a metric. */
+static void show_sample(const char *metric, const struct rule *rule,
+			const struct nlattr * const *stats, size_t stat)
+{
+	if (rule && rule->label)
+		show_lead(metric, rule->label,
+			  names_stat[stat] + strlen(rule->name), NULL);
+	else
+		show_lead(metric, NULL, NULL, NULL);
+	printf("%llu\n", (unsigned long long)pep_nl_uint(stats[stat]));
+}
+
+/* Show a metric, with all counters from its first one on that belong to it. */
+static void show_metric(const struct rule *rule,
+			const struct nlattr * const *stats, size_t first)
+{
+	const char *help = rule && rule->help ? rule->help : docs_stat[first];
+	char metric[64];
+	size_t i;
+
+	if (rule)
+		snprintf(metric, sizeof(metric), "%s", rule->metric);
+	else
+		snprintf(metric, sizeof(metric), "%s%s", names_stat[first],
+			 counts(first) ? "_total" : "");
+	printf("# HELP pep_%s %s\n# TYPE pep_%s %s\n", metric, help, metric,
+	       counts(first) ? "counter" : "gauge");
+	show_sample(metric, rule, stats, first);
+	for (i = first + 1; rule && i < ARRAY_SIZE(names_stat); i++)
+		if (there(stats, i) && find_rule(names_stat[i]) == rule)
+			show_sample(metric, rule, stats, i);
+}
+
+/**
+ * pep_metrics_show() - show the counters for Prometheus
+ * @stats: attributes of an answer to PEP_CMD_STAT_GET by number
+ */
+void pep_metrics_show(const struct nlattr * const *stats)
+{
+	bool shown[ARRAY_SIZE(rules)] = { false };
+	const struct rule *rule;
+	size_t i;
+
+	for (i = 1; i < ARRAY_SIZE(names_stat); i++) {
+		if (!there(stats, i))
+			continue;
+		rule = find_rule(names_stat[i]);
+		if (rule && shown[rule - rules])
+			continue;
+		if (rule)
+			shown[rule - rules] = true;
+		show_metric(rule, stats, i);
+	}
+}
+
+/* Show the histogram of what goes to the legs of a side. */
+static void show_histogram(const char *leg, const struct nlattr *samples,
+			   const struct nlattr *sum)
+{
+	__u64 all = 0, ns = pep_nl_uint(sum);
+	char end[32];
+	size_t i;
+
+	for (i = 0; i < PEP_RESIDENCE_BUCKETS; i++) {
+		all += pep_residence_samples(samples, sizeof(__u64), i);
+		if (i < PEP_RESIDENCE_BUCKETS - 1)
+			snprintf(end, sizeof(end), "%llu.%06llu",
+				 (1ULL << i) / 1000000, (1ULL << i) % 1000000);
+		show_lead("residence_seconds_bucket", "leg", leg,
+			  i < PEP_RESIDENCE_BUCKETS - 1 ? end : "+Inf");
+		printf("%llu\n", (unsigned long long)all);
+	}
+	show_lead("residence_seconds_sum", "leg", leg, NULL);
+	printf("%llu.%09llu\n", (unsigned long long)(ns / 1000000000),
+	       (unsigned long long)(ns % 1000000000));
+	show_lead("residence_seconds_count", "leg", leg, NULL);
+	printf("%llu\n", (unsigned long long)all);
+}
+
+/**
+ * pep_metrics_show_residence() - show for Prometheus how long payload stays
+ * @sides: attributes of an answer to PEP_CMD_RESIDENCE_GET by number
+ */
+void pep_metrics_show_residence(const struct nlattr * const *sides)
+{
+	puts("# HELP pep_residence_seconds How long payload stays, by the leg that sends it.\n"
+	     "# TYPE pep_residence_seconds histogram");
+	show_histogram("wireless", sides[PEP_A_RESIDENCE_TO_WIRELESS],
+		       sides[PEP_A_RESIDENCE_SUM_TO_WIRELESS]);
+	show_histogram("server", sides[PEP_A_RESIDENCE_TO_SERVER],
+		       sides[PEP_A_RESIDENCE_SUM_TO_SERVER]);
+}
+
+/**
+ * pep_metrics_show_limits() - show for Prometheus how much may be split
+ * @limits: attributes of an answer to PEP_CMD_LIMIT_GET by number
+ */
+void pep_metrics_show_limits(const struct nlattr * const *limits)
+{
+	static const struct {
+		__u16 attr;
+		const char *metric;
+		const char *help;
+	} gauges[] = {
+		{ PEP_A_LIMIT_FLOWS, "flows_limit",
+		  "Flows that there may be." },
+		{ PEP_A_LIMIT_PENDING, "flows_pending_limit",
+		  "Flows that may be being opened." },
+		{ PEP_A_LIMIT_DRAIN, "draining",
+		  "Whether all new connections pass unsplit, 1 or 0." },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(gauges); i++) {
+		printf("# HELP pep_%s %s\n# TYPE pep_%s gauge\n",
+		       gauges[i].metric, gauges[i].help, gauges[i].metric);
+		show_lead(gauges[i].metric, NULL, NULL, NULL);
+		printf("%llu\n", (unsigned long long)
+		       pep_nl_uint(limits[gauges[i].attr]));
+	}
+}

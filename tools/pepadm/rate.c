@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "rate.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "args.h"
+
+/* What a rate that is read may be at most, bytes per second. */
+#define RATE_MAX 1e18
+
+/* Letters of powers of 1000, or of 1024 with an i behind them. */
+static const char prefixes[] = "kmgt";
+
+/* Read what follows the number: bit/s or bytes/s; 0 when it is no unit. */
+static double read_unit(const char *unit)
+{
+	double factor = 1, base = 1000;
+	const char *prefix = NULL;
+	int power = 0;
+
+	if (*unit)
+		prefix = strchr(prefixes, tolower((unsigned char)*unit));
+	if (prefix) {
+		power = (int)(prefix - prefixes) + 1;
+		unit++;
+		if (tolower((unsigned char)*unit) == 'i') {
+			base = 1024;
+			unit++;
+		}
+	}
+	while (power--)
+		factor *= base;
+	if (!strcasecmp(unit, "bps"))
+		return factor;
+	if (!strcasecmp(unit, "bit") || (!prefix && !*unit))
+		return factor / 8;
+	return 0;
+}
+
+/**
+ * pep_rate_read() - read a rate as tc does
+ * @text: a number, maybe with a fraction, and a unit: bit or bps, which are
+ *	bytes, with k, m, g, t or ki, mi, gi, ti before it; none for bit
+ * @rate: result, bytes per second
+ *
+ * Return: false when it is none.
+ */
+bool pep_rate_read(const char *text, __u64 *rate)
+{
+	double value;
+	char *end;
+
+	/* strtod() knows signs, blanks, hexadecimals and words, too. */
+	if (!isdigit((unsigned char)*text) ||
+	    text[strspn(text, "0123456789.")] == 'x' ||
+	    text[strspn(text, "0123456789.")] == 'X')
+		return false;
+	errno = 0;
+	value = strtod(text, &end) * read_unit(end);
+	if (errno || read_unit(end) == 0 || value > RATE_MAX)
+		return false;
+	/* What is next to nothing is not to become unlimited. */
+	*rate = value > 0 && value < 1 ? 1 : (__u64)(value + 0.5);
+	return true;
+}
+
+/**
+ * pep_rate_write() - write a rate as tc does, without rounding it
+ * @text: where to, PEP_RATE_LEN bytes
+ * @rate: bytes per second, less than 2^61
+ */
+void pep_rate_write(char *text, __u64 rate)
+{
+	static const char * const units[] = { "", "K", "M", "G", "T" };
+	size_t i = 0;
+
+	rate *= 8;
+	while (rate && !(rate % 1000) && i < ARRAY_SIZE(units) - 1) {
+		rate /= 1000;
+		i++;
+	}
+	snprintf(text, PEP_RATE_LEN, "%llu%sbit", (unsigned long long)rate,
+		 units[i]);
+}
