@@ -1,0 +1,23 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# Record what pep does beside what TCP does, for trace-cmd report and
+# KernelShark.
+#
+# usage: record.sh FILE [COMMAND...]
+#
+# Records until COMMAND ends, or until Ctrl-C; all but what becomes of each
+# packet, which is too much. Show one flow of it by
+#   trace-cmd report -i FILE -F 'pep:flow == 7'
+
+set -eu
+
+if [ $# = 0 ]; then
+	sed -n 's/^# usage: /usage: /p' "$0" >&2
+	exit 2
+fi
+file=$1
+shift
+exec trace-cmd record -o "$file" -e pep:pep_syn -e pep:pep_accept \
+	-e pep:pep_connect -e pep:pep_state -e pep:pep_stall -e pep:pep_resume \
+	-e pep:pep_relay -e pep:pep_residence -e pep:pep_close \
+	-e tcp:tcp_retransmit_skb -e sock:inet_sock_set_state "$@"
