@@ -19,7 +19,8 @@ import time
 
 import bed
 from contestants import CONTESTANTS
-from peptest.netns import Within, addr, ip, netem, offloads, run
+from peptest import pep
+from peptest.netns import Within, addr, netem, run, single_packets
 from works import SERVER_PORT
 
 RATE = 10_000_000       # bit/s of the link
@@ -34,11 +35,10 @@ TCP_INFO_AGAIN = 208
 
 
 def link_up():
-    """Make the wireless link; netem is to see packets, not bursts."""
+    """Make the wireless link."""
     for ns, dev in (("sub", "eth0"), ("pep", "wl0"), ("pep", "sv0"),
                     ("srv", "eth0")):
-        offloads(ns, dev, "tso", "off", "gso", "off", "gro", "off")
-        ip(ns, f"link set {dev} gso_max_segs 1")
+        single_packets(ns, dev)
     for ns, dev in ("sub", "eth0"), ("pep", "wl0"):
         netem(ns, dev, "rate", f"{RATE}bit", "delay", f"{DELAY}ms",
               "limit", str(QUEUE))
@@ -121,18 +121,27 @@ def download(seconds, family):
                for name, values in (("whole", whole), ("inside", inside))}}
 
 
+def measure(runs, who, size, family):
+    """One download, into the results and onto the screen."""
+    runs[who] = download(SECONDS[size], family)
+    print(f"  {who}: {runs[who]['goodput'] / 1e6:.2f} Mbit/s, in the "
+          f"proxy {runs[who]['inside']['p50']:.0f} ms", flush=True)
+    time.sleep(3)
+
+
 def main():
-    """Measure plain forwarding and the contestant."""
+    """Measure plain forwarding and the contestant; pep also without BBR, to
+    tell what is whose."""
     contestant, size, family = bed.arguments(__doc__)
     bed.topology()
     link_up()
     runs = {}
     for who in dict.fromkeys(("forward", contestant)):
         with CONTESTANTS[who]():
-            runs[who] = download(SECONDS[size], family)
-        print(f"  {who}: {runs[who]['goodput'] / 1e6:.2f} Mbit/s, in the "
-              f"proxy {runs[who]['inside']['p50']:.0f} ms", flush=True)
-        time.sleep(3)
+            measure(runs, who, size, family)
+            if who == "pep":
+                pep.pepadm("profile", "set", "default", "cc-wireless", "cubic")
+                measure(runs, "pep-cubic", size, family)
     bed.result("residence", contestant, size=size, family=family, runs=runs)
 
 

@@ -11,7 +11,8 @@ PACKAGES = ("haproxy", "nginx", "libnginx-mod-stream", "linux-perf",
             "qemu-system-x86", "gcc", "clang", "libbpf-dev")
 ORDER = ("haproxy", "nginx", "sockmap", "pep")
 TITLES = {"forward": "forwarding", "haproxy": "HAProxy", "nginx": "nginx",
-          "sockmap": "sockmap", "pep": "pep"}
+          "sockmap": "sockmap", "pep": "pep",
+          "pep-cubic": "pep, CUBIC"}
 
 
 class ReportError(Exception):
@@ -33,7 +34,8 @@ def versions():
         ["dpkg-query", "-W", "-f", "${Package} ${Version}\\n", *PACKAGES],
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
         check=False).stdout
-    return dict(line.split() for line in out.splitlines() if " " in line)
+    pairs = (line.split() for line in out.splitlines())
+    return dict(pair for pair in pairs if len(pair) == 2)
 
 
 def about(result, command):

@@ -12,14 +12,14 @@ counts. Plain forwarding shows what the emulator makes of a second CPU. Prints
 what it does and writes what was measured as JSON.
 """
 
-import subprocess
+import shlex
 import time
 
 import bed
 from contestants import CONTESTANTS
 from paths import set_path
 from peptest import service
-from peptest.netns import Within, addr, run
+from peptest.netns import addr, run
 from works import SCALE, SCALE_PORT, WORKS
 
 CPU1 = "/sys/devices/system/cpu/cpu1/online"
@@ -34,17 +34,16 @@ def online(cpus):
         file.write(str(cpus - 1))
 
 
-def both(arguments, cpus, family):
-    """Do a work by two clients at the same time; return the seconds."""
+def both(arguments, cpus, family, wrap=()):
+    """Do a work by two clients at the same time, perhaps within another
+    program; return the seconds."""
     kind, *rest = map(str, arguments)
+    clients = [shlex.join(["taskset", "-c", str(cpu), bed.LOAD, kind,
+                           addr("srv", family), str(port), *rest])
+               for cpu, port in ((0, SCALE_PORT), (cpus - 1, SCALE_PORT + 1))]
     start = time.monotonic()
-    with Within("sub"):
-        clients = [subprocess.Popen(
-            ["taskset", "-c", str(cpu), bed.LOAD, kind, addr("srv", family),
-             str(port), *rest], stdout=subprocess.DEVNULL)
-            for cpu, port in ((0, SCALE_PORT), (cpus - 1, SCALE_PORT + 1))]
-    if any([client.wait() for client in clients]):
-        raise ValueError("a client failed")
+    run(*wrap, "sh", "-c", " & ".join(clients) + " && wait $!", ns="sub",
+        seconds=bed.SECONDS)
     return time.monotonic() - start
 
 
@@ -75,12 +74,9 @@ def spinning(work, size, family):
     """Share of the time of two CPUs spent waiting for a spinning lock, per
     cent of the samples that are not idle."""
     serve(2, family)
-    recorder = subprocess.Popen(
-        ["perf", "record", "-q", "-a", "-e", "cpu-clock", "-F", "500", "-o",
-         DATA, "--", "sleep", "1000"])
-    both(SCALE[size][work.name][0], 2, family)
-    recorder.terminate()
-    recorder.wait()
+    both(SCALE[size][work.name][0], 2, family, wrap=(
+        "perf", "record", "-q", "-a", "-e", "cpu-clock", "-F", "500", "-o",
+        DATA, "--"))
     service.end("taskset")
     text = run("perf", "script", "-i", DATA, "-F", "sym", "--kallsyms",
                "/proc/kallsyms", seconds=bed.SECONDS).stdout

@@ -1,0 +1,46 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Is a report of bench cost whole? Says what is not and fails.
+
+usage: check.py FOLDER
+"""
+
+import json
+import pathlib
+import sys
+
+from works import WORKS
+
+
+def faults(folder):
+    """What is wrong with cost.json and cost.md, as lines."""
+    raw = json.loads((folder / "cost.json").read_text("utf-8"))
+    text = (folder / "cost.md").read_text("utf-8")
+    for key in "command", "kernel", "family", "host", "packages":
+        if not raw.get(key):
+            yield f"nothing says with which {key}"
+    runs = raw["results"]["cost"]["pep"]["runs"]
+    for name, work in WORKS.items():
+        for who in "forward", "pep":
+            found = runs.get(name, {}).get(who, [])
+            if not found or any(run["cost"] <= 0 for run in found):
+                yield f"{who} has no cost of {name}"
+        if f"| {work.title} | {work.unit} |" not in text:
+            yield f"the table lacks {name}"
+        if not any(run["pep"]["flow_established"]
+                   for run in runs.get(name, {}).get("pep", [])):
+            yield f"pep split no connection of {name}"
+
+
+def main():
+    """Check what the command line names."""
+    if len(sys.argv) != 2:
+        print(__doc__, file=sys.stderr)
+        sys.exit(2)
+    found = list(faults(pathlib.Path(sys.argv[1])))
+    print(*found, sep="\n", end="\n" if found else "", file=sys.stderr)
+    sys.exit(1 if found else 0)
+
+
+if __name__ == "__main__":
+    main()
