@@ -9,7 +9,7 @@ import time
 from peptest import pep
 from peptest.env import DEBUG, amount
 from peptest.ktap import expect_least, families, note
-from peptest.netns import netem, offloads
+from peptest.netns import netem, single_packets
 from peptest.pep import grows
 from peptest.tcp import End, exchange_all, expect_same, pair, pump, start
 
@@ -18,10 +18,10 @@ BYTES = amount(1500000)
 
 
 def setup():
-    """Without offloads netem counts packets as a radio does."""
+    """The link's queues hold packets, not bursts of them."""
     pep.attached()
     for ns, dev in ("pep", "wl0"), ("sub", "eth0"):
-        offloads(ns, dev, "tso", "off", "gso", "off", "gro", "off")
+        single_packets(ns, dev)
 
 
 def link(ratio):

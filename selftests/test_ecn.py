@@ -9,7 +9,7 @@ import struct
 from peptest import pep
 from peptest.env import amount
 from peptest.ktap import expect, expect_least, families
-from peptest.netns import netem, offloads, sysctl
+from peptest.netns import netem, single_packets, sysctl
 from peptest.pep import grows
 from peptest.raw import CWR, ECE, SYN, Wire
 from peptest.tcp import exchange, listen, one_way, pair
@@ -22,15 +22,13 @@ GATEWAY = {"sub": ("pep", "wl0"), "srv": ("pep", "sv0")}
 
 
 def setup():
-    """netem marks packets, not bursts of them. A SYN that is sent again on a
-    slow machine still asks for ECN."""
+    """A SYN that is sent again on a slow machine still asks for ECN."""
     pep.warmed()
     for ns in "sub", "pep", "srv":
         sysctl(ns, "net.ipv4.tcp_ecn_fallback=0")
-    for ns, devs in ("sub", ["eth0"]), ("pep", ["wl0", "sv0"]), \
-            ("srv", ["eth0"]):
-        for dev in devs:
-            offloads(ns, dev, "tso", "off", "gso", "off", "gro", "off")
+    single_packets("sub", "eth0")
+    single_packets("pep", "wl0", "sv0")
+    single_packets("srv", "eth0")
 
 
 def want(sub=1, gateway=1, srv=1):

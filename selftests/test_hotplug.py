@@ -6,6 +6,7 @@ import errno
 import os
 
 from peptest import pep
+from peptest.cpu import online
 from peptest.ktap import after_case, expect, expect_least, families
 from peptest.netns import addr
 from peptest.pep import grows, least
@@ -19,18 +20,11 @@ CPU = max(os.sched_getaffinity(0))
 ALL = os.sched_getaffinity(0)
 
 
-def online(yes):
-    """Set whether the last CPU is."""
-    with open(f"/sys/devices/system/cpu/cpu{CPU}/online", "w",
-              encoding="ascii") as file:
-        file.write("1" if yes else "0")
-
-
 @after_case
 def back():
     """Whatever has happened."""
     os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
-    online(True)
+    online(CPU, True)
     os.sched_setaffinity(0, ALL)
 
 
@@ -44,9 +38,9 @@ def run_on(family):
         pairs += start(family, FLOWS // 2)
         load = Load(pairs, RATE)
         for _ in range(4):
-            online(False)
+            online(CPU, False)
             exchange(pair(family), 5000)
-            online(True)
+            online(CPU, True)
             os.sched_setaffinity(0, {CPU})
             exchange(pair(family), 5000)
         load.finish()
@@ -68,7 +62,7 @@ def opened(family):
         sock.setblocking(False)
         err = sock.connect_ex((addr("srv", family), PORT))
         expect("the call", errno.errorcode.get(err, err), "EINPROGRESS")
-    online(False)
+    online(CPU, False)
     os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
     far = {}
     for _ in near:
@@ -76,7 +70,7 @@ def opened(family):
         far[sock.getpeername()[1]] = sock
     both = [(sock, far[sock.getsockname()[1]]) for sock in near]
     exchange_all(both[::2], 2000)
-    online(True)
+    online(CPU, True)
     return both[1::2]
 
 

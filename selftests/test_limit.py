@@ -23,6 +23,7 @@ def defaults():
         pep.flows_end()
         pepadm("limit", "set", "flows", "262144", "pending", "4096")
         pepadm("drain", "off")
+        pepadm("profile", "replace", "default")
 
 
 def shown():
@@ -67,6 +68,56 @@ def pending(family):
     pep.flows_end()
     with grows(flow_established=1):
         exchange(pair(family), 1000)
+
+
+def count(profile):
+    """Flows of a profile."""
+    return json.loads(pepadm("-j", "profile", "show",
+                             profile).stdout)[0]["flows"]
+
+
+@families("no more flows of a profile than may be", "truthful")
+@families("no more flows of a profile than may be, early", "early")
+def profile_flows(family, connect_mode):
+    """Those that were split before the profile was changed count as well."""
+    settings = "connect", connect_mode, "max-flows", "3"
+    pepadm("profile", "set", "default", *settings)
+    with grows(flow_established=4, syn_pass_profile_flows=3,
+               syn_pass_max_flows=0):
+        split = [pair(family) for _ in range(3)]
+        wait_for("three flows", lambda: count("default") == 3)
+        beyond = [pair(family), pair(family, "srv", "sub")]
+        pepadm("profile", "set", "default", *settings)
+        beyond.append(pair(family))
+        expect("flows", (count("default"), pep.stat("flows")), (3, 3))
+        exchange(split.pop(), 20000)
+        wait_for("an end", lambda: count("default") == 2)
+        split.append(pair(family))
+        expect("flows", count("default"), 3)
+        for both in split + beyond:
+            exchange(both, 20000)
+    expect("flows", count("default"), 0)
+
+
+@families("a profile's limit is for its own flows")
+def profile_own(family):
+    """Also when it was deleted and added again while it has flows."""
+    pepadm("profile", "add", "gold", "max-flows", "1")
+    pepadm("dev", "set", "sv0", "profile", "gold")
+    with grows(flow_established=3, syn_pass_profile_flows=2):
+        both = [pair(family, "srv", "sub") for _ in range(2)]
+        both += [pair(family) for _ in range(2)]
+        expect("flows", (count("gold"), count("default")), (1, 2))
+        pepadm("dev", "set", "sv0", "profile", "default")
+        pepadm("profile", "del", "gold")
+        pepadm("profile", "add", "gold", "max-flows", "1")
+        pepadm("dev", "set", "sv0", "profile", "gold")
+        expect("flows", count("gold"), 1)
+        both.append(pair(family, "srv", "sub"))
+        for one in both:
+            exchange(one, 1000)
+    pepadm("dev", "set", "sv0", "profile", "default")
+    pepadm("profile", "del", "gold")
 
 
 @families("draining: no new flows, the old ones finish")

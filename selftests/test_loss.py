@@ -5,7 +5,7 @@ bytes arrive, and half-closes work as on a clean one."""
 from peptest import pep
 from peptest.env import amount
 from peptest.ktap import expect_least, families
-from peptest.netns import netem, offloads
+from peptest.netns import netem, single_packets
 from peptest.pep import grows
 from peptest.tcp import exchange_all, exchange_part, one_way, pair, start
 
@@ -15,11 +15,10 @@ RADIO = ("delay 10ms 3ms loss random 2% reorder 20% 50% duplicate 1% "
 
 
 def setup():
-    """netem takes a segmented burst for one packet: without offloads it loses
-    packets as a radio does."""
+    """Packets are lost, not bursts of them."""
     pep.attached()
     for ns, dev in ("pep", "wl0"), ("sub", "eth0"):
-        offloads(ns, dev, "tso", "off", "gso", "off", "gro", "off")
+        single_packets(ns, dev)
         netem(ns, dev, *RADIO)
 
 

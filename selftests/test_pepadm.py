@@ -5,8 +5,10 @@ In the namespace pep, beside the devices of the topology, which are not added:
 d0 and d1, without a qdisc when a case begins.
 """
 
+import itertools
 import json
 import re
+import tempfile
 
 from peptest import pep
 from peptest.ktap import (after_case, case, expect, expect_least, fail,
@@ -19,7 +21,12 @@ DEFAULT = {"name": "default", "cc_wireless": "bbr", "cc_server": "cubic",
            "connect": "truthful", "mptcp": "bypass", "source": "client",
            "server_dev": "none", "mark": 0, "dscp": "copy",
            "keepalive_idle": 0, "keepalive_interval": 0, "keepalive_count": 0,
-           "user_timeout": 0, "idle_timeout": 0, "devices": 0, "flows": 0}
+           "user_timeout": 0, "idle_timeout": 0, "residence": 50,
+           "wireless_sndbuf": "auto", "wireless_rcvbuf": "auto",
+           "server_sndbuf": "auto", "server_rcvbuf": "auto",
+           "wireless_max_rate": "unlimited", "server_max_rate": "unlimited",
+           "max_flows": "unlimited",
+           "devices": 0, "flows": 0}
 
 
 def setup():
@@ -60,6 +67,16 @@ def qdisc(dev):
     return found.group(1) if found else None
 
 
+BUFFERS = ("wireless-sndbuf", "wireless-rcvbuf", "server-sndbuf",
+           "server-rcvbuf")
+# As given, as shown, and in JSON, bytes per second.
+RATES = (("20mbit", "20Mbit", 2500000), ("8000", "8Kbit", 1000),
+         ("1tbit", "1Tbit", 125000000000), ("1.5MBit", "1500Kbit", 187500),
+         ("1000bps", "8Kbit", 1000), ("1mibit", "1048576bit", 131072),
+         ("2gibps", "17179869184bit", 2147483648),
+         ("8001bit", "8Kbit", 1000), ("0", "unlimited", "unlimited"),
+         ("5Mbps", "40Mbit", 5000000),
+         ("unlimited", "unlimited", "unlimited"))
 OURS = [("ip", 49152), ("ipv6", 49153)]
 
 
@@ -71,11 +88,15 @@ def profiles():
     gold = {**DEFAULT, "name": "gold", "cc_wireless": "cubic",
             "connect": "early"}
     expect("gold", show("profile", "show", "gold"), [gold])
-    expect("gold as text", text("profile", "show", "gold"),
+    expect("gold as text", text("-sd", "profile", "show", "gold"),
            ["profile gold cc-wireless cubic cc-server cubic connect early "
             "mptcp bypass source client server-dev none mark 0 dscp copy "
             "keepalive-idle 0 keepalive-interval 0 keepalive-count 0 "
-            "user-timeout 0 idle-timeout 0 devices 0 flows 0"])
+            "user-timeout 0 idle-timeout 0 residence 50 wireless-sndbuf auto "
+            "wireless-rcvbuf auto server-sndbuf auto server-rcvbuf auto "
+            "wireless-max-rate unlimited server-max-rate unlimited "
+            "max-flows unlimited "
+            "devices 0 flows 0"])
     pepadm("profile", "add", "plain")
     expect("all", [p["name"] for p in show("profile")],
            ["default", "gold", "plain"])
@@ -99,13 +120,25 @@ def settings():
             ("keepalive-interval", 32767, 1, 0),
             ("keepalive-count", 127, 1, 0),
             ("user-timeout", 2147483647, 1, 0),
-            ("idle-timeout", 604800, 1, 0)):
+            ("idle-timeout", 604800, 1, 0),
+            ("residence", 10000, 1, 0, 50),
+            ("max-flows", 16777216, 1, "unlimited"),
+            *((word, 536870912, 4096, "auto") for word in BUFFERS)):
         for value in values:
             pepadm("profile", "set", "gold", word, str(value))
             gold[word.replace("-", "_")] = value
             expect(f"{word} {value}", show("profile", "show", "gold"), [gold])
-            if f" {word} {value} " not in text("profile", "show", "gold")[0]:
+            if f" {word} {value} " not in text("-sd", "profile", "show",
+                                               "gold")[0]:
                 fail(f"{word} {value} is not in the text")
+    for word, (given, written, number) in itertools.product(
+            ("wireless-max-rate", "server-max-rate"), RATES):
+        pepadm("profile", "set", "gold", word, given)
+        gold[word.replace("-", "_")] = number
+        expect(f"{word} {given}", show("profile", "show", "gold"), [gold])
+        if f" {word} {written} " not in text("-sd", "profile", "show",
+                                             "gold")[0]:
+            fail(f"{word} {given} is not written as {written}")
     pepadm("profile", "set", "gold", "mark", "0x1f")
     expect("a hexadecimal mark", show("profile", "show", "gold")[0]["mark"],
            31)
@@ -125,7 +158,12 @@ def device():
     expect("another device", text("dev", "show", "d1"), [])
     index = json.loads(run("ip", "-j", "link", "show", "d0",
                            ns="pep").stdout)[0]["ifindex"]
-    expect("JSON", show("dev", "show", "d0"),
+    found = show("dev", "show", "d0")
+    expect("filters", [(each.pop("action") > 0, each)
+                       for each in found[0].pop("filters")],
+           [(True, {"protocol": protocol, "pref": pref, "packets": 0,
+                    "bytes": 0}) for protocol, pref in OURS])
+    expect("JSON", found,
            [{"dev": "d0", "ifindex": index, "side": "server",
              "profile": "gold", "packets": 0, "bytes": 0}])
     expect("devices", show("profile", "show", "gold")[0]["devices"], 2)
@@ -140,12 +178,13 @@ def plain_tc():
     """A tc that has never heard of the action takes it for gact, and gets it
     right."""
     pepadm("dev", "add", "d0", "side", "wireless")
-    out = run("tc", "-s", "filter", "show", "dev", "d0", "ingress",
+    plain = "env", "TC_LIB_DIR=/nonexistent", "tc"
+    out = run(*plain, "-s", "filter", "show", "dev", "d0", "ingress",
               ns="pep").stdout
     expect("verdicts", len(re.findall(r" action continue$", out,
                                       re.MULTILINE)), 2)
     expect("statistics", out.count("Sent 0 bytes 0 pkt"), 2)
-    json.loads(run("tc", "-j", "-s", "filter", "show", "dev", "d0",
+    json.loads(run(*plain, "-j", "-s", "filter", "show", "dev", "d0",
                    "ingress", ns="pep").stdout)
 
 
@@ -198,7 +237,20 @@ def counters():
     expect("names", len(set(names)), len(names))
     expect("JSON keys", list(show("stat", "show")), names)
     expect("those of the UAPI header", sorted(names),
-           sorted(set(pep.STATS.values()) - {"pad"}))
+           sorted(set(pep.STATS.values()) - {"pad", "cpu"}))
+
+
+def residence(found, samples):
+    """The samples of how long payload has stayed are of one piece."""
+    expect_least("samples", found["samples"], samples)
+    expect("sum of the buckets", sum(bucket["samples"]
+                                     for bucket in found["buckets"]),
+           found["samples"])
+    if found["samples"]:
+        ends = [bucket["below_us"] for bucket in found["buckets"]]
+        expect("order of buckets", ends, sorted(set(ends)))
+        expect("percentiles", ends[0] <= found["p50_us"] <= found["p99_us"]
+               <= ends[-1], True)
 
 
 @families("a flow as text and as JSON")
@@ -233,6 +285,8 @@ def flow(family):
         expect_least("bytes_acked", leg["bytes_acked"], 1000)
         for key in "retrans", "unread", "unsent", "unacked":
             expect_least(key, leg[key], 0)
+        residence(leg["residence"], 1)
+        residence(show("stat", "residence")[name]["residence"], 1)
     lines = text("flow", "show")
     expect("lines of text", len(lines), 4)
     there = f"-> {srv}:{PORT} " if family == 4 else f"-> [{srv}]:{PORT} "
@@ -250,6 +304,54 @@ def flow(family):
     expect("flows", show("flow", "show"), [])
 
 
+@case("JSON for people")
+def pretty():
+    """The same values, each on a line of its own."""
+    out = pepadm("-p", "--json", "profile", "show").stdout
+    expect("profiles", json.loads(out), [DEFAULT])
+    expect("lines", out.splitlines()[:3],
+           ["[", "    {", '        "name": "default",'])
+    expect("number of lines", len(out.splitlines()), len(DEFAULT) + 4)
+    expect("nothing", pepadm("-jp", "dev", "show").stdout, "[]\n")
+
+
+@case("another namespace")
+def netns():
+    """By its name, and by a file."""
+    pepadm("profile", "add", "gold")
+    mine = show("profile", "show")
+    expect("here", [p["name"] for p in mine], ["default", "gold"])
+    for name in "pep", "/run/netns/pep":
+        for option in "-N", "--netns":
+            there = pepadm("-j", option, name, "profile", "show", ns="sub")
+            expect(name, json.loads(there.stdout), mine)
+    expect("elsewhere", len(json.loads(pepadm("-j", "profile", "show",
+                                              ns="sub").stdout)), 1)
+    pepadm("-N", "pep", "profile", "del", "gold", ns="sub")
+    expect("here again", show("profile", "show"), [DEFAULT])
+
+
+@case("commands out of a file")
+def batch():
+    """Comments and empty lines; the first that fails is the last."""
+    out = pepadm("-j", "-b", "-", stdin="# first\n\n"
+                 "  profile add gold connect early # early\n"
+                 "\tprofile set gold idle-timeout 60\n"
+                 "profile show gold\nlimit").stdout.splitlines()
+    expect("documents", len(out), 2)
+    expect("profile", json.loads(out[0])[0]["idle_timeout"], 60)
+    expect("limits", json.loads(out[1])["drain"], "off")
+    with tempfile.NamedTemporaryFile("w", encoding="ascii") as file:
+        file.write("profile del gold\nprofile del gold\nprofile add new\n")
+        file.flush()
+        done = pepadm("--batch", file.name, check=False)
+        expect("exit code", done.returncode, 1)
+        if not done.stderr.startswith(
+                f"pepadm: {file.name}:2: profile del: "):
+            fail(f"it said {done.stderr!r}")
+    expect("profiles", show("profile", "show"), [DEFAULT])
+
+
 @case("help, version and short forms")
 def words():
     """Words that mean the same, and what is there without the module."""
@@ -261,6 +363,8 @@ def words():
         expect(" ".join(one), text(*one), text(*other))
     if "pepadm dev add DEV side" not in pepadm("dev", "help").stdout:
         fail("dev help")
-    if not re.fullmatch(r"pepadm [0-9.]+, netlink family pep version 1\n",
-                        pepadm("-V").stdout):
-        fail("-V")
+    with open("/sys/module/pep/version", encoding="ascii") as file:
+        version = file.read().strip()
+    expect("-V", pepadm("-V").stdout,
+           f"pepadm {version}, netlink family pep version 1, "
+           f"module {version}\n")

@@ -11,7 +11,7 @@ In the namespace pep, beside the devices of the topology:
 
 import fnmatch
 
-from peptest import pep
+from peptest import env, pep, service
 from peptest.ktap import case, expect, fail
 from peptest.netns import Within, ip, run, tc
 from peptest.pep import pepadm
@@ -22,7 +22,7 @@ _before = []
 
 def state():
     """All that pepadm can change."""
-    return (pepadm("profile", "show").stdout +
+    return (pepadm("-sd", "profile", "show").stdout +
             pepadm("limit", "show").stdout +
             run("tc", "-n", "pep", "-batch", "-",
                 stdin="qdisc show\nfilter show dev d0 ingress\n"
@@ -70,19 +70,41 @@ def split(text):
 
 @case("wrong objects, commands and options")
 def frame():
-    objects = "dev, profile, flow, stat, limit, drain, bypass, help"
+    objects = ("dev, profile, flow, stat, limit, drain, bypass, conf, "
+               "monitor, help")
     wrong((f"OBJECT: missing, one of: {objects}", []),
           (f'OBJECT: "foo" is not one of: {objects}', ["foo"]),
-          ("option -x is not one of: -j, -V, -h", split("-x dev show")),
-          ("option --jsn is not one of: --json, --version, --help",
-           ["--jsn"]),
+          ("option -x is not one of: -j, -p, -s, -d, -N, -b, -V, -h",
+           split("-x dev show")),
+          ("option --jsn is not one of: --json, --pretty, --statistics, "
+           "--details, --netns, --batch, --version, --help", ["--jsn"]),
+          ("option -N: value missing", ["-N"]),
+          ("option -b: value missing", ["--batch"]),
+          ("NETNS: empty or longer than 255 characters",
+           ["-N", "", "dev"]),
+          ('"dev": unexpected word beside a batch', split("-b /dev/null dev")),
           ("option --json=1: takes no value", split("--json=1 dev show")),
-          ('dev: "foo" is not one of: add, del, show, help',
+          ("option --details=1: takes no value", split("--details=1 dev")),
+          ('dev: "foo" is not one of: add, set, del, show, help',
            split("dev foo")),
-          ('profile: "foo" is not one of: add, set, del, show, help',
+          ('profile: "foo" is not one of: add, set, replace, del, show, help',
            split("profile foo")),
-          ('flow: "del" is not one of: show, help', split("flow del 1")),
-          ('stat: "foo" is not one of: show, help', split("stat foo")))
+          ('flow: "del" is not one of: show, kill, top, help',
+           split("flow del 1")),
+          ('stat: "foo" is not one of: show, residence, help',
+           split("stat foo")))
+
+
+@case("files and namespaces that are not there")
+def absent():
+    """What the kernel says about them."""
+    for message, words in (
+            ('netns "nope": No such file or directory', "-N nope dev"),
+            ('netns "/dev/null": Invalid argument', "-N /dev/null dev"),
+            ("/dev/nope: No such file or directory", "-b /dev/nope"),
+            ("/run: Is a directory", "-b /run")):
+        refused(1, "pepadm: " + message, split(words))
+    expect("state", state(), _before[0])
 
 
 @case("wrong words after dev")
@@ -126,7 +148,10 @@ def profile():
            split("profile add -a")),
           ('profile add: "cc" is not one of: cc-wireless, cc-server, '
            'connect, mptcp, source, server-dev, mark, dscp, keepalive-idle, '
-           'keepalive-interval, keepalive-count, user-timeout, idle-timeout',
+           'keepalive-interval, keepalive-count, user-timeout, idle-timeout, '
+           'residence, wireless-sndbuf, wireless-rcvbuf, server-sndbuf, '
+           'server-rcvbuf, wireless-max-rate, server-max-rate, '
+           'max-flows',
            split("profile add new cc bbr")),
           ("profile add: cc-server: value missing",
            split("profile add new cc-server")),
@@ -156,6 +181,15 @@ def profile():
            split("profile add new mark")),
           ('profile add: dscp: "ef" is not one of: copy, a number',
            split("profile add new dscp ef")),
+          ('profile add: server-rcvbuf: "4k" is not one of: auto, a number',
+           split("profile add new server-rcvbuf 4k")),
+          *((f'profile add: server-max-rate: "{text}" is not one of: '
+             'unlimited, a rate as 20mbit',
+             ["profile", "add", "new", "server-max-rate", text])
+            for text in ("", "fast", "mbit", "-1mbit", "+1mbit", " 1mbit",
+                         "1 mbit", "20m", "20mb", "20mbits", "20mbit/s",
+                         "0x10mbit", "1e", "1.5.2mbit", "inf", "nan", "kbit",
+                         "1pbit", "20ibit", "9" * 60)),
           ('profile add: idle-timeout: "1.5" is not one of: a number',
            split("profile add new idle-timeout 1.5")),
           ("profile set: nothing to set, see: pepadm profile help",
@@ -171,14 +205,25 @@ def profile():
 
 @case("wrong words after flow and stat")
 def show():
-    wrong(('flow show: ID: "0" is not a number from 1 to 4294967295',
+    wrong(("stat show: --prometheus: not with -j",
+           split("-j stat show --prometheus")),
+          ('stat show: "now": unexpected word',
+           split("stat show --prometheus now")),
+          ('flow show: ID: "0" is not a number from 1 to 4294967295',
            split("flow show 0")),
-          ('flow show: ID: "-1" is not a number *', split("flow show -1")),
+          ('flow show: "-1" is not one of: subscriber, *',
+           split("flow show -1")),
           ('flow show: ID: "1x" is not a number *', split("flow show 1x")),
           ('flow show: ID: "4294967296" is not a number *',
            split("flow show 4294967296")),
           ('flow show: "2": unexpected word', split("flow show 1 2")),
-          ('stat show: "flows": unexpected word', split("stat show flows")))
+          ('stat show: "flows": unexpected word', split("stat show flows")),
+          ('stat show: "0": unexpected word', split("stat show percpu 0")),
+          ('stat show: "--prometheus": unexpected word',
+           split("stat show percpu --prometheus")),
+          ('stat show: "percpu": unexpected word',
+           split("stat show --prometheus percpu")),
+          ('stat residence: "x": unexpected word', split("stat residence x")))
 
 
 @case("wrong words after limit, drain and bypass")
@@ -274,6 +319,19 @@ def kernel_settings():
          "profile set gold user-timeout 2147483648"),
         ("profile add: idle-timeout: 1 to 604800 seconds, or 0",
          "profile add new idle-timeout 604801"),
+        ("profile set: residence: 1 to 10000 milliseconds, or 0",
+         "profile set gold residence 10001"),
+        *((f"profile set: {word}: 4096 to 536870912 bytes, or 0",
+           f"profile set gold {word} {value}")
+          for word in ("wireless-sndbuf", "wireless-rcvbuf",
+                       "server-sndbuf", "server-rcvbuf")
+          for value in (1, 4095, 536870913, 4294967295)),
+        *((f"profile set: {word}: 8kbit to 1tbit, or 0",
+           f"profile set gold {word} {value}")
+          for word in ("wireless-max-rate", "server-max-rate")
+          for value in (1, "7995bit", "999bps", "1001gbit", "100000tbit")),
+        ("profile set: max-flows: 1 to 16777216, or 0",
+         "profile set gold max-flows 16777217"),
         ('profile set: server-dev: no device "nosuch" here',
          "profile set gold server-dev nosuch"),
         ("profile set: source: local needs connect early, *",
@@ -328,3 +386,29 @@ def full():
     expect("exit code", done.returncode, 1)
     expect("message", done.stderr, "pepadm: profile show: standard output: "
            "No space left on device\n")
+
+
+@case("a module of another version")
+def versions():
+    """Both are named when something fails, and by -V; not otherwise."""
+    with open("/sys/module/pep/version", encoding="ascii") as file:
+        mine = file.read().strip()
+    service.write("version", "0.0.1\n")
+    script = ("mount --bind \"$1\" /sys/module/pep/version && shift && "
+              "exec \"$@\"")
+
+    def other(*words):
+        return run("unshare", "--mount", "sh", "-c", script, "sh",
+                   service.path("version"), env.PEPADM, *words, ns="pep",
+                   check=False)
+
+    bad = other("profile", "show", "nobody")
+    expect("exit code", bad.returncode, 1)
+    expect("message", bad.stderr.rstrip().endswith(
+        f"; pepadm has version {mine}, the module 0.0.1"), True)
+    expect("lines", bad.stderr.count("\n"), 1)
+    expect("-V", other("-V").stdout.rstrip().endswith(", module 0.0.1"), True)
+    expect("no failure", other("profile", "show", "gold").stderr, "")
+    expect("the same version", "version" in
+           pepadm("profile", "show", "nobody", check=False).stderr, False)
+    service.services_down()

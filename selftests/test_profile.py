@@ -6,17 +6,23 @@ not the usual: strict rp_filter, no forwarding, policy routing, VRFs.
 import contextlib
 import errno
 import json
+import re
 import socket
+import time
 
 from peptest import pep
-from peptest.ktap import case, expect, expect_least, fail, families
+from peptest.env import DEBUG, amount
+from peptest.ktap import (case, expect, expect_least, fail, families,
+                          note)
 from peptest.netns import addr, ip, run, sysctl
 from peptest.pep import grows, least, pepadm
-from peptest.tcp import (PORT, accept, connect, connect_errno,
-                         exchange, exchange_all, exchange_part, listen,
-                         mptcp_socket, one_way, pair, start)
+from peptest.tcp import (PORT, End, accept, connect, connect_errno,
+                         exchange, exchange_all, exchange_part, expect_same,
+                         fill, listen, mptcp_socket, one_way, pair, pump,
+                         start)
 
 MARK = 7
+SLOW = 4 if DEBUG else 1
 TABLE = 100
 VRF_TABLE = 200
 FAR = {4: "198.18.9.1", 6: "2001:db8:9::1"}
@@ -33,13 +39,16 @@ def profile(**values):
     """The default profile with other values for a while."""
     words = {name.replace("_", "-"): str(v) for name, v in values.items()}
     plain = {"connect": "truthful", "mptcp": "bypass", "source": "client",
-             "server-dev": "none", "mark": "0"}
+             "server-dev": "none", "mark": "0", "wireless-sndbuf": "auto",
+             "wireless-rcvbuf": "auto", "server-sndbuf": "auto",
+             "server-rcvbuf": "auto", "wireless-max-rate": "unlimited",
+             "server-max-rate": "unlimited"}
     pepadm("profile", "set", "default",
            *(word for both in words.items() for word in both))
     try:
         yield
-    finally:
         pep.flows_end()
+    finally:
         pepadm("profile", "set", "default",
                *(word for name in words for word in (name, plain[name])))
 
@@ -221,6 +230,117 @@ def server_dev_gone():
         fail(done.stderr)
     pepadm("profile", "del", "gold")
     ip("pep", "link del d1")
+
+
+def legs():
+    """Sockets of the gateway's only flow by device, as ss tells of them."""
+    out = run("ss", "-HOtnmi", "state", "established", ns="pep").stdout
+    flow, = pep.flows()
+    port = str(flow["subscriber"]["port"])
+    found = {}
+    for line in out.splitlines():
+        words = line.split()
+        near, far = (word.rsplit(":", 1)[1] for word in words[2:4])
+        if port in (near, far):
+            found["wireless" if far == port else "server"] = line
+    expect("legs", sorted(found), ["server", "wireless"])
+    return found
+
+
+def number(line, pattern):
+    """A number out of a line of ss."""
+    found = re.search(pattern, line)
+    if not found:
+        fail(f"no {pattern} in {line}")
+    return int(found.group(1))
+
+
+# Half of what the kernel takes, bytes; the window scales of the receive
+# buffers are other ones than those of tcp_rmem.
+BUFFERS = {"wireless_sndbuf": 300000, "wireless_rcvbuf": 60000,
+           "server_sndbuf": 400000, "server_rcvbuf": 16000000}
+SCALES = {"wireless": 0, "server": 8}
+
+
+@families("buffers of both legs, either side opens", "truthful")
+@families("buffers of both legs, either side opens, early", "early")
+def buffers(family, connect_mode):
+    """The leg that accepts and the one that connects alike. The SYN-ACK of the
+    one and the SYN of the other have the window scale of the buffer."""
+    with profile(connect=connect_mode, **BUFFERS):
+        for ends in ("sub", "srv"), ("srv", "sub"):
+            with grows(flow_established=1, flow_closed=1):
+                both = pair(family, *ends)
+                for side, line in legs().items():
+                    expect(f"{side} sndbuf", number(line, r",tb(\d+),"),
+                           2 * BUFFERS[side + "_sndbuf"])
+                    expect(f"{side} rcvbuf", number(line, r",rb(\d+),"),
+                           2 * BUFFERS[side + "_rcvbuf"])
+                    expect(f"{side} wscale",
+                           number(line, r" wscale:\d+,(\d+) "),
+                           SCALES[side])
+                exchange(both, amount(3000000))
+    with grows(flow_established=1, flow_closed=1):
+        both = pair(family)
+        for side, line in legs().items():
+            expect(f"{side} wscale", number(line, r" wscale:\d+,(\d+) "), 7)
+        exchange(both, 10000)
+
+
+@families("buffers as small as may be")
+def small(family):
+    """All payload gets through, and little of it waits."""
+    with profile(**dict.fromkeys(BUFFERS, 4096)):
+        near, far = (End(sock, 1 << 30) for sock in pair(family))
+        fill([near, far])
+        flow, = pep.flows()
+        for side in "wireless", "server":
+            leg = flow["legs"][side]
+            note(side, leg["unread"], leg["unsent"])
+            expect_least("bytes that may wait", 2 * 8192 + 2 * 65536,
+                         leg["unread"] + leg["unsent"])
+        for end in near, far:
+            end.size = end.sent
+        pump([near, far])
+        expect_same(near, far)
+        expect_same(far, near)
+        for end in near, far:
+            end.sock.close()
+
+
+def seconds(sender, receiver, size):
+    """How long payload takes, one way."""
+    begun = time.monotonic()
+    one_way(sender, receiver, size)
+    return time.monotonic() - begun
+
+
+@families("max-rate: what a leg sends is paced", "truthful")
+@families("max-rate: what a leg sends is paced, early", "early")
+def max_rate(family, connect_mode):
+    """Without a queue that does it: 8 Mbit/s are a megabyte in a second. Each
+    leg has its own, whichever opened."""
+    rates = {"wireless_max_rate": "8mbit", "server_max_rate": "4mbit"}
+    with profile(connect=connect_mode, **rates):
+        for opener, opened in ("sub", "srv"), ("srv", "sub"):
+            ends = dict(zip((opener, opened), pair(family, opener, opened)))
+            for side, line in legs().items():
+                expect(f"most of {side}",
+                       number(line, r" pacing_rate \d+bps/(\d+)bps"),
+                       {"wireless": 8000000, "server": 4000000}[side])
+            for sender, receiver, size in (("srv", "sub", 1000000),
+                                           ("sub", "srv", 500000)):
+                took = seconds(ends[sender], ends[receiver], size)
+                note(f"{sender} to {receiver}: {took:.2f} s")
+                if not 0.85 < took < 5 * SLOW:
+                    fail(f"{size} bytes from {sender} took {took:.2f} s")
+            for sock in ends.values():
+                sock.close()
+            pep.flows_end()
+    near, far = pair(family)
+    took = seconds(far, near, 1000000)
+    if took > 0.8 * SLOW:
+        fail(f"without a limit it took {took:.2f} s")
 
 
 @families("strict rp_filter on all devices")

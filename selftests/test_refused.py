@@ -14,14 +14,14 @@ Networks behind the server's router, and behind the gateway itself:
 
 import errno
 import select
-import socket
 import time
 
 from peptest import pep
 from peptest.ktap import case, expect, fail, families, note
 from peptest.netns import addr, ip, sysctl
 from peptest.pep import grows, least
-from peptest.tcp import PORT, client, connect_errno, exchange, outcome, pair
+from peptest.tcp import (PORT, client, connect_errno, exchange, outcome, pair,
+                         settled)
 
 NETWORKS = {
     "far-unreachable": 11, "far-prohibited": 12, "silent": 13,
@@ -59,7 +59,7 @@ def errors(family):
         for fd, _ in poll.poll(1):
             situation, sock = waiting.pop(fd)
             poll.unregister(fd)
-            err = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+            err = settled(sock)
             found[situation] = errno.errorcode[err] if err else "ok"
     poll.close()
     for situation, _ in waiting.values():

@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0
 """SYNs that come twice, and ports that are used again at once."""
 
+import os
+
 from peptest import pep
-from peptest.ktap import expect, families
-from peptest.netns import addr, netem, nstat, sysctls
+from peptest.ktap import expect, families, wait_for
+from peptest.netns import addr, ip, netem, nstat, sysctls
 from peptest.pep import grows, least
-from peptest.tcp import (NO_TIME_WAIT, exchange, expect_eof, listen, one_way,
-                         pair)
+from peptest.raw import SYN, Wire, inet
+from peptest.tcp import (NO_TIME_WAIT, PORT, client, exchange, expect_eof,
+                         listen, one_way, pair)
 
 ROUNDS = 20
+SILENT = {4: "198.18.13.9", 6: "2001:db8:13::9"}
+RTO_MAX = "net.ipv4.tcp_rto_max_ms"
+RTO_MAX_FILE = "/proc/sys/" + RTO_MAX.replace(".", "/")
 
 
 def warm(family):
@@ -40,6 +46,40 @@ def late_opener(family):
     with grows(syn_split=1, flow_established=1):
         exchange(pair(family), 8000)
         netem("sub", "eth0", "off")
+
+
+def opening(wire, target):
+    """Count the SYNs for a target that have come by since it was called."""
+    return sum(seen.dst == inet(target) and bool(seen.flags & SYN)
+               for seen in wire.segments())
+
+
+@families("no answer: the target gets the SYNs of the opener, no more")
+def silence(family):
+    """Three SYNs, after one second and two more; the leg would send one of its
+    own between these where the gateway's time-outs cannot grow. The kernels
+    that have no setting for that would not."""
+    target = SILENT[family]
+    ip("srv", f"route add blackhole {target}")
+    ip("pep", f"route add {target} via {addr('srv', family)}")
+    short = [f"{RTO_MAX}=1000"] if os.path.exists(RTO_MAX_FILE) else []
+    near, far = Wire("sub"), Wire("srv", peer=("pep", "sv0"))
+    sent = got = 0
+
+    def third():
+        nonlocal sent, got
+        sent += opening(near, target)
+        got += opening(far, target)
+        return sent >= 3 and got >= 3
+
+    with sysctls("sub", "net.ipv4.tcp_syn_linear_timeouts=0"), \
+            sysctls("pep", *short), client("sub", family) as sock, \
+            grows(syn_split=1, syn_duplicate=2):
+        sock.setblocking(False)
+        sock.connect_ex((target, PORT))
+        wait_for("the third SYN", third)
+        expect("SYNs of the opener and of the gateway", (sent, got), (3, 3))
+        pep.pepadm("flow", "kill", "all")
 
 
 def reuse(family, opener, opened, first):

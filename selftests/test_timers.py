@@ -305,3 +305,23 @@ def slow(family):
     finally:
         netem_end("pep", "sv0")
         ip("pep", "link set sv0 gso_max_segs 65535")
+
+
+@case("settings that were replaced keep no sockets", seconds=250)
+def replaced():
+    """Of flows that go on with them there are the flows, once no handshake can
+    be under way any more: 64 seconds later. The sockets that are made ahead
+    are those of the present settings."""
+    flows = [pair(4)]
+    pep.quiet()
+    one = pep.stat("pool_sockets")
+    for mark in 1, 2, 3, 0:
+        pepadm("profile", "set", "default", "mark", str(mark))
+        flows.append(pair(4))
+    pep.quiet()
+    most = pep.stat("pool_sockets")
+    expect_least("sockets", most, one + 1)
+    wait_for("the sockets of old settings to go",
+             lambda: pep.stat("pool_sockets") < (one + most) // 2, 150)
+    for both in flows:
+        exchange(both, 1000)

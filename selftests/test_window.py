@@ -86,9 +86,35 @@ def many(family):
 
 
 def updates(family, sender, receiver):
-    """Each time the receiver reads some, the sender can send some; a step of
-    the receiver's is never lost."""
+    """The receiver reads some at a time, and each time the sender may go on,
+    until all is through that did not fit at first."""
     ends = pair(family)
+    names = "sub", "srv"
+    a = End(ends[names.index(sender)], MUCH)
+    b = End(ends[names.index(receiver)], 0, fin=False)
+    fill([a, b])
+    wanted = a.sent + amount(5000000)
+    while b.received < wanted:
+        got = b.received
+        pump([a, b], until=lambda: b.received > got + amount(2000000))
+        fill([a])
+    a.size = a.sent
+    pump([a, b], until=lambda: b.eof)
+    expect_same(a, b)
+
+
+families("window updates reach the server", "srv", "sub")(updates)
+families("window updates reach the subscriber", "sub", "srv")(updates)
+
+
+def unbound(family, sender, receiver):
+    """With buffers that are full each time the receiver reads some, the sender
+    can send some; a step of the receiver's is never lost."""
+    pep.pepadm("profile", "set", "default", "residence", "0")
+    try:
+        ends = pair(family)
+    finally:
+        pep.pepadm("profile", "set", "default", "residence", "50")
     names = "sub", "srv"
     a = End(ends[names.index(sender)], MUCH)
     b = End(ends[names.index(receiver)], 0, fin=False)
@@ -103,8 +129,8 @@ def updates(family, sender, receiver):
     expect_same(a, b)
 
 
-families("window updates reach the server", "srv", "sub")(updates)
-families("window updates reach the subscriber", "sub", "srv")(updates)
+families("each step reaches the server", "srv", "sub")(unbound)
+families("each step reaches the subscriber", "sub", "srv")(unbound)
 
 
 @families("nobody reads, then both close")

@@ -9,6 +9,8 @@ KERNEL = os.environ.get("PEP_KERNEL", "stock")
 KO = os.environ.get("PEP_KO", "")
 KUNIT_KO = os.environ.get("PEP_KUNIT", "")
 PEPADM = os.environ.get("PEPADM", "")
+YNL = os.environ.get("PEP_YNL", "")     # tools/net/ynl of a kernel
+PROMTOOL = os.environ.get("PEP_PROMTOOL", "")
 # Nothing is loaded: the same connections over plain forwarding. Cases that
 # prove that pep had a part in it must fail then.
 WITHOUT = os.environ.get("PEP_WITHOUT") == "1"

@@ -166,6 +166,16 @@ def offloads(ns, dev, *settings):
     run("ethtool", "-K", dev, *settings, ns=ns)
 
 
+def single_packets(ns, *devs):
+    """Devices carry packets as a radio does, and netem, which takes a burst
+    for one packet, chooses among those. With all offloads off TCP still makes
+    bursts (sk_setup_caps() does not ask the device), unless they are one
+    segment long."""
+    for dev in devs:
+        offloads(ns, dev, "tso", "off", "gso", "off", "gro", "off")
+        ip(ns, f"link set {dev} gso_max_segs 1")
+
+
 def mount(source, path, kind, options=""):
     """mount(2), for file systems that belong to the present namespace."""
     if _libc.mount(source.encode(), path.encode(), kind.encode(), 0,

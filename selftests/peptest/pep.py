@@ -56,9 +56,9 @@ def gone():
     expect("caches of the module", left, [])
 
 
-def pepadm(*words, ns="pep", check=True):
+def pepadm(*words, ns="pep", check=True, stdin=""):
     """Run pepadm; return a CompletedProcess."""
-    return run(env.PEPADM, *words, ns=ns, check=check)
+    return run(env.PEPADM, *words, ns=ns, check=check, stdin=stdin)
 
 
 def attach(ns="pep", *options):
@@ -199,5 +199,5 @@ def _dump_pep():
             if value:
                 yield f"{name} {value}"
         yield f"--- {ns}: pepadm flow show"
-        yield from pepadm("flow", "show", ns=ns,
+        yield from pepadm("-sd", "flow", "show", ns=ns,
                           check=False).stdout.splitlines()[:40]

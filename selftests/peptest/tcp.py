@@ -22,10 +22,11 @@ from .netns import Within, addr
 
 PORT = 5000
 SECONDS = 60            # for anything a peer waits for
-CHUNK = 65536
+CHUNK = 65536           # bytes received at once
+PIECE = 4 * CHUNK       # and sent: more than the longest packet
 BLOCK = 1 << 20
 _block = random.Random(1).randbytes(BLOCK)
-_ring = memoryview(_block + _block[:CHUNK])
+_ring = memoryview(_block + _block[:PIECE])
 _sockets = weakref.WeakSet()
 _listeners = {}
 _loads = []
@@ -38,6 +39,7 @@ FAMILIES = {4: socket.AF_INET, 6: socket.AF_INET6}
 IP_TRANSPARENT = 19
 IPV6_TRANSPARENT = 75
 IPPROTO_MPTCP = 262
+TCP_SYN_SENT = 2        # in the first byte of struct tcp_info
 
 # For sysctls(): an end that has closed may connect again at once. With the
 # usual time, FIN_WAIT2 would be kept where TIME_WAIT is, and be lost as well.
@@ -55,9 +57,32 @@ def close_all():
     _listeners.clear()
 
 
+def settled(sock):
+    """The error that a connection ended in, 0 when it is up, when poll() tells
+    that it is one of both. The kernel wakes who waits with the ICMP message,
+    and for a moment the error itself is not there yet."""
+    end = time.monotonic() + SECONDS
+    while sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO,
+                          1)[0] == TCP_SYN_SENT:
+        if time.monotonic() > end:
+            raise Failure("neither up nor failed")
+    return sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+
+
+class _Stream(socket.socket):
+    """A TCP socket whose connect() does not take a failure for success."""
+
+    def connect(self, address):
+        super().connect(address)
+        err = settled(self)
+        if err:
+            raise OSError(err, os.strerror(err))
+
+
 def _new(ns, family, kind=socket.SOCK_STREAM):
     with Within(ns):
-        sock = socket.socket(FAMILIES[family], kind)
+        sock = (_Stream if kind == socket.SOCK_STREAM else
+                socket.socket)(FAMILIES[family], kind)
     _sockets.add(sock)
     sock.settimeout(SECONDS)
     return sock
@@ -150,7 +175,7 @@ def start(family, count, opener="sub", opened="srv", port=PORT, to=None):
             if fd in waiting:
                 sock = waiting.pop(fd)
                 poll.unregister(sock)
-                err = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+                err = settled(sock)
                 if err:
                     raise OSError(err, os.strerror(err))
             else:
@@ -219,7 +244,7 @@ class End:
         while self.sent < until:
             at = (self.offset + self.sent) % BLOCK
             self.sent += self.sock.send(
-                _ring[at:at + min(until - self.sent, CHUNK)])
+                _ring[at:at + min(until - self.sent, PIECE)])
         if self.fin and self.sent == self.size and not self.shut:
             self.shut = True
             self.sock.shutdown(socket.SHUT_WR)
@@ -284,7 +309,7 @@ def pump(ends, seconds=100, until=None):
     """Have transfers done; until a function says so, at the latest when all
     are."""
     deadline = time.monotonic() + seconds
-    live = {end.sock.fileno(): end for end in ends}
+    live = {end.sock.fileno(): end for end in ends if not end.done}
     paced = {fd: end for fd, end in live.items() if end.rate}
     wanted = {fd: end.interest for fd, end in live.items()}
     with select.epoll() as poll:

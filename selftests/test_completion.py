@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What bash offers for pepadm: what its own help tells, and the profiles,
+devices and flows that there are."""
+
+import os
+
+from peptest import env, pep
+from peptest.ktap import case, expect, fail
+from peptest.netns import ip, run
+from peptest.pep import pepadm
+from peptest.tcp import exchange_part, pair
+
+FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools",
+                    "completion", "pepadm")
+SCRIPT = """
+PATH=$1:$PATH
+. "$2"
+shift 2
+COMP_WORDS=(pepadm "$@")
+COMP_CWORD=$#
+_pepadm_complete
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+
+
+def offered(line, ns="pep"):
+    """The words offered for the last one of a line; bash shows each once."""
+    out = run("bash", "-c", SCRIPT, "bash", os.path.dirname(env.PEPADM), FILE,
+              *line.split(" "), ns=ns).stdout
+    return sorted(set(out.split()))
+
+
+def setup():
+    """Attached, with two profiles and another device."""
+    pep.attached()
+    pepadm("profile", "add", "gold")
+    pepadm("profile", "add", "grey")
+    ip("pep", "link add d0 type veth peer name d1")
+
+
+@case("objects and commands")
+def commands():
+    expect("objects", offered(""),
+           ["bypass", "conf", "dev", "drain", "flow", "help", "limit",
+            "monitor", "profile", "stat"])
+    expect("d", offered("d"), ["dev", "drain"])
+    expect("dev", offered("dev "), ["add", "del", "help", "set", "show"])
+    expect("conf", offered("conf "),
+           ["check", "help", "load", "save", "show", "sync"])
+    expect("drain", offered("drain o"), ["off", "on"])
+    expect("stat", offered("stat "), ["help", "residence", "show"])
+    expect("stat show", offered("stat show "), ["--prometheus", "percpu"])
+    expect("monitor", offered("monitor "),
+           ["all", "closed", "help", "limits", "new"])
+    expect("behind options", offered("-j -p prof"), ["profile"])
+    expect("options", offered("--"), sorted(
+        ["--json", "--pretty", "--statistics", "--details", "--netns",
+         "--batch", "--version", "--help"]))
+
+
+@case("words and values of commands")
+def values():
+    expect("dev add", offered("dev add d"), ["d0", "d1"])
+    expect("dev add d0", offered("dev add d0 "), ["profile", "side"])
+    expect("side", offered("dev add d0 side "), ["server", "wireless"])
+    options = offered("profile set gold ")
+    for word in "cc-wireless", "residence", "server-dev", "user-timeout":
+        if word not in options:
+            fail(f"{word} is not in {options}")
+    expect("a value", offered("profile set gold connect "),
+           ["early", "truthful"])
+    expect("after a pair", offered("profile set gold mark 1 conn"),
+           ["connect"])
+    expect("congestion control", offered("profile set gold cc-server cu"),
+           ["cubic"])
+
+
+@case("what there is: profiles, devices, flows, namespaces")
+def there():
+    expect("profiles", offered("profile set g"), ["gold", "grey"])
+    expect("profile of a device", offered("dev set wl0 profile "),
+           ["default", "gold", "grey"])
+    expect("devices", offered("dev del "), ["sv0", "wl0"])
+    expect("another namespace", offered("-N pep dev del ", ns=None),
+           ["sv0", "wl0"])
+    expect("namespaces", offered("-N s", ns=None), ["srv", "sub"])
+    both = pair(4)
+    exchange_part(both, 10)
+    numbers = [str(flow["id"]) for flow in pep.flows()]
+    expect("flows", [word for word in offered("flow show ")
+                     if word.isdigit()], numbers)
+    expect("flows by device", offered("flow kill dev "), ["sv0", "wl0"])
+    expect("words of top", offered("flow top b"), ["bytes"])
+    run("ip", "link", "add", "$(echo${IFS}o)", "type", "dummy", ns="pep")
+    expect("a name that is a command", offered("dev add $"),
+           ["$(echo${IFS}o)"])
+    run("ip", "link", "del", "$(echo${IFS}o)", ns="pep")
+    expect("words of flows", offered("flow kill dev wl0 s"),
+           ["server", "server-port", "state", "subscriber",
+            "subscriber-port"])

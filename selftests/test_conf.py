@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Configurations in files: what is saved can be read back, going to another
+one leaves the flows alone that it can leave alone, and one that does not work
+changes nothing."""
+
+import os
+import stat
+import tempfile
+
+from peptest import pep
+from peptest.ktap import after_case, case, expect, fail
+from peptest.netns import ip, run
+from peptest.pep import grows, pepadm
+from peptest.tcp import expect_reset, exchange, pair
+
+PLAIN = """\
+profile default cc-wireless bbr cc-server cubic connect truthful \
+mptcp bypass source client server-dev none mark 0 dscp copy \
+keepalive-idle 0 keepalive-interval 0 keepalive-count 0 user-timeout 0 \
+idle-timeout 0 residence 50 wireless-sndbuf auto wireless-rcvbuf auto \
+server-sndbuf auto server-rcvbuf auto wireless-max-rate unlimited \
+server-max-rate unlimited max-flows unlimited
+limit flows 262144 pending 4096
+dev wl0 side wireless profile default
+dev sv0 side server profile default
+"""
+GOLD = """\
+# The order does not matter.
+dev sv0 side server
+dev wl0 side wireless profile gold   # the good one
+profile gold cc-wireless cubic residence 80
+"""
+_path = tempfile.mkdtemp(prefix="pep-conf-")
+FILE = os.path.join(_path, "pep.conf")
+
+
+def saved():
+    """What is configured, lines in the order of devices' names."""
+    return pepadm("conf", "save").stdout
+
+
+def listeners():
+    """The hidden listeners: others after a profile has been made anew."""
+    out = run("ss", "-Htanl", ns="pep").stdout
+    return sorted(line.split()[3] for line in out.splitlines())
+
+
+def write(text):
+    """Make the file."""
+    with open(FILE, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def same_lines(what, found, wanted):
+    """Devices are listed in the order of their numbers."""
+    expect(what, sorted(found.splitlines()), sorted(wanted.splitlines()))
+
+
+def setup():
+    """Attached, with another device."""
+    pep.attached()
+    ip("pep", "link add d0 type veth peer name d1")
+
+
+@after_case
+def plain():
+    """As in the beginning, whatever a case has done."""
+    if pep.loaded():
+        pepadm("conf", "sync", "-", stdin=PLAIN)
+
+
+@case("what is saved is what is configured")
+def save():
+    same_lines("conf save", saved(), PLAIN)
+    expect("conf show", pepadm("conf", "show").stdout, saved())
+    expect("conf", pepadm("conf").stdout, saved())
+    pepadm("conf", "save", FILE)
+    with open(FILE, encoding="utf-8") as file:
+        expect("the file", file.read(), saved())
+    expect("the folder", os.listdir(_path), ["pep.conf"])
+    os.chmod(FILE, 0o600)
+    os.symlink(FILE, FILE + ".link")
+    pepadm("conf", "save", FILE + ".link")
+    expect("its mode", stat.S_IMODE(os.stat(FILE).st_mode), 0o600)
+    expect("a symbolic link", os.path.islink(FILE + ".link"), True)
+    os.unlink(FILE + ".link")
+    pepadm("conf", "save", "/dev/null")
+    expect("a device", stat.S_ISCHR(os.stat("/dev/null").st_mode), True)
+    pepadm("profile", "add", "gold", "mark", "7", "dscp", "46")
+    pepadm("limit", "set", "flows", "5")
+    for words in ("profile gold ", " mark 7 dscp 46 ", "limit flows 5 "):
+        if words not in saved():
+            fail(f"{words!r} is not in what was saved")
+
+
+@case("what was saved is in force again after the module has gone and come")
+def again():
+    pepadm("profile", "add", "gold", "mark", "7", "server-rcvbuf", "70000",
+           "wireless-max-rate", "1234567bit", "server-max-rate", "90gbit")
+    pepadm("dev", "set", "sv0", "profile", "gold")
+    pepadm("limit", "set", "flows", "5")
+    before = saved()
+    pepadm("conf", "save", FILE)
+    pep.detach()
+    pep.unload()
+    pep.load()
+    pepadm("conf", "load", FILE)
+    expect("conf save", saved(), before)
+    for family in 4, 6:
+        with grows(flow_established=1):
+            exchange(pair(family), 1000)
+
+
+@case("going to what is there changes nothing")
+def idempotent():
+    live = pair(4)
+    before = listeners()
+    filters = run("tc", "filter", "show", "dev", "wl0", "ingress",
+                  ns="pep").stdout
+    for _ in range(3):
+        pepadm("conf", "sync", "-", stdin=saved())
+    expect("listeners", listeners(), before)
+    expect("filters", run("tc", "filter", "show", "dev", "wl0", "ingress",
+                          ns="pep").stdout, filters)
+    pepadm("profile", "set", "default", "residence", "50")
+    if listeners() == before:
+        fail("what was set by hand has no new listeners")
+    exchange(live, 1000)
+
+
+@case("sync leaves flows alone")
+def sync():
+    """Other values, another profile for a device: flows that are there go on,
+    new ones have the new values."""
+    live = [pair(family) for family in (4, 6)]
+    write(GOLD)
+    pepadm("conf", "sync", FILE)
+    if "dev wl0 side wireless profile gold" not in saved():
+        fail("wl0 has not the profile gold")
+    new = [pair(family) for family in (4, 6)]
+    flows = pep.flows()
+    expect("profiles of flows", sorted(flow["profile"] for flow in flows),
+           ["default", "default", "gold", "gold"])
+    with grows(flow_closed=4, flow_reset=0, flow_killed=0):
+        for both in live + new:
+            exchange(both, 10000)
+    pepadm("conf", "sync", "-", stdin=PLAIN)
+    same_lines("conf save", saved(), PLAIN)
+
+
+@case("sync detaches and attaches devices")
+def devices():
+    text = PLAIN.replace("dev sv0 side server", "dev d0 side server")
+    pepadm("conf", "sync", "-", stdin=text)
+    same_lines("conf save", saved(), text)
+    expect("filters of sv0", run("tc", "qdisc", "show", "dev", "sv0",
+                                 ns="pep").stdout.count("clsact"), 0)
+    text = text.replace("d0 side server", "d0 side wireless")
+    pepadm("conf", "sync", "-", stdin=text)
+    same_lines("conf save", saved(), text)
+
+
+@case("load ends the flows, sync with fewer lines goes back to defaults")
+def load():
+    pepadm("limit", "set", "flows", "5")
+    pepadm("profile", "set", "default", "residence", "7")
+    pepadm("profile", "add", "gold")
+    near, far = pair(4)
+    with grows(flow_killed=1):
+        pepadm("conf", "load", "-", stdin="dev wl0 side wireless\n"
+               "dev sv0 side server\n")
+        expect_reset(near)
+        expect_reset(far)
+    same_lines("conf save", saved(), PLAIN)
+
+
+@case("what does not work changes nothing")
+def restored():
+    """The kernel refuses a line behind others: what they have changed is
+    changed back, and flows go on."""
+    live = pair(4)
+    pepadm("profile", "add", "silver")
+    before = saved()
+    for text, line, message in (
+            ("profile gold\nlimit flows 7\n"
+             "profile lead cc-server none-such\n", 3,
+             'cc-server: no congestion control "none-such" here'),
+            ("profile default mark 3\ndev wl0 side wireless\n"
+             "dev sv0 side server\ndev none side server\n", 4,
+             'Cannot find device "none"'),
+            ("profile gold source local connect truthful\n", 1,
+             "source: local needs connect early")):
+        write(text)
+        done = pepadm("conf", "sync", FILE, check=False)
+        expect("exit code", done.returncode, 1)
+        expect("lines", done.stderr.count("\n"), 1)
+        if not done.stderr.startswith(f"pepadm: {FILE}:{line}: conf sync: ") \
+                or message not in done.stderr:
+            fail(f"it said {done.stderr!r}")
+        expect("conf save", saved(), before)
+    exchange(live, 1000)
+
+
+@case("what is wrong in a file is told with its line, and changes nothing")
+def check():
+    before = saved()
+    for text, line, message in (
+            ("profile gold\nflow x\n", 2,
+             '"flow" is not one of: profile, limit, dev'),
+            ("profile\n", 1, "NAME: missing"),
+            ("# x\n\nprofile gold mark\n", 3, "mark: value missing"),
+            ("profile gold colour red\n", 1, '"colour" is not one of: '),
+            ("limit flows 0\n", 1, "is not a number from 1 to 16777216"),
+            ("limit flows 1\nlimit pending 1\n", 2,
+             "limit: given in line 1 already"),
+            ("dev wl0 side server\n\ndev wl0 side wireless\n", 3,
+             "dev wl0: given in line 1 already"),
+            ("dev wl0\n", 1, "side: missing"),
+            ("dev wl0 side server profile gold\n", 1,
+             'no line is about profile "gold"')):
+        write(text)
+        for verb in "check", "sync", "load":
+            done = pepadm("conf", verb, FILE, check=False)
+            expect(f"{text!r}: exit code", done.returncode, 2)
+            if not done.stderr.startswith(
+                    f"pepadm: {FILE}:{line}: conf {verb}: ") or \
+                    message not in done.stderr:
+                fail(f"{text!r}: it said {done.stderr!r}")
+    expect("conf save", saved(), before)
+    write(GOLD)
+    expect("conf check", pepadm("conf", "check", FILE).stdout, "")
+    expect("conf save", saved(), before)
+    os.unlink(FILE)
+    expect("no file", pepadm("conf", "check", FILE, check=False).stderr,
+           f"pepadm: conf check: {FILE}: No such file or directory\n")
+
+
+@case("a file that cannot be written")
+def unwritable():
+    done = pepadm("conf", "save", "/proc/none/pep.conf", check=False)
+    expect("exit code", done.returncode, 1)
+    expect("message", done.stderr, "pepadm: conf save: "
+           "/proc/none/pep.conf: No such file or directory\n")
+
+
+@case("dev set, profile replace")
+def verbs():
+    """The verbs that configurations are made of."""
+    pepadm("profile", "replace", "gold", "mark", "7")
+    pepadm("profile", "replace", "gold", "dscp", "3")
+    if "profile gold " not in saved() or " mark 0 dscp 3 " not in saved():
+        fail("the mark is not the default one")
+    live = pair(4)
+    pepadm("dev", "set", "wl0", "profile", "gold")
+    exchange(live, 1000)
+    expect("filters", saved().count("wl0 side wireless profile gold"), 1)
+    for words, code, message in (
+            (("dev", "set", "wl0", "profile", "none"), 1,
+             "dev set: profile: no profile of this name"),
+            (("dev", "set", "d0", "profile", "gold"), 1,
+             "dev set: d0 has no pep filters"),
+            (("dev", "set", "wl0"), 2, "dev set: profile: missing")):
+        done = pepadm(*words, check=False)
+        expect("exit code", done.returncode, code)
+        expect("message", done.stderr, f"pepadm: {message}\n")
+
+
+@case("a profile whose server-dev has gone")
+def server_dev():
+    """What was saved is still what is configured; to go on from there, and
+    back, nothing is lost."""
+    ip("pep", "link add d2 type dummy", "link set d2 up")
+    pepadm("profile", "add", "gold", "server-dev", "d2")
+    pepadm("dev", "set", "wl0", "profile", "gold")
+    before, live = saved(), listeners()
+    pepadm("conf", "sync", "-", stdin=before)
+    expect("listeners", listeners(), live)
+    ip("pep", "link del d2")
+    pepadm("conf", "sync", "-", stdin=before)
+    expect("conf save", saved(), before)
+    text = """
+profile default mark 3
+profile gold server-dev d2
+dev wl0 side wireless profile gold
+dev none side server
+"""
+    done = pepadm("conf", "sync", "-", check=False, stdin=text)
+    expect("exit code", done.returncode, 1)
+    expect("lines", done.stderr.count("\n"), 1)
+    same_lines("conf save", saved(), before)
+    # Whether wl0 can be attached again with that profile is another question.
+    done = pepadm("conf", "load", "-", check=False, stdin=text)
+    expect("exit code", done.returncode, 1)
+    if "dev sv0 side server profile default" not in saved():
+        fail(f"sv0 is not attached again: {saved()!r}")

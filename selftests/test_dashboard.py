@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The examples for Grafana and Prometheus: what they ask for is what pepadm
+exports, they leave nothing out but what is named here, and promtool finds
+their expressions right."""
+
+import itertools
+import json
+import os
+import re
+import tempfile
+
+from peptest import env, pep
+from peptest.ktap import case, expect, fail
+from peptest.netns import run
+
+DASHBOARD = os.path.join(env.TOP, "tools/grafana/pep.json")
+RULES = os.path.join(env.TOP, "tools/prometheus/pep.rules.yml")
+METRIC = re.compile(r"\bpep_[a-z0-9_]+")
+MATCHER = re.compile(r'\b([a-z]+)([!=]~|=|!=)"([^"]*)"')
+# Series of which each makes an alert fire: it counts so much a minute, beside
+# the quiet ones.
+QUIET = {'pep_syns_split_total{instance="a"}': 600,
+         'pep_syns_passed_total{instance="a",reason="mptcp"}': 600,
+         'pep_flows_ended_total{instance="a",cause="closed"}': 600,
+         'pep_flows_ended_total{instance="a",cause="reset"}': 60,
+         'pep_connects_failed_total{instance="a",cause="refused"}': 60,
+         'pep_packets_dropped_total{instance="a"}': 1,
+         'pep_relay_no_memory_total{instance="a"}': 1,
+         'pep_syn_cookie_total{instance="a"}': 1,
+         'pep_flows{instance="a"}': 10,
+         'pep_flows_limit{instance="a"}': 100,
+         'pep_flows_pending{instance="a"}': 1,
+         'pep_flows_pending_limit{instance="a"}': 10,
+         'pep_residence_seconds_bucket{instance="a",leg="server",'
+         'le="0.524288"}': 600,
+         'pep_residence_seconds_bucket{instance="a",leg="server",'
+         'le="+Inf"}': 600}
+LOUD = {"PepNothingSplit": {'pep_syns_split_total{instance="a"}': 0},
+        "PepOverload": {'pep_syns_passed_total{instance="a",'
+                        'reason="max_flows"}': 1},
+        "PepNearLimit": {'pep_flows_pending{instance="a"}': 10},
+        "PepServersUnreached": {'pep_connects_failed_total{instance="a",'
+                                'cause="timeout"}': 400},
+        "PepAsymmetricRoutes": {'pep_connects_failed_total{instance="a",'
+                                'cause="asymmetric"}': 10},
+        "PepResets": {'pep_flows_ended_total{instance="a",'
+                      'cause="reset"}': 900},
+        "PepResidence": {'pep_residence_seconds_bucket{instance="a",'
+                         'leg="server",le="4.194304"}': 700,
+                         'pep_residence_seconds_bucket{instance="a",'
+                         'leg="server",le="+Inf"}': 700},
+        "PepDrops": {'pep_relay_no_memory_total{instance="a"}': 100},
+        "PepFlood": {'pep_syn_cookie_total{instance="a"}': 900}}
+# This one is about the file of the counters: its time stands still.
+STALE = "PepMetricsStale"
+# Labels that Prometheus gives.
+GIVEN = {"job", "instance", "file"}
+# What no panel shows: what is right whatever it is.
+LEFT_OUT = {"pep_time_wait_reused_total"}
+
+
+def setup():
+    """Nothing but the module."""
+    pep.load()
+
+
+def exported():
+    """What pepadm exports, of a namespace by name: the series' names, and the
+    values of each label."""
+    text = run(env.PEPADM, "-N", f"/proc/{os.getpid()}/ns/net", "stat",
+               "show", "--prometheus").stdout
+    names, labels = set(), {}
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            names.add(METRIC.match(line).group())
+            for label, _, value in MATCHER.findall(line):
+                labels.setdefault(label, set()).add(value)
+    return names, labels
+
+
+def expect_known(what, expr, names, labels):
+    """Fail unless an expression is about what there is."""
+    for name in METRIC.findall(expr):
+        if name not in names:
+            fail(f"{what}: {name} is not exported")
+    for label, _, values in MATCHER.findall(expr):
+        if label in GIVEN or values.startswith("$"):
+            continue
+        for value in values.split("|"):
+            if value not in labels.get(label, ()):
+                fail(f'{what}: no sample has {label}="{value}"')
+    for group in re.findall(r"\bby \(([a-z, ]+)\)", expr):
+        for label in group.split(", "):
+            if label not in GIVEN and label not in labels:
+                fail(f"{what}: no sample has the label {label}")
+
+
+def once(pairs):
+    """An object whose keys may be there once only."""
+    found = dict(pairs)
+    expect("number of keys", len(found), len(pairs))
+    return found
+
+
+def dashboard():
+    """The dashboard, its panels with those within rows, and their
+    expressions by panel and query."""
+    with open(DASHBOARD, encoding="utf-8") as file:
+        board = json.load(file, object_pairs_hook=once)
+    panels = list(itertools.chain.from_iterable(
+        [panel, *panel.get("panels", ())] for panel in board["panels"]))
+    exprs = {f"{panel['title']}, {target['refId']}": target["expr"]
+             for panel in panels for target in panel.get("targets", ())}
+    return board, panels, exprs
+
+
+def check_rules(path):
+    """Fail unless promtool finds a file of rules right."""
+    done = run(env.PROMTOOL, "check", "rules", path, check=False)
+    if done.returncode or "SUCCESS" not in done.stdout:
+        fail(f"promtool says {done.stdout}{done.stderr}")
+
+
+@case("panels of the dashboard")
+def layout():
+    """Each has a number and a place of its own, and its queries letters."""
+    board, panels, exprs = dashboard()
+    numbers = [panel["id"] for panel in panels]
+    expect("numbers of panels", len(set(numbers)), len(numbers))
+    titles = [panel["title"] for panel in panels]
+    expect("titles of panels", len(set(titles)), len(titles))
+    taken = set()
+    for panel in panels:
+        place = panel["gridPos"]
+        if place["x"] + place["w"] > 24:
+            fail(f"{panel['title']} is not within the width")
+        for cell in itertools.product(
+                range(place["x"], place["x"] + place["w"]),
+                range(place["y"], place["y"] + place["h"])):
+            if cell in taken:
+                fail(f"{panel['title']} lies on another")
+            taken.add(cell)
+    expect("number of queries", len(exprs),
+           sum(len(panel.get("targets", ())) for panel in panels))
+    known = {variable["name"] for variable in board["templating"]["list"]}
+    known |= {"__rate_interval", "__all"}
+    for name in re.findall(r"\$\{?(\w+)", json.dumps(board)):
+        if name not in known:
+            fail(f"there is no variable {name}")
+
+
+@case("what panels and alerts ask for is there")
+def asked():
+    names, labels = exported()
+    board, _, exprs = dashboard()
+    for what, expr in exprs.items():
+        expect_known(what, expr, names, labels)
+    for variable in board["templating"]["list"]:
+        if variable["type"] == "query":
+            expect_known(variable["name"], variable["definition"], names,
+                         labels)
+    with open(RULES, encoding="utf-8") as file:
+        rules = file.read()
+    for expr in re.findall(r"expr: (.*?)\n *(?:for|labels):", rules,
+                           re.DOTALL):
+        expect_known("an alert", expr, names, labels)
+
+
+@case("what there is is shown, or left out by name")
+def shown():
+    names, _ = exported()
+    found = set(METRIC.findall(" ".join(dashboard()[2].values())))
+    expect("not shown", sorted(names - found - LEFT_OUT), [])
+    expect("left out and yet shown", sorted(LEFT_OUT & found), [])
+    expect("left out and not there", sorted(LEFT_OUT - names), [])
+
+
+@case("promtool finds the expressions right")
+def promql():
+    """Those of the dashboard as rules, with an interval in place of Grafana's
+    own."""
+    rules = [{"record": f"query{number}",
+              "expr": expr.replace("$__rate_interval", "5m")}
+             for number, expr in enumerate(dashboard()[2].values())]
+    with tempfile.NamedTemporaryFile("w", suffix=".yml",
+                                     encoding="utf-8") as file:
+        json.dump({"groups": [{"name": "dashboard", "rules": rules}]}, file)
+        file.flush()
+        check_rules(file.name)
+    check_rules(RULES)
+
+
+def alerting(series, wanted):
+    """A test for promtool: series make these alerts fire within an hour, and
+    no other ones."""
+    return {"interval": "1m",
+            "input_series": [{"series": name, "values": values}
+                             for name, values in series.items()],
+            "promql_expr_test": [{
+                "expr": "count by (alertname) (ALERTS{alertstate='firing'})",
+                "eval_time": "1h",
+                "exp_samples": [{"labels": f'{{alertname="{name}"}}',
+                                 "value": 1} for name in wanted]}]}
+
+
+@case("alerts fire when there is a reason", seconds=420)
+def alerts():
+    """Each by itself, and none when all is quiet."""
+    def growing(series):
+        return {name: f"0+{number}x60" for name, number in series.items()}
+    stamp = 'node_textfile_mtime_seconds{instance="a",file="/x/pep.prom"}'
+    quiet = {**growing(QUIET), stamp: "0+60x60"}
+    tests = [alerting(quiet, []),
+             alerting({**quiet, stamp: "0x60"}, [STALE]),
+             *(alerting({**quiet, **growing(series)}, [name])
+               for name, series in LOUD.items())]
+    with open(RULES, encoding="utf-8") as file:
+        names = re.findall(r"alert: (\w+)", file.read())
+    expect("alerts", sorted(names), sorted([STALE, *LOUD]))
+    with tempfile.NamedTemporaryFile("w", suffix=".yml",
+                                     encoding="utf-8") as file:
+        json.dump({"rule_files": [RULES], "tests": tests}, file)
+        file.flush()
+        done = run(env.PROMTOOL, "test", "rules", file.name, check=False,
+                   seconds=400)
+    if done.returncode:
+        fail(f"promtool says {done.stdout}{done.stderr}")

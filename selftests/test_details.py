@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What text has with the options -s and -d only; JSON is the same with them
+and without."""
+
+import json
+import re
+
+from peptest import pep
+from peptest.ktap import case, expect, expect_least, fail, families
+from peptest.pep import pepadm
+from peptest.tcp import exchange_part, pair
+
+OPTIONS = (), ("-s",), ("-d",), ("-s", "-d")
+# Words of "flow show" that have a value, by the options that they need.
+FLOW = {(): ["flow", "profile", "age", "to-wireless", "to-server"],
+        ("-s",): ["copied"], ("-d",): ["opener", "mode"]}
+LEG = {(): ["cc", "state", "rtt", "minrtt", "cwnd", "retrans", "unread",
+            "unsent"],
+       ("-s",): ["rx", "acked", "unacked", "residence", "p50", "p99"],
+       ("-d",): ["mss"]}
+
+
+def text(options, *words):
+    """The lines of text with some options."""
+    return pepadm(*options, *words).stdout.splitlines()
+
+
+def expect_words(what, line, table, options):
+    """Fail unless a line has the words that options give, each with a value,
+    and none of the others."""
+    for need, words in table.items():
+        for word in words:
+            found = len(re.findall(rf"(?:^| ){word} [^ ]+", line))
+            expect(f"{what}: {word} with {options}", found,
+                   int(set(need) <= set(options)))
+
+
+def same_json(*words):
+    """JSON, which options leave alone but for what changes by itself."""
+    found = [json.loads(pepadm("-j", *options, *words).stdout)
+             for options in OPTIONS]
+    for one in found[1:]:
+        expect(f"keys of {words}", keys(one), keys(found[0]))
+    return found[0]
+
+
+def keys(value):
+    """The keys of all objects in a value, in their order; buckets that are
+    empty are not there."""
+    if isinstance(value, dict):
+        return [(key, keys(inner) if key != "buckets" else None)
+                for key, inner in value.items()]
+    return [keys(inner) for inner in value] if isinstance(value, list) else 0
+
+
+@families("a flow")
+def flow(family):
+    both = pair(family)
+    exchange_part(both, 1000)
+    for options in OPTIONS:
+        lines = text(options, "flow", "show")
+        expect(f"lines with {options}", len(lines), 4)
+        expect_words("flow", " ".join(lines[:2]), FLOW, options)
+        for side, line in zip(("wireless", "server"), lines[2:]):
+            expect("side", line.split()[0], side)
+            expect_words(side, line, LEG, options)
+    for sock in both:
+        sock.close()
+    pep.flows_end()
+
+
+@case("JSON has everything in any case")
+def everything():
+    both = pair(4)
+    exchange_part(both, 1000)
+    found, = same_json("flow", "show")
+    for key in "opener", "connect", "bytes_copied":
+        if key not in found:
+            fail(f"{key} is not in {found}")
+    for key in "mss", "bytes_received", "unacked", "residence":
+        if key not in found["legs"]["wireless"]:
+            fail(f"{key} is not in {found['legs']}")
+    for words in (("dev", "show"), ("profile", "show"), ("stat", "show"),
+                  ("stat", "residence"), ("limit",), ("bypass",)):
+        same_json(*words)
+    for sock in both:
+        sock.close()
+    pep.flows_end()
+
+
+@case("a device")
+def device():
+    """One filter for each protocol, which together have seen it all."""
+    usual, = text((), "dev", "show", "wl0")
+    whole = json.loads(pepadm("-j", "dev", "show", "wl0").stdout)[0]
+    if not re.fullmatch(r"dev wl0 side wireless profile default "
+                        r"packets \d+ bytes \d+", usual):
+        fail(f"it is {usual}")
+    for options in OPTIONS[1:]:
+        first, *filters = text(options, "dev", "show", "wl0")
+        expect(f"ifindex with {options}",
+               f" ifindex {whole['ifindex']} " in first, "-d" in options)
+        expect(f"filters with {options}", [line.split()[:2]
+                                           for line in filters],
+               [["filter", "ip"], ["filter", "ipv6"]])
+        for line in filters:
+            expect_words("filter", line, {(): ["filter"], ("-d",):
+                                          ["pref", "action"], ("-s",):
+                                          ["packets", "bytes"]}, options)
+    expect("preferences", [each["pref"] for each in whole["filters"]],
+           [49152, 49153])
+    for each in whole["filters"]:
+        expect_least("packets", each["packets"], 1)
+    for key in "packets", "bytes":
+        expect(key, sum(each[key] for each in whole["filters"]), whole[key])
+
+
+@case("a profile")
+def profile():
+    """What is not as usual is there in any case."""
+    short = ("profile default cc-wireless bbr cc-server cubic connect "
+             "truthful residence 50")
+    usual = ("mptcp bypass source client server-dev none mark 0 dscp copy "
+             "keepalive-idle 0 keepalive-interval 0 keepalive-count 0 "
+             "user-timeout 0 idle-timeout 0")
+    last = (" wireless-sndbuf auto wireless-rcvbuf auto server-sndbuf auto "
+            "server-rcvbuf auto wireless-max-rate unlimited "
+            "server-max-rate unlimited max-flows unlimited")
+    long = short.replace("residence", usual + " residence") + last
+    used = " devices 4 flows 0"
+    for options, line in zip(OPTIONS, (short, short + used, long,
+                                       long + used)):
+        expect(f"with {options}", text(options, "profile", "show",
+                                       "default"), [line])
+    words = ("connect early mptcp split source local server-dev sv0 mark 1 "
+             "dscp 0 keepalive-idle 2 keepalive-interval 3 keepalive-count 4 "
+             "user-timeout 5 idle-timeout 6 residence 0 wireless-sndbuf 4096 "
+             "wireless-rcvbuf 4097 server-sndbuf 4098 server-rcvbuf 4099 "
+             "wireless-max-rate 8Mbit server-max-rate 9Mbit max-flows 7")
+    pepadm("profile", "add", "odd", *words.split())
+    for options in (), ("-d",):
+        expect(f"an odd one with {options}", text(options, "profile", "show",
+                                                  "odd"),
+               ["profile odd cc-wireless bbr cc-server cubic " + words])
+    pepadm("profile", "del", "odd")

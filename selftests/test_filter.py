@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Flows chosen by their addresses, ports, state, profile, device, age and
+payload: those are shown, or ended, and no others."""
+
+import errno
+import json
+import re
+import socket
+import struct
+
+from peptest import genl, pep
+from peptest.ktap import case, expect, fail, families, wait_for
+from peptest.netns import ip
+from peptest.pep import grows, pepadm
+from peptest.tcp import (Load, exchange, exchange_part, expect_reset, one_way,
+                         pair)
+
+COMMANDS = {name: number for number, name in genl.names("PEP_CMD_").items()}
+ATTRS = {name: number for number, name in genl.names("PEP_A_FLOW_").items()}
+MUCH = 50000            # bytes
+NETS = {4: "198.18.0.0/16", 6: "2001:db8::/64"}
+SECOND = {4: "198.18.0.77", 6: "2001:db8::77"}
+
+
+def setup():
+    """Attached; the subscriber has another address of either family, which
+    it does not take unless told."""
+    pep.attached()
+    ip("sub", "address add 198.18.0.77/24 dev eth0",
+       "address add 2001:db8::77/64 dev eth0 nodad preferred_lft 0")
+    pepadm("profile", "add", "gold")
+
+
+def chosen(*words):
+    """Numbers of the flows that are shown."""
+    shown = json.loads(pepadm("-j", "flow", "show", *words).stdout)
+    return {flow["id"] for flow in shown}
+
+
+def newest():
+    """The flow that was made last."""
+    return max(pep.flows(), key=lambda flow: flow["id"])
+
+
+def several(family):
+    """Flows that differ, as pairs of sockets by name."""
+    other = 10 - family
+    found = {"plain": pair(family), "other": pair(other),
+             "port": pair(family, port=5001),
+             "opened": pair(family, "srv", "sub"),
+             "second": pair(family, bind=(SECOND[family], 0))}
+    pepadm("dev", "set", "wl0", "profile", "gold")
+    found["gold"] = pair(family)
+    pepadm("dev", "set", "wl0", "profile", "default")
+    one_way(*found["port"], MUCH, fin=True)
+    wait_for("its end", lambda: chosen("state", "closing"))
+    return found
+
+
+@families("each word chooses the flows that agree")
+def words(family):
+    found = several(family)
+    flows = pep.flows()
+    expect("flows", len(flows), len(found))
+    second = SECOND[family]
+    port = found["second"][0].getsockname()[1]
+    inet = "inet" if family == 4 else "inet6"
+    for line, test in (
+            ("all", lambda f: True),
+            ("subscriber " + NETS[family], lambda f: f["family"] == inet),
+            (f"subscriber {second}",
+             lambda f: f["subscriber"]["addr"] == second),
+            (f"subscriber {second} server-port 5001", lambda f: False),
+            ("server 0.0.0.0/0", lambda f: f["family"] == "inet"),
+            ("server ::/0", lambda f: f["family"] == "inet6"),
+            (f"server {NETS[family]}".replace("/64", "/33"),
+             lambda f: f["family"] == inet),
+            ("server 203.0.113.0/24", lambda f: False),
+            (f"subscriber-port {port}",
+             lambda f: f["subscriber"]["port"] == port),
+            ("server-port 5001", lambda f: f["server"]["port"] == 5001),
+            ("subscriber-port 5000",
+             lambda f: f["subscriber"]["port"] == 5000),
+            ("state established", lambda f: f["state"] == "established"),
+            ("state closing", lambda f: f["state"] == "closing"),
+            ("profile gold", lambda f: f["profile"] == "gold"),
+            ("profile none", lambda f: False),
+            ("dev wl0", lambda f: True), ("dev sv0", lambda f: True),
+            ("dev lo", lambda f: False),
+            ("older 0", lambda f: True), ("older 1000", lambda f: False),
+            (f"bytes {MUCH}", lambda f: f["bytes_to_server"] >= MUCH),
+            (f"bytes {MUCH + 1}", lambda f: False),
+            (f"profile default subscriber {NETS[family]} server-port 5000",
+             lambda f: f["profile"] == "default" and f["family"] == inet and
+             f["server"]["port"] == 5000)):
+        expect(line, chosen(*line.split()),
+               {f["id"] for f in flows if test(f)})
+    expect("one is closing", len(chosen("state", "closing")), 1)
+    expect("one is golden", len(chosen("profile", "gold")), 1)
+
+
+@families("ending some leaves the others")
+def kill(family):
+    live = pair(family)
+    number = newest()["id"]
+    doomed = pair(family)
+    with grows(ended=False, flow_killed=1):
+        done = pepadm("-j", "flow", "kill", str(newest()["id"]))
+        expect("killed", json.loads(done.stdout), {"killed": 1})
+        for sock in doomed:
+            expect_reset(sock)
+    doomed = [pair(family, bind=(SECOND[family], 0)) for _ in range(3)]
+    done = pepadm("flow", "kill", "subscriber", SECOND[family])
+    expect("killed", done.stdout, "killed 3\n")
+    for both in doomed:
+        for sock in both:
+            expect_reset(sock)
+    exchange_part(live, 1000)
+    expect("nobody", pepadm("flow", "kill", "profile", "gold").stdout,
+           "killed 0\n")
+    expect("the one that is left", chosen(), {number})
+    pepadm("flow", "kill", "all")
+    for sock in live:
+        expect_reset(sock)
+    pep.flows_end()
+
+
+@case("flows of a dump: those that live throughout are there once")
+def dump():
+    """More than fit one message."""
+    pairs = [pair(family) for family in (4, 6) for _ in range(60)]
+    ids = [flow["id"] for flow in pep.flows()]
+    expect("each once", len(ids), len(set(ids)))
+    expect("all", len(ids), len(pairs))
+    port = pairs[-1][0].getsockname()[1]
+    expect("the last", len(chosen("subscriber-port", str(port))), 1)
+    for both in pairs:
+        exchange(both, 10)
+
+
+@case("top: the busiest flows first")
+def top():
+    """Two tables; the second tells of what has come since the first."""
+    idle, slow, fast = (pair(4) for _ in range(3))
+    loads = Load([slow], 20000), Load([fast], 200000)
+    out = pepadm("flow", "top", "delay", "2", "count", "2", "subscriber",
+                 "0.0.0.0/0").stdout
+    for load in loads:
+        load.finish()
+    if "\033" in out:
+        fail("there are codes of a terminal in it")
+    tables = [table.splitlines() for table in
+              re.split("^flows ", out, flags=re.MULTILINE)[1:]]
+    expect("tables", len(tables), 2)
+    for head, columns, *rows in tables:
+        if not head.startswith("3  to subscribers "):
+            fail(f"the head is {head!r}")
+        expect("columns", len(columns.split()), 7)
+        ends = [row.split()[5].rpartition(":")[2] for row in rows]
+        expect("the order", ends, [
+            str(both[0].getsockname()[1]) for both in (fast, slow, idle)])
+        rates = [float(row.split()[1]) for row in rows]
+        # 1.6, 0.16 and 0 Mbit/s, if the machine is up to it
+        expect("that the fast one is faster", rates[0] > 2 * rates[1] > 0,
+               True)
+        expect("the idle one's rate", rates[2], 0.0)
+    done = pepadm("-j", "flow", "top", check=False)
+    expect("with -j", (done.returncode, done.stderr),
+           (2, "pepadm: flow top: not with -j, which flow show has\n"))
+    for both in (idle, slow, fast):
+        for sock in both:
+            sock.close()
+
+
+def refused(command, dump, *attrs):
+    """The error of a request with attributes."""
+    payload = b"".join(genl.attr(ATTRS[name], value) for name, value in attrs)
+    try:
+        genl.request("pep", genl.family_id("pep", "pep"), COMMANDS[command],
+                     payload, dump)
+    except OSError as err:
+        return errno.errorcode[err.errno]
+    return "ok"
+
+
+@case("requests that make no sense")
+def nonsense():
+    four = socket.inet_aton("198.18.0.2")
+    six = bytes(16)
+    live = pair(4)
+    for wanted, *attrs in (
+            ("EINVAL", ("subscriber_addr", four[:3])),
+            ("EINVAL", ("server_addr", six + b"1")),
+            ("EINVAL", ("subscriber_addr", four), ("server_addr", six)),
+            ("EINVAL", ("server_prefix", struct.pack("I", 8))),
+            ("ERANGE", ("server_addr", four),
+             ("server_prefix", struct.pack("I", 33))),
+            ("ERANGE", ("server_addr", six),
+             ("server_prefix", struct.pack("I", 129))),
+            ("ERANGE", ("state", struct.pack("I", 9))),
+            ("ERANGE", ("ifindex", struct.pack("I", 0))),
+            ("ERANGE", ("id", struct.pack("I", 0))),
+            ("ERANGE", ("server_port", bytes(2))),
+            ("EINVAL", ("profile", b"abcdefghijklmnop\0"))):
+        for command, dump_it in (("flow_get", True), ("flow_kill", False)):
+            expect(f"{command} {attrs}", refused(command, dump_it, *attrs),
+                   wanted)
+    expect("no filter", refused("flow_kill", False), "EINVAL")
+    exchange(live, 10)
+
+
+@case("words that are wrong")
+def wrong():
+    for line, message in (
+            ("flow show subscriber 198.18.0.300",
+             'subscriber: "198.18.0.300" is not an address or ADDR/BITS'),
+            ("flow show server 198.18.0.0/33",
+             'server: "198.18.0.0/33" is not an address or ADDR/BITS'),
+            ("flow show server-port 0",
+             'server-port: "0" is not a number from 1 to 65535'),
+            ("flow show older -1",
+             'older: "-1" is not a number from 0 to 4294967295'),
+            ("flow show bytes 1k",
+             'bytes: "1k" is not a number from 0 to 18446744073709551615'),
+            ("flow show state up", 'state: "up" is not one of: '),
+            ("flow show 1 profile gold", '"profile": unexpected word'),
+            ("flow kill", "ID, FILTER or all: missing"),
+            ("flow kill all older 1", '"all" is not one of: ')):
+        done = pepadm(*line.split(), check=False)
+        expect(f"{line}: exit code", done.returncode, 2)
+        if message not in done.stderr or done.stderr.count("\n") != 1:
+            fail(f"{line}: it said {done.stderr!r}")
+    done = pepadm("flow", "kill", "dev", "none", check=False)
+    expect("exit code", done.returncode, 1)
+    expect("message", done.stderr,
+           'pepadm: flow kill: Cannot find device "none"\n')

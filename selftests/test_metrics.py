@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The counters, the limits, and how long payload stays, in Prometheus' text
+format: Prometheus' own checker finds nothing to say, and they are what JSON
+tells."""
+
+import json
+import os
+import re
+import tempfile
+
+from peptest import env, pep
+from peptest.ktap import case, expect, expect_least, fail
+from peptest.netns import run
+from peptest.pep import pepadm
+from peptest.tcp import exchange_part, pair
+
+SAMPLE = re.compile(r'(pep_[a-z_]+)(?:\{([a-z]+)="([a-z0-9_]+)"\})? (\d+)')
+HISTOGRAM = re.compile(r'pep_residence_seconds_(bucket|sum|count)'
+                       r'\{leg="([a-z]+)"(?:,le="([0-9.+Inf]+)")?\} ([0-9.]+)')
+# Counters of each metric with a label, as the name that JSON has.
+LABELLED = {"pep_packets_passed_total": "pass_{}",
+            "pep_syns_passed_total": "syn_pass_{}",
+            "pep_flows_ended_total": "flow_{}",
+            "pep_connects_failed_total": "connect_{}",
+            "pep_relayed_bytes_total": "bytes_to_{}",
+            "pep_relayed_bytes_by_way_total": "bytes_{}"}
+RENAMED = {"pep_flows_pending": "pending",
+           "pep_packets_delivered_total": "delivered",
+           "pep_packets_held_total": "held",
+           "pep_packets_dropped_total": "dropped",
+           "pep_syns_split_total": "syn_split",
+           "pep_flows_established_total": "flow_established"}
+# What the limits are called there.
+LIMITS = {"flows_limit": "flows", "flows_pending_limit": "pending",
+          "draining": "drain"}
+
+
+def setup():
+    """Nothing but the proxy."""
+    pep.attached()
+
+
+def samples(text):
+    """What it tells, by the name that JSON has; by metric, its type."""
+    found, types = {}, {}
+    for line in text.splitlines():
+        words = line.split()
+        if line.startswith("# TYPE "):
+            expect(f"{words[2]} begins once", words[2] in types, False)
+            types[words[2]] = words[3]
+        elif not line.startswith(("# HELP ", "pep_residence_seconds_")):
+            match = SAMPLE.fullmatch(line)
+            if not match:
+                fail(f"no sample: {line}")
+            metric, label, value, number = match.groups()
+            if label:
+                name = LABELLED[metric].format(value)
+            else:
+                name = RENAMED.get(metric) or re.sub(
+                    "^pep_|_total$", "", metric)
+            expect(f"{name} is there once", name in found, False)
+            found[name] = int(number)
+    return found, types
+
+
+def histograms(text):
+    """The histogram by leg: the buckets as (end in us, samples up to it), the
+    sum in ns, and the count."""
+    found = {}
+    for line in text.splitlines():
+        if not line.startswith("pep_residence_seconds_"):
+            continue
+        match = HISTOGRAM.fullmatch(line)
+        if not match:
+            fail(f"no sample: {line}")
+        kind, leg, end, number = match.groups()
+        one = found.setdefault(leg, {"buckets": []})
+        if kind == "bucket":
+            one["buckets"].append((round(float(end) * 1000000)
+                                   if end != "+Inf" else None, int(number)))
+        elif kind == "sum":
+            whole, part = number.split(".")
+            one[kind] = int(whole) * 1000000000 + int(part.ljust(9, "0"))
+        else:
+            one[kind] = int(number)
+    return found
+
+
+def traffic():
+    """Some payload each way, by both families."""
+    for family in 4, 6:
+        both = pair(family)
+        exchange_part(both, 1000)
+        for sock in both:
+            sock.close()
+    pep.flows_end()
+
+
+def checked(text):
+    """Fail unless promtool has nothing to say."""
+    done = run(env.PROMTOOL, "check", "metrics", stdin=text, ns="pep")
+    expect("what promtool says", done.stdout + done.stderr, "")
+
+
+@case("the counters after some traffic")
+def counters():
+    traffic()
+    # Neighbours talk and the pool is filled up meanwhile.
+    before = json.loads(pepadm("-j", "stat").stdout)
+    text = pepadm("stat", "show", "--prometheus").stdout
+    after = json.loads(pepadm("-j", "stat").stdout)
+    found, types = samples(text)
+    for name in LIMITS:
+        del found[name]
+    expect("names", sorted(found), sorted(before))
+    for name, value in found.items():
+        low, high = sorted((before[name], after[name]))
+        if not low <= value <= high:
+            fail(f"{name} is {value}, not from {low} to {high}")
+    expect("payload", found["bytes_to_wireless"], 2000)
+    expect("gauges", sorted(m for m, kind in types.items()
+                            if kind == "gauge"),
+           ["pep_draining", "pep_flows", "pep_flows_limit",
+            "pep_flows_pending", "pep_flows_pending_limit",
+            "pep_pool_sockets"])
+    expect("histograms", [m for m, kind in types.items()
+                          if kind == "histogram"], ["pep_residence_seconds"])
+    checked(text)
+
+
+@case("limits")
+def limits():
+    """As they are set; what is drained is 1."""
+    pepadm("limit", "set", "flows", "1234", "pending", "56")
+    for drain in "on", "off":
+        pepadm("drain", drain)
+        told = {**json.loads(pepadm("-j", "limit").stdout),
+                "drain": int(drain == "on")}
+        expect("limits in JSON", (told["flows"], told["pending"]), (1234, 56))
+        found, _ = samples(pepadm("stat", "show", "--prometheus").stdout)
+        expect("limits", {name: found[name] for name in LIMITS},
+               {name: told[key] for name, key in LIMITS.items()})
+
+
+@case("how long payload stays")
+def residence():
+    """Buckets add up, and are those of JSON; the sum is what they allow."""
+    traffic()
+    told = json.loads(pepadm("-j", "stat", "residence").stdout)
+    found = histograms(pepadm("stat", "show", "--prometheus").stdout)
+    expect("legs", sorted(found), ["server", "wireless"])
+    for leg, one in found.items():
+        json_of = told[leg]["residence"]
+        ends = [end for end, _ in one["buckets"]]
+        expect(f"{leg}: ends", ends, [1 << i for i in range(23)] + [None])
+        upto = [number for _, number in one["buckets"]]
+        expect(f"{leg}: buckets add up", upto, sorted(upto))
+        expect(f"{leg}: the last one", upto[-1], one["count"])
+        expect_least(f"{leg}: samples", one["count"], 2)
+        expect(f"{leg}: samples in JSON", json_of["samples"], one["count"])
+        each = [now - before for before, now in zip([0] + upto, upto)]
+        expect(f"{leg}: buckets in JSON",
+               {bucket["below_us"]: bucket["samples"]
+                for bucket in json_of["buckets"]},
+               {1 << i: number for i, number in enumerate(each) if number})
+        expect(f"{leg}: sum in JSON", told[leg]["sum_ns"], one["sum"])
+        expect_least(f"{leg}: the sum in ns", one["sum"],
+                     sum(number * 1000 << i - 1
+                         for i, number in enumerate(each) if i))
+        if not each[-1]:
+            expect_least(f"{leg}: ns that the sum may be",
+                         sum(number * 1000 << i
+                             for i, number in enumerate(each)), one["sum"])
+
+
+@case("a label for the namespace")
+def namespace():
+    """Where one is named; its name may have characters that end a label."""
+    plain = pepadm("stat", "show", "--prometheus").stdout
+    here = [line.rpartition(" ")[0] for line in plain.splitlines()]
+    with tempfile.TemporaryDirectory() as path:
+        odd = os.path.join(path, 'a"b\\c')
+        os.symlink("/run/netns/pep", odd)
+        for name in "pep", odd:
+            quoted = name.replace("\\", "\\\\").replace('"', '\\"')
+            text = pepadm("-N", name, "stat", "show", "--prometheus",
+                          ns="sub").stdout
+            checked(text)
+            there = []
+            for line in text.splitlines():
+                if not line.startswith("#"):
+                    line = line.replace(f'netns="{quoted}"', "", 1).replace(
+                        "{,", "{").replace("{}", "")
+                there.append(line.rpartition(" ")[0])
+            expect(f"labels of {name}", there, here)
+            expect("samples with it", text.count(f'{{netns="{quoted}"'),
+                   sum(not line.startswith("#")
+                       for line in text.splitlines()))

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The counters of each CPU: they add up to those of the namespace, and tell
+where the work is done."""
+
+import json
+import os
+
+from peptest import env, pep
+from peptest.cpu import online
+from peptest.ktap import after_case, case, expect, fail, families
+from peptest.netns import rps, run
+from peptest.pep import pepadm
+from peptest.tcp import exchange_part, pair
+
+CPUS = sorted(os.sched_getaffinity(0))
+LAST = CPUS[-1]
+BYTES = 20000
+
+
+@after_case
+def back():
+    """Whatever has happened."""
+    online(LAST, True)
+    os.sched_setaffinity(0, CPUS)
+
+
+def told(ns="pep"):
+    """Counters by CPU."""
+    found = json.loads(pepadm("-j", "stat", "show", "percpu", ns=ns).stdout)
+    numbers = [each["cpu"] for each in found]
+    expect("CPUs, each once", numbers, sorted(set(numbers)))
+    return {each["cpu"]: each["counters"] for each in found}
+
+
+def traffic(family):
+    """Some payload each way, all of which has been closed at the end."""
+    both = pair(family)
+    exchange_part(both, BYTES)
+    for sock in both:
+        sock.close()
+    pep.flows_end()
+
+
+def expect_sums():
+    """Fail unless each counter is the sum of those of the CPUs. Neighbours
+    talk, and pools are filled up, meanwhile."""
+    before = pep.stats()
+    each = told()
+    after = pep.stats()
+    for counters in each.values():
+        for name, number in counters.items():
+            if name not in before or not number:
+                fail(f"{name} is {number}")
+    for name in set(before) - {"flows", "pending"}:
+        total = sum(counters.get(name, 0) for counters in each.values())
+        low, high = sorted((before[name], after[name]))
+        if not low <= total <= high:
+            fail(f"{name} is {total}, not from {low} to {high}")
+
+
+@families("they add up to those of the namespace")
+def sums(family):
+    traffic(family)
+    expect_sums()
+    expect("CPUs", sorted(told()), CPUS)
+
+
+def growth(family, cpu):
+    """What grows by each CPU when one is to receive everything."""
+    rps("pep", {"wl0": 1 << cpu, "sv0": 1 << cpu})
+    before = told()
+    traffic(family)
+    after = told()
+    return {number: {name: value - before[number].get(name, 0)
+                     for name, value in counters.items()}
+            for number, counters in after.items()}
+
+
+@families("they tell which CPU does the work")
+def steered(family):
+    """Both ends are on the first CPU, and others get what they send."""
+    os.sched_setaffinity(0, {CPUS[0]})
+    for cpu in LAST, CPUS[0]:
+        for number, grown in growth(family, cpu).items():
+            for name in "bytes_to_wireless", "bytes_to_server":
+                expect(f"{name} of CPU {number} with packets to {cpu}",
+                       grown.get(name, 0), BYTES if number == cpu else 0)
+            for name in "delivered", "relay_send", "flow_established":
+                expect(f"{name} of CPU {number} with packets to {cpu}",
+                       grown.get(name, 0) > 0, number == cpu)
+
+
+@case("CPUs that are offline")
+def offline():
+    """What one has counted stays; one that has not is not told of."""
+    rps("pep", {"wl0": 1 << LAST, "sv0": 1 << LAST})
+    traffic(4)
+    online(LAST, False)
+    if "delivered" not in told()[LAST]:
+        fail("its counters have gone")
+    expect_sums()
+    expect("where nothing was counted", told("sub"),
+           {cpu: {} for cpu in CPUS[:-1]})
+    online(LAST, True)
+    expect("once more", told("sub"), {cpu: {} for cpu in CPUS})
+
+
+@case("as text")
+def text():
+    """A row for each counter of any CPU, in columns."""
+    traffic(4)
+    before = told()
+    lines = pepadm("stat", "show", "percpu").stdout.splitlines()
+    after = told()
+    expect("the first line", lines[0].split(),
+           ["NAME", *(f"CPU{cpu}" for cpu in CPUS)])
+    expect("lengths of lines", {len(line) for line in lines},
+           {len(lines[0])})
+    rows = {name: [int(number) for number in numbers]
+            for name, *numbers in (line.split() for line in lines[1:])}
+    first, last = ([name for name in pep.STATS.values()
+                    if any(name in counters for counters in each.values())]
+                   for each in (before, after))
+    expect("counters", [name for name in rows if name in first], first)
+    expect("those that are new", [name for name in last if name in rows],
+           list(rows))
+    for name, numbers in rows.items():
+        for cpu, number in zip(CPUS, numbers):
+            low, high = sorted((before[cpu].get(name, 0),
+                                after[cpu].get(name, 0)))
+            if not low <= number <= high:
+                fail(f"{name} of CPU {cpu} is {number}, not from {low} "
+                     f"to {high}")
+
+
+@case("anybody may ask")
+def anybody():
+    """As for all counters."""
+    done = run("setpriv", "--reuid", "65534", "--clear-groups", env.PEPADM,
+               "stat", "show", "percpu", ns="pep")
+    expect("the first word", done.stdout.split()[0], "NAME")

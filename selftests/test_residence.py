@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A fast server in front of a slow link: what waits in the gateway is bound by
+the profile, each way, and arrives whole; without the bound the buffers fill.
+What is told of how long payload stays agrees with it."""
+
+import socket
+import struct
+import time
+
+from peptest import pep
+from peptest.ktap import expect_least, families, note
+from peptest.netns import ip, netem, netem_end, single_packets, sysctl
+from peptest.pep import grows
+from peptest.tcp import End, expect_same, fill, one_way, pair, pump
+
+BYTES = 600000          # three seconds of the link
+SETTLED = 250000        # bytes after which samples count
+LINK = "rate", "1600kbit", "delay", "20ms", "limit", "1000"
+# In theory 1.25 * 200 KB/s * 0.06 s, some segments, 16 KiB that are on offer.
+UNREAD = 50000          # bytes
+UNSENT = 40000          # bytes; the least that is accepted, and a packet more
+SIDES = {"sub": ("wireless", "server"), "srv": ("server", "wireless")}
+DEVICES = {"sub": "wl0", "srv": "sv0"}
+
+
+def setup():
+    """Buffers may become large."""
+    pep.attached()
+    sysctl("pep", "net.ipv4.tcp_rmem=4096 131072 6000000")
+    single_packets("sub", "eth0")
+    single_packets("pep", "wl0", "sv0")
+    single_packets("srv", "eth0")
+
+
+def waiting(out, into):
+    """Bytes in the gateway on their way from one leg to another: those that
+    are not read and those that are not sent."""
+    flow, = pep.flows()
+    return flow["legs"][into]["unread"], flow["legs"][out]["unsent"]
+
+
+def transfer(family, receiver):
+    """Payload over the slow link; return the most bytes that waited unread and
+    unsent once it was under way, and the samples of how long they did."""
+    out, into = SIDES[receiver]
+    near, far = pair(family)
+    sender, sink = (far, near) if receiver == "sub" else (near, far)
+    ends = End(sender, BYTES, fin=False, wanted=0), End(sink, 0, fin=False,
+                                                        wanted=BYTES)
+    most, next_look = (0, 0), 0.0
+
+    def look():
+        nonlocal most, next_look
+        if ends[1].received > SETTLED and time.monotonic() > next_look:
+            most = tuple(map(max, most, waiting(out, into)))
+            next_look = time.monotonic() + 0.1
+        return False
+
+    netem("pep", DEVICES[receiver], *LINK)
+    try:
+        pump(ends, 60, look)
+        expect_same(*ends)
+        flow, = pep.flows()
+    finally:
+        netem("pep", DEVICES[receiver], "off")
+    near.close()
+    far.close()
+    return most, flow["legs"][out]["residence"]
+
+
+def bound(family, receiver):
+    """With the default profile; then without a bound."""
+    with grows(flow_closed=1, flow_reset=0):
+        most, found = transfer(family, receiver)
+    pep.pepadm("profile", "set", "default", "residence", "0")
+    try:
+        with grows(flow_closed=1, flow_reset=0):
+            free, told = transfer(family, receiver)
+    finally:
+        pep.pepadm("profile", "set", "default", "residence", "50")
+    note("bytes at most", *most, *free, "p99 us", found["p99_us"],
+         told["p99_us"])
+    for what, limit, bytes_ in zip(("unread", "unsent"), (UNREAD, UNSENT),
+                                   most):
+        expect_least(f"bytes that may be {what}", limit, bytes_)
+    expect_least("bytes that wait without a bound", sum(free), 2 * UNREAD)
+    for samples, least in (found, 10), (told, 1):
+        expect_least("samples", samples["samples"], least)
+    # Of the three seconds a byte of the last ones waits most of one.
+    expect_least("us told of without a bound", told["p99_us"], 1 << 18)
+    expect_least("us more than with it", told["p99_us"] - found["p99_us"], 0)
+
+
+@families("an end that reads nothing", "sub")
+@families("a server that reads nothing", "srv")
+def deaf(family, receiver):
+    """What the other end may send then is bound as well, and all of it
+    arrives when it is read."""
+    out, into = SIDES[receiver]
+    near, far = pair(family)
+    sender, sink = (far, near) if receiver == "sub" else (near, far)
+    netem("pep", DEVICES[receiver], *LINK)
+    try:
+        with grows(flow_closed=1, flow_reset=0):
+            one_way(sender, sink, SETTLED)
+            ends = (End(sender, BYTES * 10, fin=False, wanted=0),
+                    End(sink, 0, fin=False))
+            fill(ends[:1])
+            expect_least("bytes that may be unread", UNREAD,
+                         waiting(out, into)[0])
+            ends[0].size = ends[1].wanted = ends[0].sent
+            pump(ends)
+            expect_same(*ends)
+            near.close()
+            far.close()
+    finally:
+        netem("pep", DEVICES[receiver], "off")
+
+
+JUMBO = 9000
+
+
+@families("segments larger than the window, and no window scaling")
+def jumbo(family):
+    """There is always room for some of them."""
+    for ns, dev in ("sub", "eth0"), ("pep", "wl0"), ("pep", "sv0"), \
+            ("srv", "eth0"):
+        ip(ns, f"link set {dev} mtu {JUMBO}")
+    sysctl("srv", "net.ipv4.tcp_window_scaling=0")
+    try:
+        with grows(flow_closed=1, flow_reset=0):
+            transfer(family, "sub")
+    finally:
+        sysctl("srv", "net.ipv4.tcp_window_scaling=1")
+        for ns, dev in ("sub", "eth0"), ("pep", "wl0"), ("pep", "sv0"), \
+                ("srv", "eth0"):
+            ip(ns, f"link set {dev} mtu 1500")
+
+
+SND_WND = 228           # offset in struct tcp_info, 32 bits
+FAR = "delay", "60ms", "limit", "10000"
+WAYS = ("sub", "eth0"), ("pep", "wl0"), ("srv", "eth0"), ("pep", "sv0")
+MORE = 4000000          # bytes
+WINDOW = 150000         # bytes; of the handshake's round trip follow 16 KiB
+
+
+@families("a sender without timestamps whose way becomes longer")
+def longer(family):
+    """So does the other leg's, which sends no more than it is given: nothing
+    tells how long the sender's is, and nothing waits in the gateway. The
+    window follows."""
+    sysctl("sub", "net.ipv4.tcp_timestamps=0")
+    try:
+        with grows(flow_closed=1, flow_reset=0):
+            near, far = pair(family)
+            for ns, dev in WAYS:
+                netem(ns, dev, *FAR)
+            one_way(near, far, MORE)
+            info = near.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
+            window, = struct.unpack_from("I", info, SND_WND)
+            near.close()
+            far.close()
+    finally:
+        sysctl("sub", "net.ipv4.tcp_timestamps=1")
+        for ns, dev in WAYS:
+            netem_end(ns, dev)
+    note("window", window)
+    expect_least("bytes on offer", window, WINDOW)
+
+
+families("on the way to the subscriber", "sub")(bound)
+families("on the way to the server", "srv")(bound)

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The kernel's own netlink tools know the family by its specification alone,
+and the example that the documents have for them is true."""
+
+import json
+import os
+
+from peptest import env, pep
+from peptest.ktap import case, expect, expect_least, families
+from peptest.netns import addr, run
+from peptest.tcp import PORT, exchange, exchange_part, pair
+
+SPEC = os.path.join(env.TOP, "Documentation/netlink/specs/pep.yaml")
+EXAMPLE = os.path.join(env.TOP, "Documentation/netlink/flows.py")
+
+
+def setup():
+    """Attached; no flow is there."""
+    pep.warmed()
+
+
+def cli(*words, check=True):
+    """What cli.py prints, as JSON."""
+    done = run("/usr/bin/python3", os.path.join(env.YNL, "cli.py"), "--spec",
+               SPEC, "--no-schema", "--output-json", *words, ns="pep",
+               check=check)
+    return json.loads(done.stdout) if check else done
+
+
+@families("a flow, dumped with a filter")
+def flow(family):
+    """Addresses and numbers are what they are."""
+    both = pair(family)
+    exchange_part(both, 1000)
+    port = both[0].getsockname()[1]
+    found, = cli("--dump", "flow-get", "--json",
+                 json.dumps({"subscriber-port": port}))
+    for key, value in {
+            "subscriber-addr": addr("sub", family), "subscriber-port": port,
+            "server-addr": addr("srv", family), "server-port": PORT,
+            "state": "established", "opener": "wireless",
+            "profile": "default", "bytes-to-wireless": 1000,
+            "bytes-to-server": 1000}.items():
+        expect(key, found[key], value)
+    expect("congestion control", [found[side]["cc"] for side in
+                                  ("wireless", "server")], ["bbr", "cubic"])
+    expect("flows with another port", cli(
+        "--dump", "flow-get", "--json",
+        json.dumps({"subscriber-port": port % 65535 + 1})), [])
+    exchange(both, 10)
+    pep.flows_end()
+
+
+@case("a profile, made and looked at")
+def profile():
+    """What is set is got; what is out of range is refused."""
+    cli("--do", "profile-add", "--json",
+        '{"name": "ynl", "cc-wireless": "cubic", "residence": 80}')
+    found = cli("--do", "profile-get", "--json", '{"name": "ynl"}')
+    expect("settings", (found["cc-wireless"], found["residence"]),
+           ("cubic", 80))
+    bad = cli("--do", "profile-set", "--json",
+              '{"name": "ynl", "residence": 10001}', check=False)
+    expect("refused", (bad.returncode != 0, "Numerical result" in bad.stderr +
+                       bad.stdout or "Invalid" in bad.stderr + bad.stdout),
+           (True, True))
+    expect("after it", cli("--do", "profile-get", "--json",
+                           '{"name": "ynl"}')["residence"], 80)
+    cli("--do", "profile-del", "--json", '{"name": "ynl"}')
+
+
+@case("counters")
+def counters():
+    """The same names, the same numbers."""
+    told = cli("--do", "stat-get")
+    mine = pep.stats()
+    expect("split", told["syn-split"], mine["syn_split"])
+    expect_least("split", told["syn-split"], 1)
+
+
+@case("the example of the documents")
+def example():
+    """Flows by profile."""
+    argv = "/usr/bin/python3", EXAMPLE, env.YNL, SPEC
+    ends = [pair(family) for family in (4, 6)]
+    for both in ends:
+        exchange_part(both, 1000)
+    row = run(*argv, ns="pep").stdout.split()
+    expect("profile, flows, bytes", row[:3], ["default", "2", "4000"])
+    expect("a round trip time", 0 < float(row[3]) < 60000, True)
+    expect("at another port", run(*argv, str(PORT + 1), ns="pep").stdout, "")
+    bad = run(*argv[:2], ns="pep", check=False)
+    expect("without arguments", (bad.returncode, bad.stderr),
+           (2, "usage: flows.py YNL SPEC [PORT]\n"))
+    for both in ends:
+        exchange(both, 10)
