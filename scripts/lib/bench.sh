@@ -2,6 +2,9 @@
 # shellcheck shell=bash
 # bench.sh - lab bench: what pep and other proxies cost, in instructions
 
+# The kernel of the guests.
+BENCH_KERNEL=stock
+
 # Seconds that a guest may take.
 BENCH_SECONDS=3600
 
@@ -35,8 +38,8 @@ bench_guest() # TITLE PROGRAM CONTESTANT [ARGUMENT...]
 		GUEST_CPUS=${BENCH_CPUS:-1} GUEST_MEMORY=4G \
 			GUEST_ICOUNT=${BENCH_ICOUNT-1} \
 			GUEST_FOLDER=$BENCH_RESULTS \
-			guest_run stock "$BENCH_SECONDS" "$log" "
-			export PEP_KO=$dir/kmod/pep.ko PEP_KERNEL=stock
+			guest_run "$BENCH_KERNEL" "$BENCH_SECONDS" "$log" "
+			export PEP_KO=$dir/kmod/pep.ko PEP_KERNEL=$BENCH_KERNEL
 			export PEPADM=$dir/tools/pepadm/pepadm
 			export BENCH_TOOLS=$dir/tools/bench
 			export BENCH_RESULTS=$BENCH_RESULTS
@@ -47,13 +50,14 @@ bench_guest() # TITLE PROGRAM CONTESTANT [ARGUMENT...]
 }
 
 # Build what the guests need; sets BENCH_DIR.
-bench_build()
+bench_build() # CONTESTANT...
 {
-	packages_need build guest bench
-	lock test
-	BENCH_DIR=$(build_tree stock tools)
-	make -C "$BENCH_DIR/tools/bench" sockmap \
-		>> "$BENCH_DIR/build.log" 2>&1 ||
+	packages_need build guest
+	[ "$*" = pep ] || packages_need bench
+	BENCH_DIR=$(build_tree "$BENCH_KERNEL" tools)
+	! grep -qw sockmap <<< "$*" ||
+		make -C "$BENCH_DIR/tools/bench" sockmap \
+			>> "$BENCH_DIR/build.log" 2>&1 ||
 		die_log "$BENCH_DIR/build.log" "building the sockmap proxy"
 	BENCH_RESULTS=$(mktemp -d "$PEP_LAB_CACHE/bench-XXXXXX")
 }
@@ -62,7 +66,7 @@ bench_build()
 BENCH_PARTS='works steer idle scale'
 
 # Measure contestants and report.
-bench_cost() # [--short] [-6] [-o FOLDER] [-p PART]... [CONTESTANT...]
+bench_cost() # [--short] [-6] [-k KERNEL] [-o FOLDER] [-p PART]... [CONTESTANT...]
 {
 	local size=full family=4 out='' command="scripts/lab bench cost $*"
 	local contestants=$BENCH_CONTESTANTS parts=''
@@ -73,6 +77,11 @@ bench_cost() # [--short] [-6] [-o FOLDER] [-p PART]... [CONTESTANT...]
 			size=short contestants=$BENCH_SHORT
 			;;
 		-6) family=6 ;;
+		-k)
+			BENCH_KERNEL=${2:?}
+			kernel_known "$BENCH_KERNEL"
+			shift
+			;;
 		-o)
 			out=${2:?}
 			shift
@@ -94,7 +103,8 @@ bench_cost() # [--short] [-6] [-o FOLDER] [-p PART]... [CONTESTANT...]
 		bench_known part "$BENCH_PARTS" $parts
 	}
 
-	bench_build
+	# shellcheck disable=SC2086 # a list of names
+	bench_build $contestants
 	bench_cost_parts "$size" "$family" "$contestants" "$parts"
 	bench_report cost "${out:-$(bench_folder "$size")}" "${command% }"
 }
@@ -161,7 +171,9 @@ bench_profile() # [-6] [-o FOLDER] [-w WORK]... [CONTESTANT...]
 	# shellcheck disable=SC2086 # a list of names
 	bench_known contestant "$BENCH_CONTESTANTS" $contestants
 
-	bench_build
+	packages_need bench
+	# shellcheck disable=SC2086 # a list of names
+	bench_build $contestants
 	for name in $contestants; do
 		say "looking at where $name spends instructions"
 		bench_guest "profile-$name" sample.py "$name" "$family" "$works"
@@ -192,7 +204,8 @@ bench_residence() # [--short] [-6] [-o FOLDER] [CONTESTANT...]
 	# shellcheck disable=SC2086 # a list of names
 	bench_known contestant "$BENCH_CONTESTANTS" $contestants
 
-	bench_build
+	# shellcheck disable=SC2086 # a list of names
+	bench_build $contestants
 	for name in $contestants; do
 		say "looking at how long payload stays in $name"
 		bench_guest "residence-$name" residence.py "$name" "$size" \
@@ -202,11 +215,30 @@ bench_residence() # [--short] [-6] [-o FOLDER] [CONTESTANT...]
 		"${command% }"
 }
 
+# The benchmark of what pep costs in its short form, as a KTAP stream of one
+# case: it runs, and what it writes is whole.
+bench_check() # FOLDER
+{
+	local dir=$1/bench
+
+	rm -rf "$dir"
+	echo "TAP version 13"
+	echo "1..1"
+	if (bench_cost --short -o "$dir" pep) > "$1/bench.log" 2>&1 &&
+		"$TOP/scripts/bench/check.py" "$dir" 2>> "$1/bench.log"; then
+		echo "ok 1 short"
+	else
+		sed 's/^/# /' "$1/bench.log"
+		echo "not ok 1 short"
+	fi
+}
+
 # Print where results go: those of a full run belong to the documentation.
 bench_folder() # full|short
 {
-	case $1 in
-	full) echo "$TOP/Documentation/benchmarks" ;;
+	case $1-$BENCH_KERNEL in
+	full-stock) echo "$TOP/Documentation/benchmarks" ;;
+	full-*) echo "$TOP/Documentation/benchmarks/$BENCH_KERNEL" ;;
 	*) echo "$PEP_LAB_CACHE/bench" ;;
 	esac
 }
@@ -216,6 +248,7 @@ lab_bench()
 	local what=${1:-}
 
 	[ $# = 0 ] || shift
+	lock test
 	case $what in
 	cost | profile | residence) "bench_$what" "$@" ;;
 	*) bad "bench needs a word: cost, profile or residence" ;;

@@ -3,10 +3,11 @@
 # build.sh - copies of the sources, built for a kernel, outside the clone
 
 # Print the folder with the build system of a kernel (KDIR).
-build_kdir() # stock|fast|debug
+build_kdir() # KERNEL
 {
 	case $1 in
 	stock) echo "/lib/modules/$(packages_kernel)/build" ;;
+	next) next_kdir ;;
 	*) kernel_build "$1" ;;
 	esac
 }
@@ -36,17 +37,26 @@ build_copy() # FOLDER
 	mv "$list.new" "$list"
 }
 
-# Build the module for a kernel, and targets of the Makefile; prints the folder.
-build_tree() # stock|fast|debug TARGET...
+# Build the module of a folder, with the compiler that the kernel wants.
+build_module() # KERNEL KDIR FOLDER
 {
-	local dir=$PEP_LAB_CACHE/build/$1 kdir log
+	case $1 in
+	next) next_make "$(next_root)" "$3" ;;
+	*) make -C "$3" -j"$(nproc)" KDIR="$2" modules ;;
+	esac
+}
 
-	kdir=$(build_kdir "$1")
+# Build the module for a kernel, and targets of the Makefile; prints the folder.
+build_tree() # KERNEL TARGET...
+{
+	local kernel=$1 dir=$PEP_LAB_CACHE/build/$1 kdir log
+
+	kdir=$(build_kdir "$kernel")
 	shift
 	say "building the module and $* for $kdir"
 	build_copy "$dir"
 	log=$dir/build.log
-	make -C "$dir" -j"$(nproc)" KDIR="$kdir" modules > "$log" 2>&1 ||
+	build_module "$kernel" "$kdir" "$dir" > "$log" 2>&1 ||
 		die_log "$log" "building the module"
 	make -C "$dir" "$@" >> "$log" 2>&1 || die_log "$log" "building $*"
 	echo "$dir"

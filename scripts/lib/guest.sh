@@ -22,6 +22,10 @@
 # A folder of this machine that a guest may write to.
 : "${GUEST_FOLDER:=}"
 
+# A folder that is the guest's root in place of this machine's; what the lab
+# runs in the guest is put into its folder /lab.
+: "${GUEST_ROOT:=}"
+
 # What a kernel says on its console when something is wrong with it.
 GUEST_COMPLAINTS='WARNING:|BUG:|KASAN|UBSAN|possible circular locking'
 GUEST_COMPLAINTS+='|suspicious RCU|Oops|general protection|refcount_t'
@@ -37,11 +41,14 @@ guest_complaints() # LOG
 		true
 }
 
-# Print what vng boots for a kernel: an image or a build folder.
-guest_image() # stock|fast|debug
+# Print what vng boots for a kernel: an image or a build folder. vng shows a
+# guest the modules that are in the same root as the image as its own.
+guest_image() # KERNEL|IMAGE
 {
 	case $1 in
+	/*) echo "$1" ;;
 	stock) echo "/boot/vmlinuz-$(packages_kernel)" ;;
+	next) next_image ;;
 	*) kernel_build "$1" ;;
 	esac
 }
@@ -112,9 +119,10 @@ guest_shell() # KERNEL PROGRAM
 # Boot a kernel, run a shell command in it with the present folder as the
 # working one, pass its output on, and return its exit code; 124 when the time
 # was over, 125 when the guest died. LOG gets the console.
-guest_run() # KERNEL SECONDS LOG COMMAND
+guest_run() # KERNEL|IMAGE SECONDS LOG COMMAND
 {
 	local kernel=$1 seconds=$2 log=$3 image file rc=0 kvm=(--disable-kvm)
+	local init=$TOP/scripts/lib/guest-init.sh folder=$PEP_LAB_CACHE/run
 
 	image=$(guest_image "$kernel")
 	if guest_kvm; then
@@ -126,12 +134,18 @@ guest_run() # KERNEL SECONDS LOG COMMAND
 	[ -n "$GUEST_PARALLEL" ] || [ "${#kvm[@]}" = 0 ] ||
 		kvm+=('--qemu-opts=-accel tcg,thread=single')
 	[ -z "$GUEST_FOLDER" ] || kvm+=("--rwdir=$GUEST_FOLDER")
-	mkdir -p "$PEP_LAB_CACHE/run" "$(dirname "$log")"
-	file=$(mktemp "$PEP_LAB_CACHE/run/command-XXXXXX")
+	if [ -n "$GUEST_ROOT" ]; then
+		folder=$GUEST_ROOT/lab
+		cp "$init" "$folder"
+		init=/lab/guest-init.sh
+		kvm+=(--root "$GUEST_ROOT" --cwd "$folder")
+	fi
+	mkdir -p "$folder" "$(dirname "$log")"
+	file=$(mktemp "$folder/command-XXXXXX")
 	printf '%s\n' "$4" > "$file"
 	guest_vng --run "$image" "${kvm[@]}" --force-9p --verbose \
 		--cpus "$GUEST_CPUS" --memory "$GUEST_MEMORY" -- \
-		"bash $TOP/scripts/lib/guest-init.sh $file"
+		"bash $init ${file#"$GUEST_ROOT"}"
 	"$TOP/scripts/lib/guest.py" "$log" "$seconds" "${exec_guest[@]}" || rc=$?
 	rm -f "$file"
 	case $rc in

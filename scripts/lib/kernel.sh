@@ -3,8 +3,9 @@
 # kernel.sh - kernels for the guests: where they come from, where they are kept
 #
 # stock        Debian's linux-image 6.12, as installed by apt
-# fast, debug  built from Debian's linux-source-6.12 out of the fragments in
-#              selftests/config, kept under $PEP_LAB_CACHE/kernels/NAME-KEY;
+# next         linux-image 7.3 of trixie-backports, in the root of next.sh
+# fast, frags, debug  built from Debian's linux-source-6.12 out of the fragments
+#              in selftests/config, kept under $PEP_LAB_CACHE/kernels/NAME-KEY;
 #              KEY is a hash of everything that goes in, so that a changed
 #              fragment, source package or compiler builds a new one.
 
@@ -12,8 +13,8 @@
 kernel_known() # NAME
 {
 	case $1 in
-	stock | fast | debug) ;;
-	*) bad "no such kernel: $1 (stock, fast or debug)" ;;
+	stock | next | fast | frags | debug) ;;
+	*) bad "no such kernel: $1 (stock, next, fast, frags or debug)" ;;
 	esac
 }
 
@@ -24,6 +25,7 @@ kernel_fragments() # FLAVOUR
 
 	case $1 in
 	fast) echo "$dir/base.config" "$dir/net.config" ;;
+	frags) echo "$dir/base.config" "$dir/net.config" "$dir/frags.config" ;;
 	debug) echo "$dir/base.config" "$dir/net.config" "$dir/debug.config" ;;
 	*) die "not a kernel that the lab builds: $1" ;;
 	esac

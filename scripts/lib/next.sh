@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# next.sh - a Debian 13 root to compile the module for 7.3 in
+# next.sh - a Debian 13 root to compile the module for 7.3 in, and its kernel
 #
 # The headers of the 7.3 kernel in trixie-backports want gcc-14, which Debian
 # 12 lacks; a small root of Debian 13 has both, whatever this machine runs.
@@ -50,24 +50,95 @@ next_release() # ROOT
 	done
 }
 
-# Compile a copy of the module in the root; any warning is a failure. objtool
-# looks into /proc.
+# Print the folder of the headers in the root, as this machine sees it.
+next_kdir()
+{
+	local root
+
+	root=$(next_root)
+	echo "$root/usr/src/linux-headers-$(next_release "$root")"
+}
+
+# Run a command in a root, which sees a folder of this machine as /build and
+# what it needs of the system: objtool looks into /proc, apt asks for names.
+next_run() # ROOT FOLDER COMMAND...
+{
+	mkdir -p "$1/build"
+	# shellcheck disable=SC2016 # expanded by the inner shell
+	unshare --mount bash -c '
+		set -e
+		mount -t proc proc "$1/proc"
+		mount --bind /etc/resolv.conf "$1/etc/resolv.conf"
+		mount --bind "$2" "$1/build"
+		root=$1
+		shift 2
+		exec chroot "$root" "$@"
+	' bash "$1" "$2" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin \
+		${http_proxy:+"http_proxy=$http_proxy"} "${@:3}"
+}
+
+# Make the module of a folder in a root, with further arguments of make.
+next_make() # ROOT FOLDER MAKE-ARG...
+{
+	next_run "$1" "$2" make -C "/lib/modules/$(next_release "$1")/build" \
+		M=/build -j"$(nproc)" "${@:3}" modules
+}
+
+# Compile a copy of the module; any warning is a failure.
 next_compile() # BUILD-FOLDER LOG
 {
-	local root release
+	local copy=$1-next root
+
+	root=$(next_root)
+	rm -rf "$copy"
+	mkdir "$copy"
+	tar -C "$1" --exclude='*.o' --exclude='*.ko' --exclude='*.mod*' \
+		--exclude='.*.cmd' -cf - Kbuild dkms.conf kmod uapi |
+		tar -C "$copy" -xf -
+	next_make "$root" "$copy" W=1 KCFLAGS=-Werror > "$2" 2>&1 || return 1
+	! grep -E 'warning:|WARNING:' "$2"
+}
+
+# Print the image of 7.3 that goes with the headers of the root, whose modules
+# are in the root too; both are fetched first when missing. They are unpacked
+# only: installed, they would want a boot loader and an initramfs.
+next_image()
+{
+	local root release log=$PEP_LAB_CACHE/next-image.log
 
 	root=$(next_root)
 	release=$(next_release "$root")
-	rm -rf "$root/build"
-	mkdir "$root/build"
-	tar -C "$1" --exclude='*.o' --exclude='*.ko' --exclude='*.mod*' \
-		--exclude='.*.cmd' -cf - Kbuild kmod uapi | tar -C "$root/build" -xf -
-	say "compiling the module for $release"
+	(
+		lock next
+		[ ! -e "$root/.image" ] || exit 0
+		say "getting the image and the modules of $release"
+		: > "$log"
+		progress "$log" next_fetch "$root" "$release" ||
+			die_log "$log" "getting $release (remove $root for a newer one)"
+		touch "$root/.image"
+	)
+	echo "$root/lib/modules/$release/vmlinuz"
+}
+
+# Download the image and the modules of a release and unpack them in the root.
+next_fetch() # ROOT RELEASE
+{
+	local rc=0
+
+	rm -rf "$1.deb"
+	mkdir "$1.deb"
 	# shellcheck disable=SC2016 # expanded by the inner shell
-	unshare --mount bash -c '
-		mount -t proc proc "$1/proc" && exec chroot "$@"
-	' bash "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin \
-		make -C "/lib/modules/$release/build" M=/build W=1 \
-		KCFLAGS=-Werror -j"$(nproc)" modules > "$2" 2>&1 || return 1
-	! grep -E 'warning:|WARNING:' "$2"
+	next_run "$1" "$1.deb" sh -exc '
+		cd /build
+		apt-get -q -o Acquire::Languages=none update
+		apt-get -q -o APT::Sandbox::User=root download \
+			"linux-binary-$1" "linux-modules-$1"
+		rm -rf /var/lib/apt/lists
+		for package in *.deb; do
+			dpkg-deb --fsys-tarfile "$package" > files.tar
+			tar -C / --keep-directory-symlink -xf files.tar
+		done
+	' sh "$2" && depmod -b "$1" "$2" || rc=1
+	rm -rf "$1.deb"
+	return "$rc"
 }

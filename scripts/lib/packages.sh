@@ -25,7 +25,8 @@ packages_of() # GROUP
 			binutils zstd procps iproute2 ethtool iperf3 curl \
 			nginx tcpdump nftables conntrack wget openssl \
 			haproxy rsync openssh-client dropbear-bin \
-			python3-pyftpdlib python3-scapy diod
+			python3-pyftpdlib python3-scapy diod bpftrace \
+			trace-cmd dwarves
 		;;
 	bench)
 		echo haproxy nginx libnginx-mod-stream linux-perf clang \
@@ -33,7 +34,7 @@ packages_of() # GROUP
 		;;
 	style)
 		echo sparse shellcheck codespell yamllint pyflakes3 \
-			pycodestyle g++
+			pycodestyle g++ mandoc systemd python3-sphinx
 		;;
 	next)
 		echo mmdebstrap debian-archive-keyring
@@ -201,4 +202,30 @@ packages_vng()
 		touch "$venv/.complete"
 	fi
 	echo "$venv/bin/vng"
+}
+
+# Print the path of Prometheus' promtool. It is taken out of Debian's package
+# without installing that: installed, the package would start a server.
+packages_promtool()
+{
+	local dir=$PEP_LAB_CACHE/promtool log=$PEP_LAB_CACHE/apt.log
+
+	if [ ! -e "$dir/usr/bin/promtool" ]; then
+		(
+			lock promtool
+			rm -rf "$dir" "$dir.new"
+			mkdir -p "$dir.new"
+			chmod 0777 "$dir.new"
+			cd "$dir.new" || exit
+			apt-get -q download prometheus >> "$log" 2>&1 || {
+				packages_update >&2
+				apt-get -q download prometheus >> "$log" 2>&1
+			} || die_log "$log" "apt-get download prometheus"
+			dpkg-deb --fsys-tarfile prometheus_*.deb |
+				tar -x ./usr/bin/promtool
+			rm prometheus_*.deb
+			mv "$dir.new" "$dir"
+		)
+	fi
+	echo "$dir/usr/bin/promtool"
 }

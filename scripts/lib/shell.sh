@@ -62,6 +62,9 @@ lab_shell() # [-k KERNEL]
 shell_prepare() # KERNEL
 {
 	packages_need build guest
-	[ "$1" = stock ] || packages_need source
+	case $1 in
+	stock | next) ;;
+	*) packages_need source ;;
+	esac
 	lock test
 }

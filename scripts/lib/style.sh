@@ -7,7 +7,7 @@
 # of the stock kernel, $STYLE_SRC the source of Debian's 6.12.
 
 STYLE_CHECKS='netlink checkpatch sparse kernel_doc includes uapi tools'
-STYLE_CHECKS+=' shellcheck python yamllint next'
+STYLE_CHECKS+=' shellcheck python yamllint man docs units next'
 
 # C sources and headers written by hand.
 style_c_files()
@@ -24,16 +24,21 @@ style_netlink()
 # The kernel's own rules. Not asked is whether MAINTAINERS lists a new file,
 # which is about a patch to the kernel's tree. compat.h is what a module
 # outside that tree needs: the one place that may ask for the kernel's version.
+# Events in trace.h have a form of their own.
 style_checkpatch()
 {
 	local rc=0
 
 	style_dictionary > .dictionary
-	style_c_files | grep -vx kmod/compat.h |
+	style_c_files | grep -vxE 'kmod/(compat|trace)\.h' |
 		style_checkpatch_run FILE_PATH_CHANGES || rc=1
 	style_c_files | grep -x kmod/compat.h |
 		style_checkpatch_run \
 			FILE_PATH_CHANGES,LINUX_VERSION_CODE,CONSTANT_COMPARISON ||
+		rc=1
+	style_c_files | grep -x kmod/trace.h |
+		style_checkpatch_run \
+			FILE_PATH_CHANGES,OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT ||
 		rc=1
 	return "$rc"
 }
@@ -118,8 +123,48 @@ style_python()
 
 style_yamllint()
 {
-	yamllint -s Documentation/netlink/specs -d \
+	yamllint -s Documentation/netlink/specs tools/prometheus -d \
 		'{extends: default, rules: {line-length: disable, document-start: disable}}'
+}
+
+# Manual pages; that mandoc finds no page of another package is no fault.
+style_man()
+{
+	local out
+
+	out=$(grep -E '^Documentation/man/' .files |
+		xargs -d '\n' mandoc -T lint |
+		grep -v 'STYLE: referenced manual not found')
+	[ -z "$out" ] || {
+		echo "$out"
+		return 1
+	}
+}
+
+# The documents, as Sphinx reads them, without a warning.
+style_docs()
+{
+	local out
+
+	out=$(sphinx-build -q -C -n -W --keep-going -b dummy \
+		Documentation "$STYLE_DIR/.docs" 2>&1) || {
+		echo "$out"
+		return 1
+	}
+}
+
+# Units of systemd, with a pepadm that is there.
+style_units()
+{
+	local out
+
+	make -s -C tools/systemd SBINDIR="$STYLE_DIR/tools/pepadm" || return 1
+	if ! out=$(systemd-analyze verify --man=no tools/systemd/pep.service \
+		tools/systemd/pep-metrics.service \
+		tools/systemd/pep-metrics.timer 2>&1) || [ -n "$out" ]; then
+		echo "$out"
+		return 1
+	fi
 }
 
 # The module compiles for the newest kernel it is meant for as well.

@@ -3,16 +3,26 @@
 # test.sh - lab test: checks on this machine, then selftests in guests
 
 # CPUs of the guests that run selftests at the same time, those of the first in
-# parallel; the tests that need these, and those that mostly wait, which are
-# left to the last guest.
-TEST_GUESTS=(4 2 2)
+# parallel; the tests that need these and are the only ones there, for such a
+# guest may die of its emulator; and those that mostly wait, which are left to
+# the last guest.
+TEST_GUESTS=(4 2 2 2)
 TEST_WIDE='contend'
 TEST_PATIENT='asymmetric_link asymmetry death route timers window'
 
-# Print the names of all selftests.
-test_list()
+# Tests of programs, which the debug kernel only makes slow: it is left
+# out unless they are named. It has no events to trace.
+TEST_PROGRAMS='completion dashboard trace ynl'
+
+# Print the names of all selftests, or of those that a kernel is for.
+test_list() # [KERNEL]
 {
-	/usr/bin/python3 "$TOP/selftests/run.py" --list
+	/usr/bin/python3 "$TOP/selftests/run.py" --list |
+		if [ "${1:-}" = debug ]; then
+			grep -vxE "${TEST_PROGRAMS// /|}"
+		else
+			cat
+		fi
 }
 
 # Print the seconds the selftests of one guest may take in all.
@@ -32,17 +42,20 @@ test_fail() # TITLE TEXT
 		"$1" "$2" "$1" >> "$TEST_COUNTS"
 }
 
-# The cases that need no guest, as one KTAP stream.
+# The checks that need no guest.
 test_host()
 {
-	test_host_stream |
-		"$TOP/scripts/lib/ktap.py" host "$TEST_LOGS/host.ktap" \
-			"$TEST_COUNTS" || true
+	style_run | "$TOP/scripts/lib/ktap.py" host "$TEST_LOGS/host.ktap" \
+		"$TEST_COUNTS" || true
 }
 
-test_host_stream()
+# The benchmarks, of which only their form is tested.
+test_bench()
 {
-	style_run ktap
+	say "running a benchmark in its short form"
+	bench_check "$TEST_LOGS" |
+		"$TOP/scripts/lib/ktap.py" bench "$TEST_LOGS/bench.ktap" \
+			"$TEST_COUNTS" || true
 }
 
 # Tell whether a guest died of its emulator: QEMU runs each CPU in a thread of
@@ -53,8 +66,8 @@ test_emulator_fault() # LOG
 	! guest_kvm && grep -qa 'Oops: int3' "$1"
 }
 
-# Print the tests of one guest: all but the last one take turns in pairs of
-# tests, which makes them end at about the same time.
+# Print the tests of one guest: all but the first and the last one take turns in
+# pairs of tests, which makes them end at about the same time.
 test_share() # INDEX NAME...
 {
 	local guest=$1 name turn i=0 last=$((${#TEST_GUESTS[@]} - 1))
@@ -66,7 +79,7 @@ test_share() # INDEX NAME...
 		elif grep -qwF -- "$name" <<< "$TEST_WIDE"; then
 			turn=0
 		else
-			turn=$((i / 2 % last))
+			turn=$((1 + i / 2 % (last - 1)))
 			i=$((i + 1))
 		fi
 		[ "$turn" != "$guest" ] || echo "$name"
@@ -99,11 +112,13 @@ test_kernel() # KERNEL NAME...
 
 	shift
 	names=("$@")
-	[ $# -gt 0 ] || mapfile -t names < <(test_list)
+	[ $# -gt 0 ] || mapfile -t names < <(test_list "$kernel")
 	[ "$kernel" = stock ] || test_build_end
 	dir=$(build_tree "$kernel" tools)
 	guest_kvm || true
 	packages_vng > /dev/null
+	packages_promtool > /dev/null
+	guest_image "$kernel" > /dev/null
 	say "booting the $kernel kernel for the selftests"
 	for i in "${!TEST_GUESTS[@]}"; do
 		mapfile -t share < <(test_share "$i" "${names[@]}")
@@ -143,21 +158,24 @@ test_guest() # KERNEL FOLDER TITLE NAME...
 # The selftests in one boot; the console must stay clean.
 test_guest_once() # KERNEL FOLDER TITLE NAME...
 {
-	local kernel=$1 dir=$2 title=$3 names log timeout kunit=''
-	local complaints line rc=()
+	local kernel=$1 dir=$2 title=$3 names log timeout kunit='' promtool
+	local complaints line ynl rc=()
 
 	shift 3
 	names=$(printf ' %q' "$@")
 	log=$TEST_LOGS/$title-console.log
 	timeout=$(test_timeout "$kernel")
 	[ ! -e "$dir/kmod/pep_kunit.ko" ] || kunit=$dir/kmod/pep_kunit.ko
+	promtool=$(packages_promtool)
+	ynl=$(kernel_source)/tools/net/ynl
 	: > "$log"
 	(
 		cd "$dir"
 		guest_run "$kernel" "$timeout" "$log" "
 			export PEP_KO=$dir/kmod/pep.ko PEP_KERNEL=$kernel
 			export PEPADM=$dir/tools/pepadm/pepadm
-			export PEP_KUNIT=$kunit
+			export PEP_KUNIT=$kunit PEP_PROMTOOL=$promtool
+			export PEP_YNL=$ynl
 			/usr/bin/python3 selftests/run.py$names"
 	) | "$TOP/scripts/lib/ktap.py" "$title" "$TEST_LOGS/$title.ktap" \
 		"$TEST_COUNTS" || rc=("${PIPESTATUS[@]}")
@@ -177,6 +195,10 @@ lab_test() # [-k KERNEL] [NAME...]
 {
 	local kernels='stock debug' kernel host=1
 
+	if [ "$*" = packages ]; then
+		lab_packages
+		return
+	fi
 	while [ $# -gt 0 ]; do
 		case $1 in
 		-k)
@@ -205,6 +227,7 @@ lab_test() # [-k KERNEL] [NAME...]
 	if [ -n "$host" ] && [ $# = 0 ]; then
 		packages_need style next
 		test_host
+		test_bench
 	fi
 	for kernel in $kernels; do
 		test_kernel "$kernel" "$@"
