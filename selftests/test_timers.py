@@ -312,6 +312,7 @@ def replaced():
     """Of flows that go on with them there are the flows, once no handshake can
     be under way any more: 64 seconds later. The sockets that are made ahead
     are those of the present settings."""
+    pepadm("profile", "set", "default", "idle-timeout", "0")
     flows = [pair(4)]
     pep.quiet()
     one = pep.stat("pool_sockets")
