@@ -45,6 +45,7 @@ struct rt6_info;
  * @live: brings changed settings to flows; see live.c
  * @lock: guards @started, @profiles, @gens and the profiles' settings
  * @profiles: struct pep_profile, the default one first
+ * @profiles_seq: how often @profiles has changed; guarded by @lock
  * @gens: struct pep_gen that are not yet freed
  */
 struct pep_net {
@@ -71,6 +72,7 @@ struct pep_net {
 	struct work_struct live;
 	struct mutex lock; /* profiles and generations; see above */
 	struct list_head profiles;
+	unsigned int profiles_seq;
 	struct list_head gens;
 };
 

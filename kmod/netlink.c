@@ -29,14 +29,18 @@ static void *pep_netlink_put(struct sk_buff *skb, const struct genl_info *info,
 			   &pep_nl_family, flags, info->genlhdr->cmd);
 }
 
+/* @cb is the dump that it is part of, NULL for none. */
 static int pep_netlink_fill_profile(struct sk_buff *skb,
-				    const struct genl_info *info, int flags,
+				    const struct genl_info *info,
+				    struct netlink_callback *cb,
 				    const struct pep_profile *profile)
 {
-	void *hdr = pep_netlink_put(skb, info, flags);
+	void *hdr = pep_netlink_put(skb, info, cb ? NLM_F_MULTI : 0);
 
 	if (!hdr)
 		return -EMSGSIZE;
+	if (cb)
+		genl_dump_check_consistent(cb, hdr);
 	if (nla_put_string(skb, PEP_A_PROFILE_NAME, profile->name) ||
 	    pep_setting_fill(skb, &profile->values) ||
 	    nla_put_u32(skb, PEP_A_PROFILE_DEVICES, profile->devices) ||
@@ -89,7 +93,7 @@ int pep_nl_profile_get_doit(struct sk_buff *skb, struct genl_info *info)
 	mutex_lock(&pn->lock);
 	profile = pep_netlink_profile(pn, info);
 	err = IS_ERR(profile) ? PTR_ERR(profile) :
-	      pep_netlink_fill_profile(reply, info, 0, profile);
+	      pep_netlink_fill_profile(reply, info, NULL, profile);
 	mutex_unlock(&pn->lock);
 	if (err) {
 		nlmsg_free(reply);
@@ -103,6 +107,8 @@ int pep_nl_profile_get_doit(struct sk_buff *skb, struct genl_info *info)
  * @skb: where to
  * @cb: state of the dump; args[0] counts the profiles told
  *
+ * When one came or went between two parts, they carry NLM_F_DUMP_INTR.
+ *
  * Context: may sleep.
  * Return: length or a negative error.
  */
@@ -115,11 +121,11 @@ int pep_nl_profile_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 	int err = 0;
 
 	mutex_lock(&pn->lock);
+	cb->seq = pn->profiles_seq;
 	list_for_each_entry(profile, &pn->profiles, node) {
 		if (n++ < cb->args[0])
 			continue;
-		err = pep_netlink_fill_profile(skb, info, NLM_F_MULTI,
-					       profile);
+		err = pep_netlink_fill_profile(skb, info, cb, profile);
 		if (err)
 			break;
 		cb->args[0] = n;
@@ -161,7 +167,7 @@ static int pep_netlink_add_locked(struct pep_net *pn, struct genl_info *info,
 		return pep_profile_add(pn, nla_data(attr), &values);
 	if (pep_profile_same(profile, &values))
 		return 0;
-	return pep_profile_set(profile, &values);
+	return pep_profile_set(profile, &values, info->extack);
 }
 
 static int pep_netlink_add(struct genl_info *info, bool replace)
@@ -220,7 +226,7 @@ static int pep_netlink_set_locked(struct pep_net *pn, struct genl_info *info,
 	 * where it differs.
 	 */
 	if (!err && !(live && pep_profile_same(profile, &values)))
-		err = pep_profile_set(profile, &values);
+		err = pep_profile_set(profile, &values, info->extack);
 	if (!err && live)
 		pep_live_change(profile, info, &values);
 	return err;

@@ -168,6 +168,7 @@ int pep_profile_add(struct pep_net *pn, const char *name,
 	profile->values = *values;
 	profile->listed = true;
 	list_add_tail(&profile->node, &pn->profiles);
+	pn->profiles_seq++;
 	return 0;
 }
 
@@ -204,28 +205,48 @@ bool pep_profile_same(const struct pep_profile *profile,
 	return ifindex < 0 || !gen || gen->server_ifindex == ifindex;
 }
 
+/* Open sockets with settings of a profile, and say why not. */
+static int pep_profile_open(struct pep_profile *profile,
+			    const struct pep_values *values,
+			    struct netlink_ext_ack *extack)
+{
+	struct pep_gen *gen = pep_gen_create(profile, values);
+
+	if (!IS_ERR(gen)) {
+		pep_profile_swap(profile, gen);
+		return 0;
+	}
+	if (PTR_ERR(gen) == -ENODEV)
+		NL_SET_ERR_MSG_FMT_MOD(extack,
+				       "profile: its server-dev \"%s\" does not exist",
+				       values->server_dev);
+	else
+		NL_SET_ERR_MSG_MOD(extack,
+				   "profile: cannot open its sockets");
+	return PTR_ERR(gen);
+}
+
 /**
  * pep_profile_set() - change a profile
  * @profile: profile
  * @values: checked settings; its sockets are new also when these are the same
+ * @extack: where to say what is wrong
  *
  * Context: may sleep, pep_net.lock held.
  * Return: 0 or a negative error with nothing changed.
  */
 int pep_profile_set(struct pep_profile *profile,
-		    const struct pep_values *values)
+		    const struct pep_values *values,
+		    struct netlink_ext_ack *extack)
 {
-	struct pep_gen *gen;
+	int err = 0;
 
 	lockdep_assert_held(&profile->pn->lock);
-	if (profile->devices) {
-		gen = pep_gen_create(profile, values);
-		if (IS_ERR(gen))
-			return PTR_ERR(gen);
-		pep_profile_swap(profile, gen);
-	}
-	profile->values = *values;
-	return 0;
+	if (profile->devices)
+		err = pep_profile_open(profile, values, extack);
+	if (!err)
+		profile->values = *values;
+	return err;
 }
 
 static void pep_profile_free_unused(struct pep_profile *profile)
@@ -246,6 +267,7 @@ void pep_profile_del(struct pep_profile *profile)
 {
 	lockdep_assert_held(&profile->pn->lock);
 	list_del(&profile->node);
+	profile->pn->profiles_seq++;
 	profile->listed = false;
 	pep_profile_free_unused(profile);
 }
@@ -263,7 +285,6 @@ struct pep_profile *pep_profile_bind(struct pep_net *pn, const char *name,
 				     struct netlink_ext_ack *extack)
 {
 	struct pep_profile *profile;
-	struct pep_gen *gen;
 	int err;
 
 	mutex_lock(&pn->lock);
@@ -278,21 +299,10 @@ struct pep_profile *pep_profile_bind(struct pep_net *pn, const char *name,
 		NL_SET_ERR_MSG_MOD(extack, "cannot start in this namespace");
 		goto out;
 	}
-	if (!profile->devices) {
-		gen = pep_gen_create(profile, &profile->values);
-		if (IS_ERR(gen)) {
-			err = PTR_ERR(gen);
-			if (err == -ENODEV)
-				NL_SET_ERR_MSG_MOD(extack,
-						   "profile: its server-dev does not exist");
-			else
-				NL_SET_ERR_MSG_MOD(extack,
-						   "profile: cannot open its sockets");
-			goto out;
-		}
-		pep_profile_swap(profile, gen);
-	}
-	profile->devices++;
+	if (!profile->devices)
+		err = pep_profile_open(profile, &profile->values, extack);
+	if (!err)
+		profile->devices++;
 out:
 	mutex_unlock(&pn->lock);
 	return err ? ERR_PTR(err) : profile;

@@ -98,7 +98,8 @@ int pep_profile_add(struct pep_net *pn, const char *name,
 bool pep_profile_same(const struct pep_profile *profile,
 		      const struct pep_values *values);
 int pep_profile_set(struct pep_profile *profile,
-		    const struct pep_values *values);
+		    const struct pep_values *values,
+		    struct netlink_ext_ack *extack);
 void pep_profile_del(struct pep_profile *profile);
 struct pep_profile *pep_profile_bind(struct pep_net *pn, const char *name,
 				     struct netlink_ext_ack *extack);

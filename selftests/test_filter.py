@@ -8,7 +8,7 @@ import re
 import socket
 import struct
 
-from peptest import genl, pep
+from peptest import genl, pep, service
 from peptest.ktap import case, expect, fail, families, wait_for
 from peptest.netns import ip
 from peptest.pep import grows, pepadm
@@ -234,3 +234,24 @@ def wrong():
     expect("exit code", done.returncode, 1)
     expect("message", done.stderr,
            'pepadm: flow kill: Cannot find device "none"\n')
+
+
+@case("profiles come and go while they are told")
+def inconsistent():
+    """What is told is marked once one has gone, and not before."""
+    many = [f"p{i}" for i in range(100)]
+    service.write("batch", "".join(f"profile add {name}\n" for name in many))
+    pepadm("-b", service.path("batch"))
+    family = genl.family_id("pep", "pep")
+    for gone in None, many.pop(0):
+        with genl.ask("pep", family, COMMANDS["profile_get"],
+                      dump=True) as sock:
+            if gone:
+                pepadm("profile", "del", gone)
+            marks = [flags & genl.NLM_F_DUMP_INTR
+                     for flags, _ in genl.answers(sock)]
+        expect("are some marked", any(marks), bool(gone))
+        expect("is the first one marked", bool(marks[0]), False)
+    for name in many:
+        pepadm("profile", "del", name)
+    service.services_down()

@@ -226,8 +226,19 @@ def server_dev_gone():
     done = pepadm("dev", "add", "d1", "side", "wireless", "profile", "gold",
                   check=False)
     expect("exit code", done.returncode, 1)
-    if "profile: its server-dev does not exist" not in done.stderr:
+    gone = 'profile: its server-dev "d0" does not exist'
+    if gone not in done.stderr:
         fail(done.stderr)
+    ip("pep", "link add d0 type dummy")
+    pepadm("dev", "add", "d1", "side", "wireless", "profile", "gold")
+    ip("pep", "link del d0")
+    done = pepadm("profile", "set", "gold", "residence", "20", check=False)
+    expect("exit code", done.returncode, 1)
+    if gone not in done.stderr:
+        fail(done.stderr)
+    told, = json.loads(pepadm("-j", "profile", "show", "gold").stdout)
+    expect("residence", told["residence"], 50)
+    pepadm("dev", "del", "d1")
     pepadm("profile", "del", "gold")
     ip("pep", "link del d1")
 

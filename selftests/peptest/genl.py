@@ -18,6 +18,7 @@ CTRL_ATTR_FAMILY_NAME = 2
 NLM_F_REQUEST = 1
 NLM_F_ACK = 4
 NLM_F_DUMP = 0x300
+NLM_F_DUMP_INTR = 0x10
 NLMSG_ERROR = 2
 NLMSG_DONE = 3
 
@@ -49,31 +50,41 @@ def attr(kind, payload):
     return data + bytes(-len(data) % 4)
 
 
-def request(ns, family, command, payload=b"", dump=False):
-    """Send a request and return the payloads of the answers; raises OSError
-    for an error of the kernel."""
+def ask(ns, family, command, payload=b"", dump=False):
+    """Send a request; return the socket that the answers come by."""
     with Within(ns):
         sock = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW,
                              NETLINK_GENERIC)
-    with sock:
-        sock.settimeout(30)
-        flags = NLM_F_REQUEST | (NLM_F_DUMP if dump else NLM_F_ACK)
-        message = struct.pack("BBH", command, 1, 0) + payload
-        sock.send(struct.pack("IHHII", 16 + len(message), family, flags, 1, 0)
-                  + message)
-        answers = []
-        while True:
-            data = sock.recv(1 << 17)
-            while data:
-                size, kind = struct.unpack_from("IH", data)
-                body = data[16:size]
-                data = data[(size + 3) & ~3:]
-                if kind in (NLMSG_ERROR, NLMSG_DONE):
-                    err = struct.unpack_from("i", body)[0]
-                    if err:
-                        raise OSError(-err, os.strerror(-err))
-                    return answers
-                answers.append(body[4:])
+    sock.settimeout(30)
+    flags = NLM_F_REQUEST | (NLM_F_DUMP if dump else NLM_F_ACK)
+    message = struct.pack("BBH", command, 1, 0) + payload
+    sock.send(struct.pack("IHHII", 16 + len(message), family, flags, 1, 0)
+              + message)
+    return sock
+
+
+def answers(sock):
+    """The flags and the payload of each answer; raises OSError for an error of
+    the kernel."""
+    while True:
+        data = sock.recv(1 << 17)
+        while data:
+            size, kind, flags = struct.unpack_from("IHH", data)
+            body = data[16:size]
+            data = data[(size + 3) & ~3:]
+            if kind in (NLMSG_ERROR, NLMSG_DONE):
+                err = struct.unpack_from("i", body)[0]
+                if err:
+                    raise OSError(-err, os.strerror(-err))
+                return
+            yield flags, body[4:]
+
+
+def request(*what, **how):
+    """Send a request and return the payloads of the answers; raises OSError
+    for an error of the kernel."""
+    with ask(*what, **how) as sock:
+        return [payload for _, payload in answers(sock)]
 
 
 def family_id(ns, name):
