@@ -159,6 +159,12 @@ static int pep_action_init(struct net *net, struct nlattr *nla,
 	int err, ret;
 	u32 index;
 
+	/* Flows take the memory of the machine, in any namespace. */
+	if (!capable(CAP_NET_ADMIN)) {
+		NL_SET_ERR_MSG_MOD(extack,
+				   "needs CAP_NET_ADMIN in the first user namespace");
+		return -EPERM;
+	}
 	if (!nla) {
 		NL_SET_ERR_MSG_MOD(extack, "options are required");
 		return -EINVAL;

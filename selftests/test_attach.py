@@ -3,9 +3,11 @@
 the middle of a transfer and idle, changes nothing for them. Those that it has
 split end when it is detached."""
 
-from peptest import pep
+from peptest import env, pep
 from peptest.env import amount
-from peptest.ktap import expect, expect_least, families, wait_for
+from peptest.ktap import (case, expect, expect_least, fail, families,
+                          wait_for)
+from peptest.netns import run
 from peptest.pep import grows, least
 from peptest.tcp import (Load, exchange, exchange_part, expect_reset,
                          expect_same, pair, start)
@@ -75,3 +77,13 @@ def split(family):
         load.expect_resets()
         for sock in quiet:
             expect_reset(sock)
+
+
+@case("root of a user namespace may not attach")
+def foreign_root():
+    """Though the device is its own: the memory of flows is the machine's."""
+    done = run("unshare", "--user", "--map-root-user", "--net", env.PEPADM,
+               "dev", "add", "lo", "side", "wireless", check=False)
+    expect("exit code", done.returncode, 1)
+    if "needs CAP_NET_ADMIN in the first user namespace" not in done.stderr:
+        fail(done.stderr)
