@@ -10,17 +10,14 @@
 #include "cmd.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "dev.h"
+#include "file.h"
 #include "limit.h"
 #include "lines.h"
 #include "profile.h"
@@ -488,66 +485,6 @@ static enum pep_exit conf_show(struct pep_args *args)
 	return err ? err : conf_write(stdout);
 }
 
-/* Write what is in force to an open file, and close that. */
-static enum pep_exit write_open(int fd, const char *path, bool sync)
-{
-	FILE *file = fdopen(fd, "w");
-	enum pep_exit err;
-	bool failed;
-
-	if (!file) {
-		close(fd);
-		return pep_err_failed("%.256s: %s", path, strerror(errno));
-	}
-	err = conf_write(file);
-	failed = fflush(file) || (sync && fsync(fd));
-	failed |= fclose(file) != 0;
-	if (!err && failed)
-		err = pep_err_failed("%.256s: %s", path, strerror(errno));
-	return err;
-}
-
-/* Write it to a new file beside another, whose place that then takes. */
-static enum pep_exit write_file(const char *path, mode_t mode)
-{
-	char draft[PATH_MAX + sizeof(".XXXXXX")];
-	enum pep_exit err;
-	int fd;
-
-	snprintf(draft, sizeof(draft), "%s.XXXXXX", path);
-	fd = mkstemp(draft);
-	if (fd < 0)
-		return pep_err_failed("%.256s: %s", path, strerror(errno));
-	fchmod(fd, mode);
-	err = write_open(fd, path, true);
-	if (!err && rename(draft, path))
-		err = pep_err_failed("%.256s: %s", path, strerror(errno));
-	if (err)
-		unlink(draft);
-	return err;
-}
-
-/* Write it to what a path stands for: a new file, a file, or a device. */
-static enum pep_exit write_path(const char *path)
-{
-	char real[PATH_MAX];
-	struct stat st;
-	int fd;
-
-	if (stat(path, &st)) {
-		if (errno != ENOENT || strlen(path) >= sizeof(real))
-			return pep_err_failed("%.256s: %s", path,
-					      strerror(errno));
-		return write_file(path, 0644);
-	}
-	if (S_ISREG(st.st_mode) && realpath(path, real))
-		return write_file(real, st.st_mode & 07777);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return pep_err_failed("%.256s: %s", path, strerror(errno));
-	return write_open(fd, path, false);
-}
-
 static enum pep_exit conf_save(struct pep_args *args)
 {
 	enum pep_exit err;
@@ -560,7 +497,8 @@ static enum pep_exit conf_save(struct pep_args *args)
 	err = pep_args_end(args);
 	if (err)
 		return err;
-	return strcmp(path, "-") ? write_path(path) : conf_write(stdout);
+	return strcmp(path, "-") ? pep_file_write(path, conf_write) :
+				   conf_write(stdout);
 }
 
 static const struct pep_cmd_verb conf_verbs[] = {
