@@ -5,37 +5,19 @@
 # The headers of the 7.3 kernel in trixie-backports want gcc-14, which Debian
 # 12 lacks; a small root of Debian 13 has both, whatever this machine runs.
 
-NEXT_MIRROR=http://deb.debian.org/debian
 NEXT_PACKAGES=make,gcc-14,libc6-dev
 
-# Print the folder of the root, made first when missing. It is keyed by what
-# goes in; removing it gets the newest headers.
+# Print the folder of the root, made first when missing; removing it gets the
+# newest headers.
 next_root()
 {
-	local root key log
-
-	key=$(echo "$NEXT_MIRROR $NEXT_PACKAGES" |
-		cat - "$TOP/scripts/lib/next-headers.sh" | sha256sum | cut -c1-12)
-	root=$PEP_LAB_CACHE/next-$key
-	log=$PEP_LAB_CACHE/next.log
 	(
 		lock next
-		[ ! -e "$root/.complete" ] || exit 0
 		packages_need next
-		say "making a Debian 13 root with the headers of 7.3"
-		rm -rf "$root"
-		: > "$log"
-		progress "$log" mmdebstrap --variant=minbase \
-			--aptopt='APT::Install-Recommends "false"' \
-			--include="$NEXT_PACKAGES" \
-			--keyring=/usr/share/keyrings/debian-archive-keyring.gpg \
-			--customize-hook="$TOP/scripts/lib/next-headers.sh \"\$1\"" \
-			trixie "$root" "$NEXT_MIRROR" \
-			"deb $NEXT_MIRROR trixie-backports main" ||
-			die_log "$log" "mmdebstrap"
-		touch "$root/.complete"
+		root_make "$PEP_LAB_CACHE/next" '' trixie "$NEXT_PACKAGES" \
+			next-headers.sh \
+			"deb $ROOT_MIRROR trixie-backports main"
 	)
-	echo "$root"
 }
 
 # Print the release whose headers a root holds.

@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: GPL-2.0
 # Hook of mmdebstrap: finish a new root for the packages.
 #
-# usage: pkg-root.sh build ROOT CONTROL     what CONTROL wants for building
-#        pkg-root.sh clean ROOT KERNEL...   the newest Debian kernel of each
+# usage: pkg-root.sh build CONTROL ROOT     what CONTROL wants for building
+#        pkg-root.sh clean KERNELS ROOT     the newest Debian kernel of each
 #                                           series, with its headers
 
 set -euo pipefail
 
-kind=${1:?usage: pkg-root.sh build|clean ROOT ...}
-root=${2:?}
-shift 2
+kind=${1:?usage: pkg-root.sh build|clean WHAT ROOT}
+what=${2:?}
+root=${3:?}
 
 in_root()
 {
@@ -23,7 +23,7 @@ echo force-unsafe-io > "$root/etc/dpkg/dpkg.cfg.d/lab"
 case $kind in
 build)
 	mkdir -p "$root/build/debian"
-	cp "$1" "$root/build/debian/control"
+	cp "$what" "$root/build/debian/control"
 	in_root sh -c 'cd /build &&
 		apt-get -qy build-dep --no-install-recommends ./'
 	rm -r "$root/build"
@@ -31,7 +31,7 @@ build)
 clean)
 	backports=$(grep -ho '[a-z]*-backports' "$root/etc/apt/sources.list" ||
 		true)
-	for series in "$@"; do
+	for series in $what; do
 		release=$(in_root apt-cache pkgnames "linux-headers-$series" |
 			grep -xE "linux-headers-$series\.[0-9]+\+deb1[0-9]-amd64" |
 			sort -V | tail -n 1)

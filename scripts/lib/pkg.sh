@@ -6,11 +6,10 @@
 # clean but for kernels and for what looks at the packages. They are kept; all
 # that is done is done to a copy.
 
-PKG_MIRROR=http://deb.debian.org/debian
-PKG_SECURITY=http://deb.debian.org/debian-security
 PKG_RELEASES='bookworm trixie'
 PKG_BUILD=build-essential,lintian
-PKG_CLEAN=openssl,systemd,man-db,python3,kmod,iproute2,ethtool,nftables,procps
+PKG_CLEAN=openssl,systemd-sysv,udev,dbus,initramfs-tools,man-db,python3,kmod
+PKG_CLEAN+=,iproute2,ethtool,nftables,procps,curl,prometheus-node-exporter
 PKG_STEPS='build lintian dependencies install module tools manuals completion'
 PKG_STEPS+=' units loading upgrade remove purge again run source'
 PKG_SELFTESTS='attach transfer'
@@ -28,51 +27,24 @@ pkg_kernels() # RELEASE
 # Print what a release has beside its own archive; 7.3 is in the backports.
 pkg_archives() # RELEASE
 {
-	echo "deb $PKG_SECURITY $1-security main"
-	[ "$1" != trixie ] || echo "deb $PKG_MIRROR trixie-backports main"
+	echo "deb $ROOT_SECURITY $1-security main"
+	[ "$1" != trixie ] || echo "deb $ROOT_MIRROR trixie-backports main"
 }
 
-# Print the folder of a root, made first when missing. It is keyed by what goes
-# in; removing it gets the newest packages.
+# Print the folder of a root, made first when missing.
 pkg_root() # RELEASE build|clean
 {
-	local release=$1 kind=$2 root key log include hook archives
+	local key='' include=$PKG_CLEAN archives
 
-	hook="$TOP/scripts/lib/pkg-root.sh $kind \"\$1\""
-	case $kind in
-	build)
+	local hook="pkg-root.sh clean '$(pkg_kernels "$1")'"
+	if [ "$2" = build ]; then
+		key=$(grep '^Build-Depends' "$TOP/debian/control")
 		include=$PKG_BUILD
-		hook+=" $TOP/debian/control"
-		;;
-	clean)
-		include=$PKG_CLEAN
-		hook+=" $(pkg_kernels "$release")"
-		;;
-	esac
-	mapfile -t archives < <(pkg_archives "$release")
-	key=$({
-		echo "$PKG_MIRROR ${archives[*]} $include ${hook//"$TOP"/}"
-		cat "$TOP/scripts/lib/pkg-root.sh"
-		[ "$kind" != build ] ||
-			grep '^Build-Depends' "$TOP/debian/control"
-	} | sha256sum | cut -c1-12)
-	root=$PEP_LAB_CACHE/pkg/$release-$kind-$key
-	log=$PEP_LAB_CACHE/pkg-$release-$kind.log
-	if [ ! -e "$root/.complete" ]; then
-		say "making a root of Debian $release ($kind)"
-		rm -rf "$PEP_LAB_CACHE/pkg/$release-$kind"-*
-		mkdir -p "$PEP_LAB_CACHE/pkg"
-		: > "$log"
-		progress "$log" mmdebstrap --variant=minbase \
-			--aptopt='APT::Install-Recommends "false"' \
-			--include="$include" \
-			--keyring=/usr/share/keyrings/debian-archive-keyring.gpg \
-			--customize-hook="$hook" \
-			"$release" "$root" "$PKG_MIRROR" "${archives[@]}" ||
-			die_log "$log" "mmdebstrap"
-		touch "$root/.complete"
+		hook="pkg-root.sh build $TOP/debian/control"
 	fi
-	echo "$root"
+	mapfile -t archives < <(pkg_archives "$1")
+	root_make "$PEP_LAB_CACHE/pkg/$1-$2" "$key" "$1" "$include" "$hook" \
+		"${archives[@]}"
 }
 
 # Print the folder of a fresh copy of a root, with an empty folder /lab in it.
