@@ -5,9 +5,11 @@ changes nothing."""
 
 import os
 import stat
+import subprocess
 import tempfile
 
 from peptest import pep
+from peptest.env import PEPADM
 from peptest.ktap import after_case, case, expect, fail
 from peptest.netns import ip, run
 from peptest.pep import grows, pepadm
@@ -293,3 +295,56 @@ dev none side server
     expect("exit code", done.returncode, 1)
     if "dev sv0 side server profile default" not in saved():
         fail(f"sv0 is not attached again: {saved()!r}")
+
+
+def waiting(text, seconds):
+    """Begin to put a configuration in force that waits; it has told for what
+    when this returns."""
+    write(text)
+    child = subprocess.Popen(
+        ["ip", "netns", "exec", "pep", PEPADM, "conf", "sync", FILE, "wait",
+         str(seconds)], stderr=subprocess.PIPE, text=True)
+    return child, child.stderr.readline()
+
+
+@case("devices that are to come are waited for")
+def late():
+    """One gets its name when it is there already, the other is one that a
+    profile names; nothing is done before both are there."""
+    before = saved()
+    text = PLAIN + "profile gold server-dev late1\n" \
+        "dev late0 side wireless profile gold\n"
+    child, told = waiting(text, 60)
+    expect("it says", told, f"pepadm: {FILE}:6: conf sync: warning: "
+           'waiting for device "late0"\n')
+    ip("pep", "link add early0 type dummy", "link set early0 name late0")
+    expect("it says", child.stderr.readline(), f"pepadm: {FILE}:5: conf sync: "
+           'warning: waiting for device "late1"\n')
+    expect("conf save", saved(), before)
+    ip("pep", "link add late1 type dummy")
+    expect("exit code", child.wait(30), 0)
+    expect("it says", child.stderr.read(), "")
+    if "dev late0 side wireless profile gold" not in saved():
+        fail(f"late0 is not attached: {saved()!r}")
+    ip("pep", "link del late0", "link del late1")
+
+
+@case("a device that does not come is told, and nothing is changed")
+def never():
+    before = saved()
+    child, _ = waiting(PLAIN.replace("residence 50", "residence 90") +
+                       "dev late0 side wireless\n", 1)
+    expect("exit code", child.wait(30), 1)
+    expect("it says", child.stderr.read(),
+           f'pepadm: {FILE}:5: conf sync: Cannot find device "late0"\n')
+    expect("conf save", saved(), before)
+    for words, message in (
+            (("sync", FILE, "wait"), "wait: missing"),
+            (("load", FILE, "wait", "0"),
+             'wait: "0" is not a number from 1 to 4294967295'),
+            (("sync", FILE, "wait", "1", "2"), '"2": unexpected word'),
+            (("check", FILE, "wait", "1"), '"wait": unexpected word')):
+        done = pepadm("conf", *words, check=False)
+        expect("exit code", done.returncode, 2)
+        expect("message", done.stderr,
+               f"pepadm: conf {words[0]}: {message}\n")

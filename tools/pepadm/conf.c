@@ -21,6 +21,7 @@
 #include "limit.h"
 #include "lines.h"
 #include "profile.h"
+#include "wait.h"
 
 #define DEFAULT_FILE "/etc/pep/pep.conf"
 
@@ -424,19 +425,69 @@ static enum pep_exit change_whole(const struct conf *conf, bool anew)
 	return err;
 }
 
-/* Take FILE off the command line and read it; to be freed in any case. */
-static enum pep_exit take_conf(struct pep_args *args, struct conf *conf)
+/* Wait for a device that is to be attached, and the one its profile names. */
+static enum pep_exit wait_dev(const struct conf *conf, const struct line *line,
+			      __u64 end)
+{
+	enum pep_exit err;
+	struct pep_args args;
+	const char *server;
+
+	line_place(conf, line);
+	err = pep_wait_link(line->name, end);
+	line = conf_find(conf, KIND_PROFILE, line->dev.profile);
+	if (err || !line)
+		return err;
+	args = line_args(line);
+	server = pep_profile_server_dev(&args);
+	line_place(conf, line);
+	return server ? pep_wait_link(server, end) : PEP_OK;
+}
+
+/* Wait for the devices of a configuration, some seconds for all together. */
+static enum pep_exit wait_devs(const struct conf *conf, __u32 seconds)
+{
+	__u64 end = pep_wait_end(seconds);
+	enum pep_exit err = PEP_OK;
+
+	for (size_t i = 0; i < conf->n && !err; i++)
+		if (conf->lines[i].kind == KIND_DEV)
+			err = wait_dev(conf, &conf->lines[i], end);
+	pep_err_place(NULL, 0);
+	return err;
+}
+
+/* Take "wait SECONDS", which may be there, and nothing else. */
+static enum pep_exit take_wait(struct pep_args *args, __u32 *seconds)
+{
+	*seconds = 0;
+	if (!pep_args_left(args) || strcmp(*args->argv, "wait"))
+		return pep_args_end(args);
+	args->argv++;
+	args->argc--;
+	if (pep_args_u32(args, "wait", seconds))
+		return PEP_USAGE;
+	return pep_args_end(args);
+}
+
+/*
+ * Take FILE off the command line, and "wait SECONDS" where that is known, and
+ * read the file; to be freed in any case.
+ */
+static enum pep_exit take_conf(struct pep_args *args, __u32 *seconds,
+			       struct conf *conf)
 {
 	const char *path = DEFAULT_FILE;
 	enum pep_exit err;
 	FILE *file;
 
 	*conf = (struct conf){ 0 };
-	if (pep_args_left(args)) {
+	if (pep_args_left(args) &&
+	    !(seconds && args->argc == 2 && !strcmp(*args->argv, "wait"))) {
 		path = *args->argv++;
 		args->argc--;
 	}
-	err = pep_args_end(args);
+	err = seconds ? take_wait(args, seconds) : pep_args_end(args);
 	if (err)
 		return err;
 	file = pep_lines_open(path);
@@ -450,32 +501,35 @@ static enum pep_exit take_conf(struct pep_args *args, struct conf *conf)
 static enum pep_exit conf_check(struct pep_args *args)
 {
 	struct conf conf;
-	enum pep_exit err = take_conf(args, &conf);
+	enum pep_exit err = take_conf(args, NULL, &conf);
 
+	conf_free(&conf);
+	return err;
+}
+
+/* Put a file in force, over no devices at all if told. */
+static enum pep_exit put(struct pep_args *args, bool anew)
+{
+	struct conf conf;
+	__u32 seconds;
+	enum pep_exit err = take_conf(args, &seconds, &conf);
+
+	if (!err && seconds)
+		err = wait_devs(&conf, seconds);
+	if (!err)
+		err = change_whole(&conf, anew);
 	conf_free(&conf);
 	return err;
 }
 
 static enum pep_exit conf_load(struct pep_args *args)
 {
-	struct conf conf;
-	enum pep_exit err = take_conf(args, &conf);
-
-	if (!err)
-		err = change_whole(&conf, true);
-	conf_free(&conf);
-	return err;
+	return put(args, true);
 }
 
 static enum pep_exit conf_sync(struct pep_args *args)
 {
-	struct conf conf;
-	enum pep_exit err = take_conf(args, &conf);
-
-	if (!err)
-		err = change_whole(&conf, false);
-	conf_free(&conf);
-	return err;
+	return put(args, false);
 }
 
 static enum pep_exit conf_show(struct pep_args *args)
@@ -517,5 +571,6 @@ const struct pep_cmd_object pep_conf_object = {
 	.usage =
 	"pepadm conf show\n"
 	"pepadm conf save [ FILE ]\n"
-	"pepadm conf { load | sync | check } [ FILE ]\n",
+	"pepadm conf { load | sync } [ FILE ] [ wait SECONDS ]\n"
+	"pepadm conf check [ FILE ]\n",
 };

@@ -221,6 +221,21 @@ enum pep_exit pep_profile_check(struct pep_args *args, const char **name)
 }
 
 /**
+ * pep_profile_server_dev() - find the device that a profile names
+ * @args: the words of a profile, checked, name first
+ *
+ * Return: its name, NULL when there is none.
+ */
+const char *pep_profile_server_dev(const struct pep_args *args)
+{
+	for (int i = 1; i + 1 < args->argc; i += 2)
+		if (!strcmp(args->argv[i], "server-dev") &&
+		    strcmp(args->argv[i + 1], NO_DEV))
+			return args->argv[i + 1];
+	return NULL;
+}
+
+/**
  * pep_profile_replace() - make a profile what some words say
  * @args: the words, name first; what they do not set takes its default
  *

@@ -9,6 +9,7 @@
 #include "err.h"
 
 enum pep_exit pep_profile_check(struct pep_args *args, const char **name);
+const char *pep_profile_server_dev(const struct pep_args *args);
 enum pep_exit pep_profile_replace(struct pep_args *args);
 enum pep_exit pep_profile_del(const char *name);
 enum pep_exit pep_profile_save(FILE *file);
