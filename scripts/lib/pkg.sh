@@ -6,12 +6,13 @@
 # clean but for kernels and for what looks at the packages. They are kept; all
 # that is done is done to a copy.
 
+PKG_SECURITY=http://deb.debian.org/debian-security
 PKG_RELEASES='bookworm trixie'
 PKG_BUILD=build-essential,lintian
 PKG_CLEAN=openssl,systemd-sysv,udev,dbus,initramfs-tools,man-db,python3,kmod
 PKG_CLEAN+=,iproute2,ethtool,nftables,procps,curl,prometheus-node-exporter
 PKG_STEPS='build lintian dependencies install module tools manuals completion'
-PKG_STEPS+=' units loading upgrade remove purge again run source'
+PKG_STEPS+=' units loading boot upgrade remove purge again run source'
 PKG_SELFTESTS='attach transfer'
 PKG_SECONDS=600
 
@@ -27,7 +28,7 @@ pkg_kernels() # RELEASE
 # Print what a release has beside its own archive; 7.3 is in the backports.
 pkg_archives() # RELEASE
 {
-	echo "deb $ROOT_SECURITY $1-security main"
+	echo "deb $PKG_SECURITY $1-security main"
 	[ "$1" != trixie ] || echo "deb $ROOT_MIRROR trixie-backports main"
 }
 
@@ -151,6 +152,17 @@ pkg_case() # NUMBER NAME CMD...
 	return "$rc"
 }
 
+# The boot step: its cases are those of the session.
+pkg_cases() # NUMBER RELEASE
+{
+	local rc=0
+
+	echo "    # Subtest: boot"
+	pkg_boot "$2" 2>&1 | tr -d '\r' | sed -u 's/^/        /' || rc=1
+	echo "    $([ "$rc" = 0 ] || echo 'not ')ok $1 boot"
+	return "$rc"
+}
+
 # All steps of one release; nothing of them is left but logs.
 pkg_release() # RELEASE
 {
@@ -167,7 +179,11 @@ pkg_release() # RELEASE
 		build | lintian | run) command=("pkg_step_$step" "$1") ;;
 		*) command=(pkg_in "$clean" /lab/pkg-steps.sh "$step") ;;
 		esac
-		pkg_case "$n" "$step" "${command[@]}" || failed=1
+		if [ "$step" = boot ]; then
+			pkg_cases "$n" "$1" || failed=1
+		else
+			pkg_case "$n" "$step" "${command[@]}" || failed=1
+		fi
 	done
 	rm -rf "$PEP_LAB_CACHE/pkg/$1-build" "$clean"
 	return "$failed"

@@ -3,7 +3,6 @@
 # root.sh - roots of other releases of Debian, made by mmdebstrap and kept
 
 ROOT_MIRROR=http://deb.debian.org/debian
-ROOT_SECURITY=http://deb.debian.org/debian-security
 
 # Print the folder of a minimal root with some packages, parted by commas, and
 # what a hook does to it; the hook is a program of scripts/lib with arguments,

@@ -1,0 +1,399 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# What an administrator does on a machine on which the packages were installed:
+# a first session, and what is left of it after each reboot.
+#
+# usage: pkg-session.sh MAC     MAC are the first five bytes of the devices'
+#
+# Started at boot; how often that was is kept in /lab/boot. KTAP, with all
+# commands and what they print, goes to the second serial line.
+
+set -euo pipefail
+
+MAC=${1:?usage: pkg-session.sh MAC}
+CONF=/etc/pep/pep.conf
+METRICS=/var/lib/prometheus/node-exporter/pep.prom
+BYTES=3000000
+CASES=(
+	'fresh attach split closed keep'
+	'configured again reload change metrics security units'
+	'missing late anew stop'
+)
+
+# Tell what is wrong.
+wrong() # TEXT...
+{
+	echo "failed: $*"
+	exit 1
+}
+
+# Show a command as it is typed, and run it.
+typed() # CMD...
+{
+	echo "\$ $*"
+	"$@"
+}
+
+# Print the name that udev has given to a device.
+nic() # LAST-BYTE
+{
+	ip -br link | awk -v mac="$MAC:$1" '$3 == mac { print $1 }'
+}
+
+# Print the names of the devices that are in a namespace of their own, where
+# they are a subscriber and a server with the gateway as next hop.
+peers()
+{
+	local name last net nic
+
+	for name in subscriber:1a:0 server:1b:1; do
+		IFS=: read -r name last net <<< "$name"
+		nic=$(nic "$last")
+		ip netns add "$name"
+		ip link set "$nic" netns "$name"
+		ip -n "$name" link set lo up
+		ip -n "$name" link set "$nic" up
+		ip -n "$name" addr add "198.18.$net.2/24" dev "$nic"
+		ip -n "$name" addr add "2001:db8:$net::2/64" dev "$nic" nodad
+		ip -n "$name" route add default via "198.18.$net.1"
+		ip -n "$name" -6 route add default via "2001:db8:$net::1"
+	done
+	mkdir -p /run/web
+	head -c "$BYTES" /dev/urandom > /run/web/file
+	cd /run/web
+	ip netns exec server /usr/bin/python3 -m http.server --bind :: 80 \
+		> /dev/null 2>&1 &
+	cd /
+	until ip netns exec server ss -Hltn 'sport = 80' | grep -q .; do
+		sleep 0.2
+	done
+}
+
+# As the subscriber, get the file, no faster than RATE bytes per second, and
+# insist that it is what the server has.
+download() # ADDRESS [RATE]
+{
+	ip netns exec subscriber curl -sS --max-time 300 \
+		--limit-rate "${2:-100M}" "http://$1/file" | cmp - /run/web/file
+}
+
+# Print a counter.
+counter() # NAME
+{
+	pepadm -j stat show | python3 -c '
+import json, sys
+print(json.load(sys.stdin)[sys.argv[1]])' "$1"
+}
+
+# Follow the events of a kind with file descriptor $EVENTS, all of them from now
+# on.
+follow() # new|closed
+{
+	local pid
+
+	exec {EVENTS}< <(exec pepadm -j monitor "$1")
+	pid=$!
+	# shellcheck disable=SC2064 # this one
+	trap "kill $pid" EXIT
+	until awk -v pid="$pid" '$3 == pid && $4 != "00000000" { found = 1 }
+			END { exit !found }' /proc/net/netlink; do
+		sleep 0.1
+	done
+}
+
+# Print the next event.
+event()
+{
+	local line
+
+	read -r -t 300 -u "$EVENTS" line || wrong "no event has come"
+	echo "$line"
+}
+
+# Both families are split, and counted as that.
+splits()
+{
+	local before
+
+	before=$(counter flow_established)
+	download 198.18.1.2
+	download '[2001:db8:1::2]'
+	[ "$(counter flow_established)" = $((before + 2)) ] ||
+		wrong "not two flows more than $before: $(pepadm stat show)"
+}
+
+# Wait until the journal of this boot has a line of a unit; print it.
+journal() # UNIT PATTERN [NUMBER-OF-LINES]
+{
+	timeout 600 grep -m "${3:-1}" -e "$2" \
+		< <(exec journalctl -b -f -n all -o cat -u "$1") ||
+		wrong "the journal of $1 has no '$2': $(journalctl -b -u "$1")"
+}
+
+# Wait until the boot is over; print what the manager thinks of it.
+booted()
+{
+	timeout 900 systemctl is-system-running --wait || true
+}
+
+# No unit has failed, and the journal has no complaint about ours.
+healthy()
+{
+	[ "$(booted)" = running ] || wrong "$(systemctl --failed --plain)"
+	[ -z "$(systemctl --failed --quiet --plain)" ] ||
+		wrong "$(systemctl --failed --plain)"
+	! journalctl -q -b -p warning -u pep.service -u pep-metrics.service |
+		grep . ||
+		wrong "warnings of pep"
+}
+
+# Packages alone load, enable and change nothing.
+case_fresh()
+{
+	local unit
+
+	healthy
+	[ ! -d /sys/module/pep ] || wrong "pep is loaded"
+	for unit in pep.service pep-metrics.timer; do
+		[ "$(systemctl is-enabled "$unit" || true)" = disabled ] ||
+			wrong "$unit is enabled"
+	done
+	typed uname -r
+	typed ip -br addr show "$WIRELESS"
+	typed ip -br addr show "$SERVER"
+	download 198.18.1.2
+	download '[2001:db8:1::2]'
+	[ ! -d /sys/module/pep ] || wrong "pep is loaded"
+}
+
+# The first command loads the module.
+case_attach()
+{
+	typed pepadm dev add "$WIRELESS" side wireless
+	typed pepadm dev add "$SERVER" side server
+	typed pepadm -V
+	typed pepadm dev show
+	[ "$(pepadm dev show | grep -c .)" = 2 ] || wrong "not two devices"
+}
+
+case_split()
+{
+	local flows
+
+	splits
+	follow new
+	download 198.18.1.2 100K &
+	event
+	typed pepadm -s flow show
+	flows=$(pepadm -j flow show)
+	[[ $flows == *'"198.18.0.2"'*'"198.18.1.2"'* ]] || wrong "$flows"
+	wait "$!"
+}
+
+# Told when it ends, with what went through it.
+case_closed()
+{
+	local line bytes
+
+	follow closed
+	download '[2001:db8:1::2]'
+	line=$(event)
+	echo "\$ pepadm -j monitor closed"
+	echo "$line"
+	bytes=$(python3 -c 'import json, sys
+print(json.loads(sys.argv[1])["bytes_to_wireless"])' "$line")
+	[ "$bytes" -gt "$BYTES" ] || wrong "$bytes bytes"
+}
+
+# Configure, save, and enable what is to come with the next boot.
+case_keep()
+{
+	typed pepadm profile add sat residence 100
+	typed pepadm dev set "$WIRELESS" profile sat
+	typed pepadm conf save "$CONF"
+	typed cat "$CONF"
+	typed systemctl enable --now pep.service pep-metrics.timer
+	sed -i 's/^#pep$/pep/' /etc/modules-load.d/pep.conf
+	pepadm conf save | diff "$CONF" - || wrong "enabling has changed it"
+	sync
+}
+
+# All is as it was, and nobody has typed anything.
+case_configured()
+{
+	healthy
+	[ "$(cat /proc/sys/kernel/random/boot_id)" != "$(cat /lab/boot-id)" ] ||
+		wrong "this is the same boot"
+	typed systemctl --no-pager --lines=5 status pep.service
+	typed pepadm dev show
+	pepadm conf save | diff "$CONF" - || wrong "it is not what was saved"
+	grep -q "dev $WIRELESS side wireless profile sat" "$CONF" ||
+		wrong "$WIRELESS is not in $CONF"
+	journalctl -b -o cat -u systemd-modules-load |
+		grep "Inserted module 'pep'" ||
+		wrong "modules-load.d has not loaded the module:" \
+			"$(journalctl -b -u systemd-modules-load)"
+}
+
+case_again()
+{
+	splits
+}
+
+# New values, and a flow that goes on.
+case_reload()
+{
+	local first
+
+	follow new
+	download 198.18.1.2 100K &
+	event
+	first=$(pepadm -j flow show)
+	sed -i 's/ residence 100 / residence 80 /' "$CONF"
+	typed pepadm conf check
+	typed systemctl reload pep.service
+	typed pepadm profile show sat
+	pepadm conf save | diff "$CONF" - || wrong "it is not what the file says"
+	[ "$(pepadm -j flow show | grep -o '"id":[0-9]*')" = \
+		"$(grep -o '"id":[0-9]*' <<< "$first")" ] ||
+		wrong "the flow was $first, now $(pepadm -j flow show)"
+	wait "$!" || wrong "the download has failed"
+	[ "$(counter flow_reset)" = 0 ] || wrong "flows were reset"
+}
+
+# A mistake changes nothing and is told.
+case_change()
+{
+	local before
+
+	before=$(pepadm conf save)
+	cp "$CONF" /run/pep.conf
+	echo 'dev lo side upwards' >> "$CONF"
+	! systemctl reload pep.service || wrong "a mistake is no failure"
+	journal pep.service 'conf sync: side: "upwards" is not one of'
+	[ "$(pepadm conf save)" = "$before" ] || wrong "$(pepadm conf save)"
+	cp /run/pep.conf "$CONF"
+	systemctl reload pep.service
+	systemctl is-active pep.service
+}
+
+# Written by the timer, twice, and given to whom it is for.
+case_metrics()
+{
+	local first
+
+	journal pep-metrics.service Finished
+	first=$(stat -c '%i %y' "$METRICS")
+	journal pep-metrics.service Finished \
+		$(($(journalctl -b -o cat -u pep-metrics.service |
+			grep -c Finished) + 1))
+	[ "$(stat -c '%i %y' "$METRICS")" != "$first" ] || wrong "it is not new"
+	grep '^pep_flow_established_total' "$METRICS"
+	stat -c '%n %a %U' "$METRICS"
+	curl -sS http://localhost:9100/metrics > /run/metrics
+	grep '^pep_flow_established_total' /run/metrics ||
+		wrong "the node exporter has no such metric"
+}
+
+# What the service may do is little, and is enough for it to begin anew.
+case_security()
+{
+	typed systemctl restart pep.service
+	pepadm conf save | diff "$CONF" - || wrong "not configured any more"
+	splits
+	systemd-analyze --no-pager security pep.service | tail -n 1
+	systemd-analyze --no-pager security --threshold=30 pep.service \
+		> /dev/null || wrong "it may do too much"
+}
+
+case_units()
+{
+	typed systemctl list-timers --no-pager pep-metrics.timer
+	[ "$(booted)" = running ] || wrong "$(systemctl --failed --plain)"
+	typed systemctl --no-pager --failed
+	echo "dev late0 side wireless profile sat" >> "$CONF"
+	sync
+}
+
+# A device that does not come is told, and the rest of the boot goes on.
+case_missing()
+{
+	journal pep.service 'waiting for device "late0"'
+	[ -z "$(pepadm dev show)" ] || wrong "$(pepadm dev show)"
+	typed systemctl --no-pager --lines=5 status pep.service || true
+	journal pep.service 'Cannot find device "late0"'
+	[ "$(booted)" = running ] || wrong "$(systemctl --failed --plain)"
+	systemctl is-active multi-user.target
+}
+
+# It comes.
+case_late()
+{
+	typed ip link add late0 type dummy
+	journal pep.service Finished
+	systemctl is-active pep.service
+	typed pepadm dev show
+	pepadm conf save | grep -x 'dev late0 side wireless profile sat' ||
+		wrong "it is not attached"
+	splits
+	[ -z "$(systemctl --failed --quiet --plain)" ] ||
+		wrong "$(systemctl --failed --plain)"
+}
+
+# One that was taken away and made anew is attached by a reload.
+case_anew()
+{
+	ip link del late0
+	ip link add late0 type dummy
+	! pepadm dev show | grep late0 || wrong "late0 is still attached"
+	typed systemctl reload pep.service
+	pepadm dev show | grep late0 || wrong "late0 is not attached"
+}
+
+# The service goes with what it has made, and lets the module go.
+case_stop()
+{
+	typed systemctl stop pep.service
+	[ -z "$(pepadm dev show)" ] || wrong "$(pepadm dev show)"
+	typed modprobe -r pep
+	download 198.18.1.2
+	typed systemctl start pep.service
+	splits
+}
+
+# Run a case, as a result of KTAP with all it says.
+run_case() # NUMBER NAME
+{
+	local rc=0
+
+	set +e
+	(set -e; "case_$2") > /run/said 2>&1 < /dev/null
+	rc=$?
+	set -e
+	sed 's/^/# /' /run/said
+	[ "$rc" = 0 ] || echo 1 > /lab/failed
+	echo "$([ "$rc" = 0 ] || echo 'not ')ok $1 $2"
+}
+
+boot=$(cat /lab/boot 2> /dev/null || echo 0)
+echo $((boot + 1)) > /lab/boot
+stty -F /dev/ttyS1 raw
+exec > /dev/ttyS1 2>&1
+export HOME=/root LC_ALL=C.UTF-8 COLUMNS=200
+
+udevadm settle
+peers
+WIRELESS=$(nic 0a) SERVER=$(nic 0b)
+n=$(wc -w <<< "${CASES[*]:0:boot}")
+[ "$boot" != 0 ] || echo "1..$(wc -w <<< "${CASES[*]}")"
+for name in ${CASES[boot]}; do
+	n=$((n + 1))
+	run_case "$n" "$name"
+done
+cat /proc/sys/kernel/random/boot_id > /lab/boot-id
+if [ $((boot + 1)) -lt ${#CASES[@]} ]; then
+	systemctl reboot
+else
+	printf '\nguest-exit-code: %d\n' "$(cat /lab/failed 2> /dev/null || echo 0)"
+	systemctl poweroff
+fi
