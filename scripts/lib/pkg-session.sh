@@ -249,7 +249,7 @@ case_reload()
 	download 198.18.1.2 100K &
 	event
 	first=$(pepadm -j flow show)
-	sed -i 's/ residence 100 / residence 80 /' "$CONF"
+	typed sed -i 's/ residence 100 / residence 80 /' "$CONF"
 	typed pepadm conf check
 	typed systemctl reload pep.service
 	typed pepadm profile show sat

@@ -11,6 +11,7 @@
 set -euo pipefail
 
 ALIAS=net-pf-16-proto-16-family-pep
+METRICS=/var/lib/prometheus/node-exporter/pep.prom
 POLICY=/var/log/policy-rc.log
 
 # Tell what is wrong.
@@ -205,17 +206,22 @@ step_upgrade()
 		wrong "sources are in" /usr/src/pep-*
 }
 
-# The service is stopped, the module and the tools go, the configuration stays.
+# The service is stopped, the module, the tools and counters that nobody goes on
+# with go, the configuration stays.
 step_remove()
 {
 	local left
 
 	: > "$POLICY"
+	touch "$METRICS" "$METRICS.new"
 	apt remove pep-dkms pep-tools
 	grep -x 'pep.service stop' "$POLICY" || wrong "no stop: $(cat "$POLICY")"
 	left=$(dkms status -m pep; find /lib/modules /usr -name 'pep.ko*' \
 		-o -name pepadm -o -name 'pep.service')
 	[ -z "$left" ] || wrong "left: $left"
+	for left in "$METRICS" "$METRICS.new"; do
+		[ ! -e "$left" ] || wrong "$left is left"
+	done
 	for left in /etc/modprobe.d /etc/modules-load.d /etc/pep; do
 		[ -e "$left/pep.conf" ] || wrong "$left/pep.conf has gone"
 	done
@@ -223,6 +229,7 @@ step_remove()
 
 step_purge()
 {
+	touch "$METRICS"
 	apt purge pep-dkms pep-tools
 	rm -r /run/systemd/system
 	[ -z "$(dpkg-query -W 'pep-*' 2> /dev/null)" ] ||
