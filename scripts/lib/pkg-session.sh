@@ -229,10 +229,10 @@ case_configured()
 	pepadm conf save | diff "$CONF" - || wrong "it is not what was saved"
 	grep -q "dev $WIRELESS side wireless profile sat" "$CONF" ||
 		wrong "$WIRELESS is not in $CONF"
-	journalctl -b -o cat -u systemd-modules-load |
+	# So early that the journal may not know the unit.
+	journalctl -b -t systemd-modules-load |
 		grep "Inserted module 'pep'" ||
-		wrong "modules-load.d has not loaded the module:" \
-			"$(journalctl -b -u systemd-modules-load)"
+		wrong "modules-load.d has not loaded the module"
 }
 
 case_again()
@@ -288,10 +288,11 @@ case_metrics()
 		$(($(journalctl -b -o cat -u pep-metrics.service |
 			grep -c Finished) + 1))
 	[ "$(stat -c '%i %y' "$METRICS")" != "$first" ] || wrong "it is not new"
-	grep '^pep_flow_established_total' "$METRICS"
+	grep '^pep_flows_established_total' "$METRICS" ||
+		wrong "$(cat "$METRICS")"
 	stat -c '%n %a %U' "$METRICS"
 	curl -sS http://localhost:9100/metrics > /run/metrics
-	grep '^pep_flow_established_total' /run/metrics ||
+	grep '^pep_flows_established_total' /run/metrics ||
 		wrong "the node exporter has no such metric"
 }
 

@@ -35,9 +35,9 @@ pkg_archives() # RELEASE
 # Print the folder of a root, made first when missing.
 pkg_root() # RELEASE build|clean
 {
-	local key='' include=$PKG_CLEAN archives
+	local key='' include=$PKG_CLEAN hook archives
 
-	local hook="pkg-root.sh clean '$(pkg_kernels "$1")'"
+	hook="pkg-root.sh clean '$(pkg_kernels "$1")'"
 	if [ "$2" = build ]; then
 		key=$(grep '^Build-Depends' "$TOP/debian/control")
 		include=$PKG_BUILD
@@ -176,14 +176,14 @@ pkg_release() # RELEASE
 		n=$((n + 1))
 		say "Debian $1: $step"
 		case $step in
+		boot)
+			pkg_cases "$n" "$1" || failed=1
+			continue
+			;;
 		build | lintian | run) command=("pkg_step_$step" "$1") ;;
 		*) command=(pkg_in "$clean" /lab/pkg-steps.sh "$step") ;;
 		esac
-		if [ "$step" = boot ]; then
-			pkg_cases "$n" "$1" || failed=1
-		else
-			pkg_case "$n" "$step" "${command[@]}" || failed=1
-		fi
+		pkg_case "$n" "$step" "${command[@]}" || failed=1
 	done
 	rm -rf "$PEP_LAB_CACHE/pkg/$1-build" "$clean"
 	return "$failed"
