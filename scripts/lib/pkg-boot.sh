@@ -63,7 +63,9 @@ pkg_boot() # RELEASE
 {
 	local root=$PEP_LAB_CACHE/pkg/$1-clean disk=$PEP_LAB_CACHE/pkg/$1.img
 	local log=$TEST_LOGS/packages-$1-boot-console.log kernel complaints
-	local accel=(-accel tcg) nics rc=0
+	# CPUs in threads of their own now and then take a breakpoint of a kernel
+	# that patches itself.
+	local accel=(-accel tcg,thread=single) nics rc=0
 
 	pkg_boot_disk "$root" "$disk" || return 1
 	if guest_kvm; then
