@@ -11,6 +11,7 @@
 #include "deliver.h"
 #include "gen.h"
 #include "handshake.h"
+#include "stamp.h"
 #include "stat.h"
 #include "trace.h"
 
@@ -42,7 +43,7 @@ static struct sk_buff *pep_accept_join(struct pep_flow *flow,
 		pep_handshake_copy_dscp(flow, child,
 					pep_packet_dsfield(synack));
 		pep_leg_resume(pep_flow_target(flow)->sk,
-			       ktime_get_ns() - flow->held_at);
+			       ktime_get_ns() - flow->at[PEP_FLOW_TIME_HALF]);
 	}
 	pep_flow_unlock_legs(flow);
 	pep_flow_advance(flow, PEP_FLOW_UP);
@@ -87,7 +88,8 @@ static bool pep_accept_pair(struct pep_listener *l, struct sock *child,
 /* Connect to the target of a connection that was answered early. */
 static bool pep_accept_early(struct pep_listener *l, struct sock *child,
 			     struct pep_sock *shell,
-			     const struct pep_tuple *tuple, u8 dsfield)
+			     const struct pep_tuple *tuple, u8 dsfield,
+			     u64 syn_at)
 {
 	struct pep_gen *gen = l->gen;
 	struct pep_flow *flow;
@@ -99,7 +101,8 @@ static bool pep_accept_early(struct pep_listener *l, struct sock *child,
 			   pep_pool_connector(!l->opener, l->family));
 	if (!ps)
 		return false;
-	flow = pep_flow_create(gen, l->opener, tuple);
+	flow = pep_flow_create(gen, l->opener, tuple,
+			       READ_ONCE(child->sk_rx_dst_ifindex), syn_at);
 	if (!flow) {
 		pep_pool_release(ps);
 		return false;
@@ -128,6 +131,8 @@ static bool pep_accept_early(struct pep_listener *l, struct sock *child,
 		err = pep_leg_connect(sk, tuple, 0, NULL);
 	if (err)
 		pep_flow_end(flow, PEP_A_STAT_CONNECT_FAILED);
+	else
+		pep_stamp(flow, PEP_FLOW_TIME_SYN_OUT);
 	pep_flow_unlock_legs(flow);
 	spin_unlock(&flow->lock);
 	pep_flow_put(flow);
@@ -140,11 +145,12 @@ static bool pep_accept_early(struct pep_listener *l, struct sock *child,
  * @child: the connection, with a reference that is consumed
  * @shell: what to graft it on; consumed
  * @dsfield: TOS or traffic class of the opener's SYN
+ * @syn_at: when that came, ns of ktime_get_ns()
  *
  * Context: softirq, RCU read side.
  */
 void pep_accept_take(struct pep_listener *l, struct sock *child,
-		     struct pep_sock *shell, u8 dsfield)
+		     struct pep_sock *shell, u8 dsfield, u64 syn_at)
 {
 	struct pep_net *pn = l->gen->pn;
 	struct pep_tuple tuple;
@@ -153,7 +159,8 @@ void pep_accept_take(struct pep_listener *l, struct sock *child,
 
 	pep_tuple_of_peer(&tuple, child);
 	if (l->gen->values.mode == PEP_CONNECT_MODE_EARLY) {
-		taken = pep_accept_early(l, child, shell, &tuple, dsfield);
+		taken = pep_accept_early(l, child, shell, &tuple, dsfield,
+					 syn_at);
 		result = "early";
 	} else {
 		taken = pep_accept_pair(l, child, shell, &tuple);

@@ -6,6 +6,6 @@
 #include "pool.h"
 
 void pep_accept_take(struct pep_listener *l, struct sock *child,
-		     struct pep_sock *shell, u8 dsfield);
+		     struct pep_sock *shell, u8 dsfield, u64 syn_at);
 
 #endif

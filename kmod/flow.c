@@ -22,6 +22,7 @@
 #include "live.h"
 #include "relay.h"
 #include "report.h"
+#include "stamp.h"
 #include "stat.h"
 #include "trace.h"
 
@@ -103,9 +104,9 @@ void pep_flow_advance(struct pep_flow *flow, enum pep_flow_event event)
 					 flow->mode == PEP_CONNECT_MODE_EARLY))
 		trace_pep_connect(flow, 0);
 	if (event == PEP_FLOW_ANSWER) {
-		flow->at[PEP_FLOW_TIME_ANSWERED] = ktime_get_ns();
+		pep_stamp(flow, PEP_FLOW_TIME_HALF);
 	} else if (event == PEP_FLOW_UP) {
-		flow->at[PEP_FLOW_TIME_UP] = ktime_get_ns();
+		pep_stamp(flow, PEP_FLOW_TIME_UP);
 		pep_report_new(flow);
 		/* Changed while it was being opened. */
 		if (READ_ONCE(flow->gen->live_seq) != flow->live_seq)
@@ -168,6 +169,8 @@ void pep_flow_wake_in(struct pep_flow *flow, unsigned long delay)
  * @gen: generation, protected by RCU or a reference
  * @opener: side that sent the SYN, enum pep_side
  * @tuple: tuple of the SYN
+ * @ifindex: device by which it came
+ * @born: when it was taken, ns of ktime_get_ns()
  *
  * It can be killed as soon as it is in the table: the caller has to lock it and
  * see that it is not dead before it gets a leg.
@@ -176,7 +179,8 @@ void pep_flow_wake_in(struct pep_flow *flow, unsigned long delay)
  * Return: a connecting flow with a reference for the caller, or NULL.
  */
 struct pep_flow *pep_flow_create(struct pep_gen *gen, unsigned int opener,
-				 const struct pep_tuple *tuple)
+				 const struct pep_tuple *tuple, int ifindex,
+				 u64 born)
 {
 	struct pep_net *pn = gen->pn;
 	struct pep_flow *flow;
@@ -196,8 +200,12 @@ struct pep_flow *pep_flow_create(struct pep_gen *gen, unsigned int opener,
 	refcount_set(&flow->ref, 2);
 	flow->pn = pn;
 	flow->gen = gen;
-	flow->born = ktime_get_ns();
+	flow->ifindex = ifindex;
+	flow->born = born;
 	flow->tuple = *tuple;
+	/* It is made when its opener is accepted. */
+	if (flow->mode == PEP_CONNECT_MODE_EARLY)
+		pep_stamp(flow, PEP_FLOW_TIME_HALF);
 	timer_setup(&flow->timer, pep_flow_timeout, 0);
 
 	atomic_inc(&gen->tally->flows);

@@ -28,20 +28,28 @@ enum pep_flow_event {
 
 /**
  * enum pep_flow_time - what is remembered of when it happened to a flow
- * @PEP_FLOW_TIME_ANSWERED: the target has answered; of a truthful flow
+ * @PEP_FLOW_TIME_SYN_OUT: the first SYN was sent to the target
+ * @PEP_FLOW_TIME_HALF: one of both ends has done its part of the handshake: the
+ *	target has answered (truthful), the opener was accepted (early)
  * @PEP_FLOW_TIME_UP: both legs are up
  * @PEP_FLOW_TIME_FIRST: the first payload was relayed to the leg of a side,
  *	whose number is added
  * @PEP_FLOW_TIME_FIN: the end of a direction was passed on to the leg of a
  *	side, whose number is added
+ * @PEP_FLOW_TIME_FIN_FROM: the leg of a side, whose number is added, has
+ *	received its end's FIN, and all before it
+ * @PEP_FLOW_TIME_RST_FROM: the end on a side, whose number is added, has reset
  * @PEP_FLOW_TIMES: how many there are
  */
 enum pep_flow_time {
-	PEP_FLOW_TIME_ANSWERED,
+	PEP_FLOW_TIME_SYN_OUT,
+	PEP_FLOW_TIME_HALF,
 	PEP_FLOW_TIME_UP,
 	PEP_FLOW_TIME_FIRST,
 	PEP_FLOW_TIME_FIN = PEP_FLOW_TIME_FIRST + 2,
-	PEP_FLOW_TIMES = PEP_FLOW_TIME_FIN + 2,
+	PEP_FLOW_TIME_FIN_FROM = PEP_FLOW_TIME_FIN + 2,
+	PEP_FLOW_TIME_RST_FROM = PEP_FLOW_TIME_FIN_FROM + 2,
+	PEP_FLOW_TIMES = PEP_FLOW_TIME_RST_FROM + 2,
 };
 
 /**
@@ -57,24 +65,26 @@ enum pep_flow_time {
  * @pinned: a work item has the legs' sockets: they are not released
  * @sending: payload is being handed to a leg, which is locked; its write-space
  *	callback has no news then
+ * @syns: SYNs that the opener has sent, the first included; of a truthful
+ *	flow that is connecting
  * @ref: one while in the table, one while queued, one while @timer runs
  * @id: number in pep_net.flows; constant
  * @pn: instance; constant
  * @gen: generation with a reference; constant
  * @live_seq: that of the generation's settings that the flow has
  * @idle_timeout: after how long without progress it ends, seconds; 0: never
+ * @isn: initial sequence number of the opener's SYN; of a truthful flow,
+ *	constant
+ * @ifindex: device by which that SYN came; constant
  * @leg: by enum pep_side
  * @copied: relayed payload that had to be copied, bytes
  * @born: when the SYN was taken, ns of ktime_get_ns(); constant
  * @at: by enum pep_flow_time, when it happened first, in the same way; 0 when
- *	it has not
+ *	it has not. Those of FIN_FROM and RST_FROM are guarded by the lock of
+ *	the leg's socket
  * @tuple: ends, in the direction of the opener's SYN; constant
- * @isn: initial sequence number of that SYN; of a truthful flow, constant
  * @syn: the opener's SYN while held
- * @syns: SYNs that the opener has sent, the first included; of a truthful
- *	flow that is connecting
- * @synack: the target's SYN-ACK while held
- * @held_at: when @synack came, ns of ktime_get_ns()
+ * @synack: the target's SYN-ACK while held; it came at PEP_FLOW_TIME_HALF
  * @progress: what both ends had sent and acknowledged at @active, bytes
  * @active: when that was seen to have grown last, jiffies
  * @deadline: when the target has to have answered, or the opener to be done
@@ -92,22 +102,22 @@ struct pep_flow {
 	bool mirrored;
 	bool pinned;
 	bool sending;
+	u8 syns;
 	refcount_t ref;
 	u32 id;
 	struct pep_net *pn;
 	struct pep_gen *gen;
 	u32 live_seq;
 	u32 idle_timeout;
+	u32 isn;
+	int ifindex;
 	struct pep_leg leg[2];
 	u64 copied;
 	u64 born;
 	u64 at[PEP_FLOW_TIMES];
 	struct pep_tuple tuple;
-	u32 isn;
 	struct sk_buff *syn;
-	u8 syns;
 	struct sk_buff *synack;
-	u64 held_at;
 	u64 progress;
 	unsigned long active;
 	unsigned long deadline;
@@ -146,7 +156,8 @@ static inline struct pep_leg *pep_flow_target(struct pep_flow *flow)
 
 int pep_flow_next(unsigned int state, enum pep_flow_event event);
 struct pep_flow *pep_flow_create(struct pep_gen *gen, unsigned int opener,
-				 const struct pep_tuple *tuple);
+				 const struct pep_tuple *tuple, int ifindex,
+				 u64 born);
 void pep_flow_put(struct pep_flow *flow);
 void pep_flow_schedule(struct pep_flow *flow);
 void pep_flow_wake_in(struct pep_flow *flow, unsigned long delay);

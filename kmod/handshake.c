@@ -20,6 +20,7 @@
 
 #include "deliver.h"
 #include "gen.h"
+#include "stamp.h"
 #include "stat.h"
 #include "untrack.h"
 
@@ -155,7 +156,6 @@ static struct sk_buff *pep_handshake_hold(struct pep_flow *flow,
 		return NULL;
 	}
 	pep_stat_inc(flow->pn, PEP_A_STAT_HELD);
-	flow->held_at = ktime_get_ns();
 	pep_leg_pause(sk);
 	return pep_handshake_answered(flow);
 }
@@ -254,6 +254,13 @@ static int pep_handshake_bound(const struct sock *listener,
 	return l ? pep_gen_bound(l->gen, !l->opener, skb->dev->ifindex) : 0;
 }
 
+/* Give a flow up whose opener has reset without a leg that would tell. */
+static bool pep_handshake_lost(struct pep_flow *flow)
+{
+	pep_stamp(flow, PEP_FLOW_TIME_RST_FROM + flow->opener);
+	return pep_handshake_give_up(flow, PEP_A_STAT_OPENER_LOST);
+}
+
 /**
  * pep_handshake_opener_reset() - an opener resets before it is accepted
  * @pn: instance
@@ -294,7 +301,7 @@ bool pep_handshake_opener_reset(struct pep_net *pn, struct sock *req,
 	if (flow) {
 		spin_lock(&flow->lock);
 		pass = flow->state == PEP_FLOW_STATE_ANSWERED &&
-		       pep_handshake_give_up(flow, PEP_A_STAT_OPENER_LOST);
+		       pep_handshake_lost(flow);
 		spin_unlock(&flow->lock);
 		pep_flow_put(flow);
 	}
@@ -324,21 +331,22 @@ void pep_handshake_opener_speaks(struct pep_gen *gen, unsigned int opener,
 				 const struct pep_packet *pkt)
 {
 	int bound = pep_gen_bound(gen, !opener, skb->dev->ifindex);
-	unsigned int cause = PEP_A_STAT_CONNECT_ASYMMETRIC;
 	struct pep_flow *flow;
 
 	flow = pep_handshake_find(gen->pn->net, &pkt->tuple, bound);
 	if (!flow)
 		return;
-	if (pkt->th->rst)
-		cause = PEP_A_STAT_OPENER_LOST;
 	spin_lock(&flow->lock);
-	if (flow->state == PEP_FLOW_STATE_CONNECTING &&
-	    flow->mode == PEP_CONNECT_MODE_TRUTHFUL &&
-	    ntohl(pkt->th->seq) == flow->isn + 1 &&
-	    pep_handshake_give_up(flow, cause) && !pkt->th->rst)
+	if (flow->state != PEP_FLOW_STATE_CONNECTING ||
+	    flow->mode != PEP_CONNECT_MODE_TRUTHFUL ||
+	    ntohl(pkt->th->seq) != flow->isn + 1)
+		goto out;
+	if (pkt->th->rst)
+		pep_handshake_lost(flow);
+	else if (pep_handshake_give_up(flow, PEP_A_STAT_CONNECT_ASYMMETRIC))
 		pep_bypass_add(&gen->pn->bypass, &flow->tuple,
 			       PEP_BYPASS_REASON_ASYMMETRIC);
+out:
 	spin_unlock(&flow->lock);
 	pep_flow_put(flow);
 }

@@ -19,6 +19,7 @@
 #include "compat.h"
 #include "flow.h"
 #include "profile.h"
+#include "stamp.h"
 #include "stat.h"
 #include "window.h"
 
@@ -55,21 +56,10 @@ void pep_leg_unlock(struct sock *sk)
 }
 
 /*
- * The callbacks run with the socket locked and only schedule the flow. They
- * take the RCU read lock themselves: tcp_tsq_handler() calls down to
- * sk_write_space() without.
+ * The callbacks run with the socket locked and schedule the flow. They take the
+ * RCU read lock themselves: tcp_tsq_handler() calls down to sk_write_space()
+ * without.
  */
-static void pep_leg_schedule(struct sock *sk)
-{
-	struct pep_flow *flow;
-
-	rcu_read_lock();
-	flow = rcu_dereference_sk_user_data(sk);
-	if (flow)
-		pep_flow_schedule(flow);
-	rcu_read_unlock();
-}
-
 static void pep_leg_data_ready(struct sock *sk)
 {
 	struct pep_flow *flow;
@@ -85,7 +75,15 @@ static void pep_leg_data_ready(struct sock *sk)
 
 static void pep_leg_state_change(struct sock *sk)
 {
-	pep_leg_schedule(sk);
+	struct pep_flow *flow;
+
+	rcu_read_lock();
+	flow = rcu_dereference_sk_user_data(sk);
+	if (flow) {
+		pep_stamp_leg(flow, sk);
+		pep_flow_schedule(flow);
+	}
+	rcu_read_unlock();
 }
 
 /*
@@ -123,8 +121,10 @@ bool pep_leg_owns(const struct sock *sk)
 
 /**
  * pep_leg_attach() - make a socket report to a flow
- * @flow: flow that outlives the attachment
+ * @flow: flow that outlives the attachment, with the socket as a leg
  * @sk: locked socket with a struct socket
+ *
+ * What the end has told before is noted, as if it did now.
  */
 void pep_leg_attach(struct pep_flow *flow, struct sock *sk)
 {
@@ -134,6 +134,7 @@ void pep_leg_attach(struct pep_flow *flow, struct sock *sk)
 	rcu_assign_sk_user_data(sk, flow);
 	/* Last: steering takes the socket for a leg from here on. */
 	WRITE_ONCE(sk->sk_data_ready, pep_leg_data_ready);
+	pep_stamp_leg(flow, sk);
 }
 
 /**

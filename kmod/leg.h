@@ -65,6 +65,17 @@ static inline bool pep_leg_failed(const struct sock *sk)
 	       (sk->sk_state == TCP_CLOSE && !sock_flag(sk, SOCK_DONE));
 }
 
+/**
+ * pep_leg_resets() - does pep_leg_abort() send a reset?
+ * @sk: locked socket
+ *
+ * Return: true in the states of an end that has answered and is not done.
+ */
+static inline bool pep_leg_resets(const struct sock *sk)
+{
+	return !((1 << sk->sk_state) & (TCPF_CLOSE | TCPF_SYN_SENT));
+}
+
 void pep_leg_lock(struct sock *sk, unsigned int side);
 void pep_leg_unlock(struct sock *sk);
 bool pep_leg_owns(const struct sock *sk);

@@ -71,6 +71,17 @@ void pep_listener_kick(struct pep_listener *l)
 		pep_queue_job(&l->job);
 }
 
+/*
+ * When the SYN of a request came, ns of ktime_get_ns(): the SYN-ACK was sent at
+ * once, which TCP notes in us. A SYN cookie's is forgotten: it is now.
+ */
+static u64 pep_listener_syn_at(const struct request_sock *req)
+{
+	u64 us = tcp_rsk(req)->snt_synack;
+
+	return us ? us * NSEC_PER_USEC : ktime_get_ns();
+}
+
 /* Accept one connection; false when there is none or no shell for it. */
 static bool pep_listener_accept(struct pep_listener *l, struct sock *sk)
 {
@@ -78,6 +89,7 @@ static bool pep_listener_accept(struct pep_listener *l, struct sock *sk)
 	struct request_sock *req;
 	struct pep_sock *shell;
 	struct sock *child;
+	u64 syn_at;
 	u8 dsfield;
 
 	if (reqsk_queue_empty(&inet_csk(sk)->icsk_accept_queue))
@@ -97,10 +109,11 @@ static bool pep_listener_accept(struct pep_listener *l, struct sock *sk)
 	}
 	child = req->sk;
 	dsfield = tcp_rsk(req)->syn_tos;
+	syn_at = pep_listener_syn_at(req);
 	/* reqsk_put(), whose last step is not exported everywhere. */
 	sock_gen_put(req_to_sk(req));
 	inet_init_csk_locks(child);
-	pep_accept_take(l, child, shell, dsfield);
+	pep_accept_take(l, child, shell, dsfield, syn_at);
 	return true;
 }
 

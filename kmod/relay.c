@@ -21,6 +21,7 @@
 #include <net/tcp.h>
 
 #include "gen.h"
+#include "stamp.h"
 #include "stat.h"
 #include "trace.h"
 #include "window.h"
@@ -322,7 +323,7 @@ pep_relay_once(struct pep_flow *flow, unsigned int from, struct sk_buff *skb,
 		if (how == PEP_A_STAT_BYTES_COPIED)
 			WRITE_ONCE(flow->copied, flow->copied + n);
 		if (unlikely(!flow->leg[!from].relayed))
-			flow->at[PEP_FLOW_TIME_FIRST + !from] = ktime_get_ns();
+			pep_stamp(flow, PEP_FLOW_TIME_FIRST + !from);
 		WRITE_ONCE(flow->leg[!from].relayed,
 			   flow->leg[!from].relayed + n);
 		pep_window_couple(flow, from, n);
@@ -381,7 +382,7 @@ static enum pep_relay_result pep_relay_fin(struct pep_flow *flow,
 	if (to->fin_sent)
 		return PEP_RELAY_IDLE;
 	to->fin_sent = true;
-	flow->at[PEP_FLOW_TIME_FIN + (to - flow->leg)] = ktime_get_ns();
+	pep_stamp(flow, PEP_FLOW_TIME_FIN + (to - flow->leg));
 	pep_flow_advance(flow, PEP_FLOW_FIN);
 	return pep_leg_shutdown(to->sk) ? PEP_RELAY_IDLE : PEP_RELAY_BROKEN;
 }

@@ -6,6 +6,7 @@
 
 #include "report.h"
 
+#include <linux/netdevice.h>
 #include <net/inet_connection_sock.h>
 #include <net/tcp.h>
 
@@ -25,19 +26,52 @@ static u32 pep_report_min_rtt(const struct tcp_sock *tp)
 	return rtt == ~0U ? 0 : rtt;
 }
 
-/* One leg, read without its lock, as tcp_get_info() does for its part. */
-static int pep_report_fill_leg(struct sk_buff *skb, int attr,
-			       const struct pep_leg *leg,
-			       const struct sock *sk)
+/* The name of a device, unless it has gone. */
+static int pep_report_dev(struct sk_buff *skb, int attr, struct net *net,
+			  int ifindex)
+{
+	const struct net_device *dev = dev_get_by_index_rcu(net, ifindex);
+	char name[IFNAMSIZ];
+
+	if (!dev)
+		return 0;
+	/* It may be renamed meanwhile. */
+	strscpy(name, dev->name, sizeof(name));
+	return nla_put_string(skb, attr, name);
+}
+
+/* The device that packets of a leg's end have come by last, if any has. */
+static int pep_report_leg_dev(struct sk_buff *skb, const struct sock *sk)
+{
+	int ifindex = READ_ONCE(sk->sk_rx_dst_ifindex);
+
+	if (!ifindex)
+		return 0;
+	if (nla_put_u32(skb, PEP_A_LEG_IFINDEX, ifindex))
+		return -EMSGSIZE;
+	return pep_report_dev(skb, PEP_A_LEG_DEV, sock_net(sk), ifindex);
+}
+
+static int pep_report_leg_packets(struct sk_buff *skb,
+				  const struct tcp_sock *tp)
+{
+	if (nla_put_u32(skb, PEP_A_LEG_SEGS_OUT, READ_ONCE(tp->segs_out)) ||
+	    nla_put_u32(skb, PEP_A_LEG_SEGS_IN, READ_ONCE(tp->segs_in)) ||
+	    nla_put_u32(skb, PEP_A_LEG_DATA_SEGS_OUT,
+			READ_ONCE(tp->data_segs_out)) ||
+	    nla_put_u32(skb, PEP_A_LEG_DATA_SEGS_IN,
+			READ_ONCE(tp->data_segs_in)))
+		return -EMSGSIZE;
+	return 0;
+}
+
+/* What TCP has measured and counted. */
+static int pep_report_leg_tcp(struct sk_buff *skb, const struct sock *sk)
 {
 	const struct inet_connection_sock *icsk = inet_csk(sk);
 	const struct tcp_sock *tp = tcp_sk(sk);
 	const struct tcp_congestion_ops *ca;
-	struct nlattr *nest;
 
-	nest = nla_nest_start(skb, attr);
-	if (!nest)
-		return -EMSGSIZE;
 	ca = READ_ONCE(icsk->icsk_ca_ops);
 	if ((ca && nla_put_string(skb, PEP_A_LEG_CC, ca->name)) ||
 	    nla_put_u32(skb, PEP_A_LEG_TCP_STATE,
@@ -61,8 +95,25 @@ static int pep_report_fill_leg(struct sk_buff *skb, int attr,
 			max_t(int, READ_ONCE(tp->write_seq) -
 				   READ_ONCE(tp->snd_nxt), 0)) ||
 	    nla_put_u32(skb, PEP_A_LEG_UNACKED, READ_ONCE(tp->packets_out)) ||
+	    pep_report_leg_packets(skb, tp))
+		return -EMSGSIZE;
+	return 0;
+}
+
+/* One leg, read without its lock, as tcp_get_info() does for its part. */
+static int pep_report_fill_leg(struct sk_buff *skb, int attr,
+			       const struct pep_leg *leg,
+			       const struct sock *sk)
+{
+	struct nlattr *nest;
+
+	nest = nla_nest_start(skb, attr);
+	if (!nest)
+		return -EMSGSIZE;
+	if (pep_report_leg_tcp(skb, sk) ||
 	    nla_put(skb, PEP_A_LEG_RESIDENCE, sizeof(leg->residence.count),
-		    leg->residence.count)) {
+		    leg->residence.count) ||
+	    pep_report_leg_dev(skb, sk)) {
 		nla_nest_cancel(skb, nest);
 		return -EMSGSIZE;
 	}
@@ -114,6 +165,18 @@ static int pep_report_fill_ends(struct sk_buff *skb,
 	return 0;
 }
 
+/* The device that the opener's SYN came by. */
+static int pep_report_flow_dev(struct sk_buff *skb,
+			       const struct pep_flow *flow)
+{
+	if (!flow->ifindex)
+		return 0;
+	if (nla_put_u32(skb, PEP_A_FLOW_IFINDEX, flow->ifindex))
+		return -EMSGSIZE;
+	return pep_report_dev(skb, PEP_A_FLOW_DEV, flow->pn->net,
+			      flow->ifindex);
+}
+
 /**
  * pep_report_flow() - add all there is to tell of a flow to a message
  * @skb: message
@@ -139,6 +202,7 @@ int pep_report_flow(struct sk_buff *skb, const struct pep_flow *flow)
 			 READ_ONCE(flow->leg[PEP_SIDE_SERVER].relayed)) ||
 	    nla_put_uint(skb, PEP_A_FLOW_BYTES_COPIED,
 			 READ_ONCE(flow->copied)) ||
+	    pep_report_flow_dev(skb, flow) ||
 	    pep_report_fill_legs(skb, flow))
 		return -EMSGSIZE;
 	return 0;
@@ -179,25 +243,69 @@ static int pep_report_time(struct sk_buff *skb, int attr, u64 at)
 			    ktime_to_ns(ktime_mono_to_real(ns_to_ktime(at))));
 }
 
+/*
+ * When each end was up: one when the other was waiting already, and both are
+ * then. An early flow's opener was first, a truthful one's target.
+ */
+static int pep_report_half(struct sk_buff *skb, const struct pep_flow *flow)
+{
+	u64 half = flow->at[PEP_FLOW_TIME_HALF];
+	u64 up = flow->at[PEP_FLOW_TIME_UP];
+	bool early = flow->mode == PEP_CONNECT_MODE_EARLY;
+
+	if (pep_report_time(skb, PEP_A_FLOW_TIME_ANSWERED, early ? up : half))
+		return -EMSGSIZE;
+	return pep_report_time(skb, PEP_A_FLOW_TIME_ACCEPTED,
+			       early ? half : up);
+}
+
+/* When legs are reset by the flow's end: now, see pep_flow_end(). */
+static int pep_report_resets(struct sk_buff *skb, const struct pep_flow *flow,
+			     u64 now)
+{
+	static const int attrs[] = {
+		[PEP_SIDE_WIRELESS] = PEP_A_FLOW_TIME_RST_TO_WIRELESS,
+		[PEP_SIDE_SERVER] = PEP_A_FLOW_TIME_RST_TO_SERVER,
+	};
+	int side;
+
+	for (side = 0; side < 2; side++) {
+		const struct sock *sk = flow->leg[side].sk;
+
+		if (sk && pep_leg_resets(sk) &&
+		    pep_report_time(skb, attrs[side], now))
+			return -EMSGSIZE;
+	}
+	return 0;
+}
+
 static int pep_report_end(struct sk_buff *skb, const struct pep_flow *flow,
 			  unsigned int cause)
 {
+	/* Of PEP_FLOW_TIME_HALF it depends. */
 	static const int attrs[PEP_FLOW_TIMES] = {
-		[PEP_FLOW_TIME_ANSWERED] = PEP_A_FLOW_TIME_ANSWERED,
+		[PEP_FLOW_TIME_SYN_OUT] = PEP_A_FLOW_TIME_SYN_OUT,
 		[PEP_FLOW_TIME_UP] = PEP_A_FLOW_TIME_ESTABLISHED,
 		[PEP_FLOW_TIME_FIRST] = PEP_A_FLOW_TIME_FIRST_TO_WIRELESS,
 		[PEP_FLOW_TIME_FIRST + 1] = PEP_A_FLOW_TIME_FIRST_TO_SERVER,
 		[PEP_FLOW_TIME_FIN] = PEP_A_FLOW_TIME_FIN_TO_WIRELESS,
 		[PEP_FLOW_TIME_FIN + 1] = PEP_A_FLOW_TIME_FIN_TO_SERVER,
+		[PEP_FLOW_TIME_FIN_FROM] = PEP_A_FLOW_TIME_FIN_FROM_WIRELESS,
+		[PEP_FLOW_TIME_FIN_FROM + 1] = PEP_A_FLOW_TIME_FIN_FROM_SERVER,
+		[PEP_FLOW_TIME_RST_FROM] = PEP_A_FLOW_TIME_RST_FROM_WIRELESS,
+		[PEP_FLOW_TIME_RST_FROM + 1] = PEP_A_FLOW_TIME_RST_FROM_SERVER,
 	};
+	u64 now = ktime_get_ns();
 	unsigned int i;
 
 	if (nla_put_u32(skb, PEP_A_FLOW_CAUSE, pep_report_cause(cause)) ||
 	    pep_report_time(skb, PEP_A_FLOW_TIME_SYN, flow->born) ||
-	    pep_report_time(skb, PEP_A_FLOW_TIME_CLOSED, ktime_get_ns()))
+	    pep_report_half(skb, flow) ||
+	    pep_report_resets(skb, flow, now) ||
+	    pep_report_time(skb, PEP_A_FLOW_TIME_CLOSED, now))
 		return -EMSGSIZE;
 	for (i = 0; i < PEP_FLOW_TIMES; i++)
-		if (pep_report_time(skb, attrs[i], flow->at[i]))
+		if (attrs[i] && pep_report_time(skb, attrs[i], flow->at[i]))
 			return -EMSGSIZE;
 	return 0;
 }

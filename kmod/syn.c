@@ -16,6 +16,7 @@
 #include "handshake.h"
 #include "limit.h"
 #include "option.h"
+#include "stamp.h"
 #include "stat.h"
 #include "trace.h"
 
@@ -261,7 +262,8 @@ static bool pep_syn_open(struct pep_gen *gen, unsigned int opener,
 			   pep_pool_connector(!opener, pkt->tuple.family));
 	if (!ps)
 		return pep_syn_wait(gen, opener, skb, pkt);
-	flow = pep_flow_create(gen, opener, &pkt->tuple);
+	flow = pep_flow_create(gen, opener, &pkt->tuple, skb->dev->ifindex,
+			       ktime_get_ns());
 	if (!flow) {
 		pep_pool_release(ps);
 		pep_syn_count(pn, opener, &pkt->tuple,
@@ -294,6 +296,7 @@ static bool pep_syn_open(struct pep_gen *gen, unsigned int opener,
 		pep_syn_count(pn, opener, &pkt->tuple,
 			      PEP_A_STAT_SYN_PASS_CONNECT);
 	} else {
+		pep_stamp(flow, PEP_FLOW_TIME_SYN_OUT);
 		pep_leg_pause(ps->sock->sk);
 		pep_syn_keep(flow, skb);
 	}

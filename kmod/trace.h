@@ -215,7 +215,9 @@ TRACE_EVENT(pep_connect,
 
 	TP_fast_assign(
 		__entry->netns = flow->pn->net->net_cookie;
-		__entry->latency_ns = ktime_get_ns() - flow->born;
+		__entry->latency_ns = ktime_get_ns() -
+			(flow->mode == PEP_CONNECT_MODE_EARLY ?
+			 flow->at[PEP_FLOW_TIME_HALF] : flow->born);
 		__entry->flow = flow->id;
 		__entry->side = !flow->opener;
 		__entry->mode = flow->mode;

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * When what happened to a flow. A clock is read when something happens that
+ * does so once in a flow's life, never for a packet.
+ */
+
+#include "stamp.h"
+
+#include <net/tcp.h>
+
+#include "flow.h"
+
+/**
+ * pep_stamp() - note that something has happened to a flow, the first time
+ * @flow: flow, locked; see pep_flow.at
+ * @time: what it is, enum pep_flow_time, with a side where it has one
+ *
+ * Context: any.
+ */
+void pep_stamp(struct pep_flow *flow, unsigned int time)
+{
+	if (!flow->at[time])
+		flow->at[time] = ktime_get_ns();
+}
+
+/*
+ * Has the end reset? These are the errors that tcp_reset() leaves. In
+ * TCP_SYN_SENT an ICMP error can leave ECONNREFUSED as well, and is no segment.
+ */
+static bool pep_stamp_was_reset(const struct sock *sk)
+{
+	if (sk->sk_state != TCP_CLOSE)
+		return false;
+	switch (sk->sk_err) {
+	case ECONNRESET:
+	case EPIPE:
+		return true;
+	case ECONNREFUSED:
+		return tcp_sk(sk)->segs_in;
+	default:
+		return false;
+	}
+}
+
+/**
+ * pep_stamp_leg() - note what an end has told by a FIN or a reset
+ * @flow: flow that the leg belongs to
+ * @sk: locked leg whose state or error may have changed
+ *
+ * SOCK_DONE is set when a FIN has been received in order. What a dead flow's
+ * legs go through is this host's doing.
+ *
+ * Context: softirq, or a process that owns the socket.
+ */
+void pep_stamp_leg(struct pep_flow *flow, const struct sock *sk)
+{
+	unsigned int side = flow->leg[PEP_SIDE_WIRELESS].sk != sk;
+
+	if (READ_ONCE(flow->state) == PEP_FLOW_STATE_DEAD)
+		return;
+	if (sock_flag(sk, SOCK_DONE))
+		pep_stamp(flow, PEP_FLOW_TIME_FIN_FROM + side);
+	if (pep_stamp_was_reset(sk))
+		pep_stamp(flow, PEP_FLOW_TIME_RST_FROM + side);
+}
