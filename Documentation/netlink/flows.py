@@ -1,15 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Flows by profile and their round trip times, with nothing but the netlink
-specification and the kernel's own ynl library for Python.
+"""Flows by profile, their round trip times and losses, with nothing but the
+netlink specification and the kernel's own ynl library for Python.
 
 usage: flows.py YNL SPEC [PORT]
 
 YNL is the folder tools/net/ynl of a kernel's source, 6.12 or later; SPEC is
 specs/pep.yaml. With PORT, of the server, the kernel leaves out other flows.
 Prints, tab-separated, the profile, the number of its flows, the payload that
-they have relayed in bytes, and the highest smoothed round trip time of their
-wireless legs in ms.
+they have relayed in bytes, the highest smoothed round trip time of their
+wireless legs in ms, and how much of what these have sent was sent again, in %.
 """
 
 import os
@@ -33,13 +33,18 @@ def main():
     wanted = {"server-port": int(port[0])} if port else {}
     rows = {}
     for flow in ynl.dump("flow-get", wanted):
-        flows, relayed, rtt = rows.get(flow["profile"], (0, 0, 0))
+        leg = flow.get("wireless", {})
+        flows, relayed, rtt, sent, again = rows.get(flow["profile"],
+                                                    (0, 0, 0, 0, 0))
         rows[flow["profile"]] = (
             flows + 1,
             relayed + flow["bytes-to-wireless"] + flow["bytes-to-server"],
-            max(rtt, flow.get("wireless", {}).get("srtt-us", 0)))
-    for profile, (flows, relayed, rtt) in sorted(rows.items()):
-        print(f"{profile}\t{flows}\t{relayed}\t{rtt / 1000:.1f}")
+            max(rtt, leg.get("srtt-us", 0)),
+            sent + leg.get("data-segs-out", 0),
+            again + leg.get("retrans", 0))
+    for profile, (flows, relayed, rtt, sent, again) in sorted(rows.items()):
+        print(f"{profile}\t{flows}\t{relayed}\t{rtt / 1000:.1f}"
+              f"\t{100 * again / max(sent, 1):.1f}")
     return 0
 
 

@@ -2,6 +2,7 @@
 /* pepadm flow: the connections that are split now. */
 #include "flow.h"
 
+#include <stdio.h>
 #include <sys/socket.h>
 
 #include <linux/pep.h>
@@ -65,6 +66,43 @@ static void show_ends(const struct nlattr **tb)
 	}
 }
 
+/* Show a device when it is known; one that has gone has a number only. */
+static void show_dev(const struct nlattr *ifindex, const struct nlattr *dev)
+{
+	char gone[sizeof("if4294967295")];
+
+	if (!ifindex)
+		return;
+	snprintf(gone, sizeof(gone), "if%u",
+		 (unsigned int)pep_nl_uint(ifindex));
+	pep_out_string(NULL, pep_out_detail("dev"),
+		       dev ? pep_nl_string(dev) : gone);
+	if (dev)
+		pep_out_string("dev", NULL, pep_nl_string(dev));
+	pep_out_uint("ifindex", NULL, pep_nl_uint(ifindex));
+}
+
+/* Show packets by the names that ss has for them, those that are told. */
+static void show_packets(const struct nlattr **tb)
+{
+	static const struct {
+		__u16 attr;
+		const char *name;
+	} counts[] = {
+		{ PEP_A_LEG_SEGS_OUT, "segs_out" },
+		{ PEP_A_LEG_SEGS_IN, "segs_in" },
+		{ PEP_A_LEG_DATA_SEGS_OUT, "data_segs_out" },
+		{ PEP_A_LEG_DATA_SEGS_IN, "data_segs_in" },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(counts); i++)
+		if (tb[counts[i].attr])
+			pep_out_uint(counts[i].name,
+				     pep_out_statistic(counts[i].name),
+				     pep_nl_uint(tb[counts[i].attr]));
+}
+
 /* Show one leg, when it exists. */
 static void show_leg(const char *side, const struct nlattr *nest)
 {
@@ -76,6 +114,7 @@ static void show_leg(const char *side, const struct nlattr *nest)
 	pep_out_newline("    ");
 	pep_out_word(side);
 	pep_out_open_object(side);
+	show_dev(tb[PEP_A_LEG_IFINDEX], tb[PEP_A_LEG_DEV]);
 	pep_out_string("cc", "cc", pep_nl_string(tb[PEP_A_LEG_CC]));
 	pep_out_string("state", "state",
 		       pep_genl_name(tcp_states, ARRAY_SIZE(tcp_states),
@@ -90,6 +129,7 @@ static void show_leg(const char *side, const struct nlattr *nest)
 		     pep_nl_uint(tb[PEP_A_LEG_BYTES_RECEIVED]));
 	pep_out_uint("bytes_acked", pep_out_statistic("acked"),
 		     pep_nl_uint(tb[PEP_A_LEG_BYTES_ACKED]));
+	show_packets(tb);
 	pep_out_uint("retrans", "retrans", pep_nl_uint(tb[PEP_A_LEG_RETRANS]));
 	pep_out_uint("unread", "unread", pep_nl_uint(tb[PEP_A_LEG_UNREAD]));
 	pep_out_uint("unsent", "unsent", pep_nl_uint(tb[PEP_A_LEG_UNSENT]));
@@ -121,6 +161,7 @@ void pep_flow_show(const struct nlattr **tb)
 		       pep_genl_name(names_connect_mode,
 				     ARRAY_SIZE(names_connect_mode),
 				     tb[PEP_A_FLOW_CONNECT_MODE]));
+	show_dev(tb[PEP_A_FLOW_IFINDEX], tb[PEP_A_FLOW_DEV]);
 	pep_out_msec("age_ms", "age", pep_nl_uint(tb[PEP_A_FLOW_AGE_MS]));
 	pep_out_newline("    ");
 	pep_out_uint("bytes_to_wireless", "to-wireless",

@@ -34,29 +34,66 @@ struct what {
 	bool limits;
 };
 
-/* Show when what happened to a flow that has ended. */
+/* What happens to a flow after its SYN, about in the order of time. */
+static const struct {
+	__u16 attr;
+	const char *key;
+	const char *label;
+} times[] = {
+	{ PEP_A_FLOW_TIME_SYN_OUT, "syn_out_ns", "syn-out" },
+	{ PEP_A_FLOW_TIME_ANSWERED, "answered_ns", "answered" },
+	{ PEP_A_FLOW_TIME_ACCEPTED, "accepted_ns", "accepted" },
+	{ PEP_A_FLOW_TIME_ESTABLISHED, "established_ns", "established" },
+	{ PEP_A_FLOW_TIME_FIRST_TO_WIRELESS, "first_to_wireless_ns",
+	  "first-to-wireless" },
+	{ PEP_A_FLOW_TIME_FIRST_TO_SERVER, "first_to_server_ns",
+	  "first-to-server" },
+	{ PEP_A_FLOW_TIME_FIN_FROM_WIRELESS, "fin_from_wireless_ns",
+	  "fin-from-wireless" },
+	{ PEP_A_FLOW_TIME_FIN_TO_SERVER, "fin_to_server_ns",
+	  "fin-to-server" },
+	{ PEP_A_FLOW_TIME_FIN_FROM_SERVER, "fin_from_server_ns",
+	  "fin-from-server" },
+	{ PEP_A_FLOW_TIME_FIN_TO_WIRELESS, "fin_to_wireless_ns",
+	  "fin-to-wireless" },
+	{ PEP_A_FLOW_TIME_RST_FROM_WIRELESS, "rst_from_wireless_ns",
+	  "rst-from-wireless" },
+	{ PEP_A_FLOW_TIME_RST_TO_SERVER, "rst_to_server_ns",
+	  "rst-to-server" },
+	{ PEP_A_FLOW_TIME_RST_FROM_SERVER, "rst_from_server_ns",
+	  "rst-from-server" },
+	{ PEP_A_FLOW_TIME_RST_TO_WIRELESS, "rst_to_wireless_ns",
+	  "rst-to-wireless" },
+	{ PEP_A_FLOW_TIME_CLOSED, "closed_ns", "closed" },
+};
+
+/*
+ * Show when what happened to a flow that has ended; in text with details the
+ * seconds since 1970 of the SYN, and of the others how long after it.
+ */
 static void show_times(const struct nlattr **tb)
 {
-	static const struct {
-		__u16 attr;
-		const char *key;
-	} times[] = {
-		{ PEP_A_FLOW_TIME_SYN, "syn_ns" },
-		{ PEP_A_FLOW_TIME_ANSWERED, "answered_ns" },
-		{ PEP_A_FLOW_TIME_ESTABLISHED, "established_ns" },
-		{ PEP_A_FLOW_TIME_FIRST_TO_WIRELESS, "first_to_wireless_ns" },
-		{ PEP_A_FLOW_TIME_FIRST_TO_SERVER, "first_to_server_ns" },
-		{ PEP_A_FLOW_TIME_FIN_TO_WIRELESS, "fin_to_wireless_ns" },
-		{ PEP_A_FLOW_TIME_FIN_TO_SERVER, "fin_to_server_ns" },
-		{ PEP_A_FLOW_TIME_CLOSED, "closed_ns" },
-	};
+	__u64 syn = pep_nl_uint(tb[PEP_A_FLOW_TIME_SYN]), at;
+	char text[32];
 	size_t i;
 
+	if (pep_out_detail(""))
+		pep_out_newline("    ");
+	snprintf(text, sizeof(text), "%llu.%09u",
+		 (unsigned long long)(syn / 1000000000),
+		 (unsigned int)(syn % 1000000000));
+	pep_out_string(NULL, pep_out_detail("syn"), text);
 	pep_out_open_object("times");
-	for (i = 0; i < ARRAY_SIZE(times); i++)
-		if (tb[times[i].attr])
-			pep_out_uint(times[i].key, NULL,
-				     pep_nl_uint(tb[times[i].attr]));
+	pep_out_uint("syn_ns", NULL, syn);
+	for (i = 0; i < ARRAY_SIZE(times); i++) {
+		if (!tb[times[i].attr])
+			continue;
+		at = pep_nl_uint(tb[times[i].attr]);
+		pep_out_uint(times[i].key, NULL, at);
+		/* The clock may have been set meanwhile. */
+		pep_out_usec(NULL, pep_out_detail(times[i].label),
+			     at > syn ? (at - syn) / 1000 : 0);
+	}
 	pep_out_close_object();
 }
 
