@@ -5,19 +5,25 @@ and without."""
 import json
 import re
 
+import socket
+import struct
+
 from peptest import pep
 from peptest.ktap import case, expect, expect_least, fail, families
+from peptest.netns import run
 from peptest.pep import pepadm
 from peptest.tcp import exchange_part, pair
 
 OPTIONS = (), ("-s",), ("-d",), ("-s", "-d")
 # Words of "flow show" that have a value, by the options that they need.
 FLOW = {(): ["flow", "profile", "age", "to-wireless", "to-server"],
-        ("-s",): ["copied"], ("-d",): ["opener", "mode"]}
+        ("-s",): ["copied"], ("-d",): ["opener", "mode", "dev"]}
+PACKETS = "segs_out", "segs_in", "data_segs_in", "data_segs_out"
 LEG = {(): ["cc", "state", "rtt", "minrtt", "cwnd", "retrans", "unread",
             "unsent"],
-       ("-s",): ["rx", "acked", "unacked", "residence", "p50", "p99"],
-       ("-d",): ["mss"]}
+       ("-s",): ["rx", "acked", "unacked", "residence", "p50", "p99",
+                 *PACKETS],
+       ("-d",): ["mss", "dev"]}
 
 
 def text(options, *words):
@@ -74,10 +80,11 @@ def everything():
     both = pair(4)
     exchange_part(both, 1000)
     found, = same_json("flow", "show")
-    for key in "opener", "connect", "bytes_copied":
+    for key in "opener", "connect", "bytes_copied", "dev", "ifindex":
         if key not in found:
             fail(f"{key} is not in {found}")
-    for key in "mss", "bytes_received", "unacked", "residence":
+    for key in ("mss", "bytes_received", "unacked", "residence", "dev",
+                "ifindex", *PACKETS):
         if key not in found["legs"]["wireless"]:
             fail(f"{key} is not in {found['legs']}")
     for words in (("dev", "show"), ("profile", "show"), ("stat", "show"),
@@ -86,6 +93,58 @@ def everything():
     for sock in both:
         sock.close()
     pep.flows_end()
+
+
+def end_packets(sock):
+    """Packets as an end has counted them, of its struct tcp_info."""
+    info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 160)
+    return dict(zip(PACKETS, (*struct.unpack_from("II", info, 136),
+                              *struct.unpack_from("II", info, 152))))
+
+
+def ss_packets(port):
+    """The same of the gateway's sockets to a remote port, as ss says."""
+    out = run("ss", "-tinH", "dport", "=", str(port), ns="pep").stdout
+    found = dict(re.findall(r"\b((?:data_)?segs_(?:in|out)):(\d+)", out))
+    return {name: int(found.get(name, 0)) for name in PACKETS}
+
+
+def packets(family, mode, opener, opened):
+    """What one end has sent the other has received: both count the same, but
+    that a socket which was made when its handshake was complete has not
+    counted its SYN-ACK."""
+    sides = {"sub": "wireless", "srv": "server"}
+    pepadm("profile", "set", "default", "connect", mode)
+    try:
+        both = pair(family, opener, opened)
+    finally:
+        pepadm("profile", "set", "default", "connect", "truthful")
+    exchange_part(both, 100000, 300000)
+    pep.quiet()
+    legs = pep.flows()[0]["legs"]
+    for sock, name in zip(both, (opener, opened)):
+        leg = legs[sides[name]]
+        end = end_packets(sock)
+        made = name == opener
+        for way, back in ("out", "in"), ("in", "out"):
+            expect(f"data_segs_{way} of {name}", leg[f"data_segs_{way}"],
+                   end[f"data_segs_{back}"])
+        expect(f"segs_out of {name}", leg["segs_out"] + made, end["segs_in"])
+        expect(f"segs_in of {name}", leg["segs_in"],
+               end["segs_out"] + (not made))
+        expect_least(f"payload to {name}", leg["data_segs_out"], 2)
+        expect(f"{name}'s leg as ss shows it", {key: leg[key] for key in
+                                                PACKETS},
+               ss_packets(sock.getsockname()[1]))
+    for sock in both:
+        sock.close()
+    pep.flows_end()
+
+
+for _mode in "truthful", "early":
+    families(f"packets, {_mode}", _mode, "sub", "srv")(packets)
+    families(f"packets, {_mode}, the server opens", _mode, "srv",
+             "sub")(packets)
 
 
 @case("a device")

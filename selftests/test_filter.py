@@ -10,7 +10,7 @@ import struct
 
 from peptest import genl, pep, service
 from peptest.ktap import case, expect, fail, families, wait_for
-from peptest.netns import ip
+from peptest.netns import ip, run
 from peptest.pep import grows, pepadm
 from peptest.tcp import (Load, exchange, exchange_part, expect_reset, one_way,
                          pair)
@@ -35,6 +35,11 @@ def chosen(*words):
     """Numbers of the flows that are shown."""
     shown = json.loads(pepadm("-j", "flow", "show", *words).stdout)
     return {flow["id"] for flow in shown}
+
+
+def by(flow, dev):
+    """Does a flow get packets by a device?"""
+    return dev in (leg["dev"] for leg in flow["legs"].values())
 
 
 def newest():
@@ -85,8 +90,9 @@ def words(family):
             ("state closing", lambda f: f["state"] == "closing"),
             ("profile gold", lambda f: f["profile"] == "gold"),
             ("profile none", lambda f: False),
-            ("dev wl0", lambda f: True), ("dev sv0", lambda f: True),
-            ("dev lo", lambda f: False),
+            ("dev wl0", lambda f: by(f, "wl0")),
+            ("dev sv0", lambda f: by(f, "sv0")),
+            ("dev lo", lambda f: by(f, "lo")),
             ("older 0", lambda f: True), ("older 1000", lambda f: False),
             (f"bytes {MUCH}", lambda f: f["bytes_to_server"] >= MUCH),
             (f"bytes {MUCH + 1}", lambda f: False),
@@ -97,6 +103,16 @@ def words(family):
                {f["id"] for f in flows if test(f)})
     expect("one is closing", len(chosen("state", "closing")), 1)
     expect("one is golden", len(chosen("profile", "gold")), 1)
+    links = {link["ifname"]: link["ifindex"] for link in json.loads(
+        run("ip", "-j", "link", ns="pep").stdout)}
+    for flow in flows:
+        expect("devices", (flow["dev"], flow["legs"]["wireless"]["dev"],
+                           flow["legs"]["server"]["dev"]),
+               ({"wireless": "wl0", "server": "sv0"}[flow["opener"]], "wl0",
+                "sv0"))
+        for each in flow, *flow["legs"].values():
+            expect("number of " + each["dev"], each["ifindex"],
+                   links[each["dev"]])
 
 
 @families("ending some leaves the others")

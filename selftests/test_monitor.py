@@ -6,21 +6,28 @@ import ctypes
 import errno
 import json
 import os
+import re
 import select
 import signal
 import socket
 import subprocess
 import time
 
-from peptest import env, pep
+from peptest import env, pep, raw
 from peptest.ktap import Failure, case, expect, fail, families, wait_for
-from peptest.netns import Within, addr, run
+from peptest.netns import Within, addr, netem, netem_end, run
 from peptest.pep import pepadm
-from peptest.tcp import (connect_errno, exchange, expect_reset, pair, reset,
-                         start)
+from peptest.tcp import (PORT, connect, connect_errno, exchange,
+                         exchange_part, expect_eof, expect_reset, listen, pair,
+                         reset, start)
 
 SYS_PIDFD_GETFD = 438
 SECONDS = 30
+SIDE = {"sub": "wireless", "srv": "server"}
+UP = {"syn", "syn_out", "answered", "accepted", "established", "closed"}
+DATA = {"first_to_wireless", "first_to_server"}
+FINS = {f"fin_{way}_{side}" for way in ("from", "to")
+        for side in SIDE.values()}
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -78,6 +85,17 @@ def monitor(*words):
         watch.process.wait()
 
 
+def expect_times(record, names, *order):
+    """Fail unless a record has just these times, and pairs of them are in
+    order, apart by at least so many ms: (EARLIER, LATER[, MS])..."""
+    times = record["times"]
+    expect("what happened", sorted(times), sorted(f"{n}_ns" for n in names))
+    for earlier, later, *apart in order:
+        gap = times[later + "_ns"] - times[earlier + "_ns"]
+        if gap < sum(apart) * 1000000:
+            fail(f"{later} is {gap} ns after {earlier}")
+
+
 @families("a flow comes up and closes")
 def closed(family):
     before = time.time_ns()
@@ -107,19 +125,143 @@ def closed(family):
             fail(f"{leg['bytes_received']} bytes from {side}")
         if not leg["srtt_us"] or leg["residence"]["samples"] < 1:
             fail(f"the {side} leg is {leg}")
+    expect_times(record, UP | DATA | FINS,
+                 ("syn", "syn_out"), ("syn_out", "answered"),
+                 ("answered", "accepted"), ("accepted", "established"),
+                 ("established", "first_to_wireless"),
+                 ("established", "first_to_server"),
+                 ("first_to_wireless", "fin_to_wireless"),
+                 ("first_to_server", "fin_to_server"),
+                 ("fin_from_server", "fin_to_wireless"),
+                 ("fin_from_wireless", "fin_to_server"),
+                 ("fin_to_wireless", "closed"), ("fin_to_server", "closed"))
     times = record["times"]
-    expect("times", len(times), 8)
-    for earlier, later in (("syn", "answered"), ("answered", "established"),
-                           ("established", "first_to_wireless"),
-                           ("established", "first_to_server"),
-                           ("first_to_wireless", "fin_to_wireless"),
-                           ("first_to_server", "fin_to_server"),
-                           ("fin_to_wireless", "closed"),
-                           ("fin_to_server", "closed")):
-        if times[earlier + "_ns"] > times[later + "_ns"]:
-            fail(f"{earlier} is after {later}: {times}")
     if times["syn_ns"] < before or times["closed_ns"] > after:
         fail(f"{times} are not from {before} to {after}")
+
+
+def handshake(family, mode, opener, opened):
+    """Packets of the opener take 50 ms, those of the other end 100."""
+    order = {"truthful": (("syn", "syn_out"), ("syn_out", "answered", 100),
+                          ("answered", "accepted", 50),
+                          ("accepted", "established")),
+             "early": (("syn", "accepted", 50), ("accepted", "syn_out"),
+                       ("syn_out", "answered", 100),
+                       ("answered", "established"))}
+    pepadm("profile", "set", "default", "connect", mode)
+    try:
+        exchange(pair(family, opener, opened), 10)
+        pep.flows_end()
+        netem(opener, "eth0", "delay", "50ms")
+        netem(opened, "eth0", "delay", "100ms")
+        before = time.time_ns()
+        with monitor("closed") as watch:
+            exchange(pair(family, opener, opened), 10)
+            record = watch.event()
+    finally:
+        netem_end(opener, "eth0")
+        netem_end(opened, "eth0")
+        pepadm("profile", "set", "default", "connect", "truthful")
+    expect_times(record, UP | DATA | FINS, *order[mode])
+    syn = record["times"]["syn_ns"] - before
+    if not 50000000 <= syn < 10000000000:
+        fail(f"the SYN came after {syn} ns")
+    expect("device", record["dev"], {"sub": "wl0", "srv": "sv0"}[opener])
+
+
+for _mode in "truthful", "early":
+    families(f"when the ends are up, {_mode}", _mode, "sub",
+             "srv")(handshake)
+    families(f"when the ends are up, {_mode}, the server opens", _mode, "srv",
+             "sub")(handshake)
+
+
+def resets(family, opener, opened):
+    """From either end; also after it has ended its direction."""
+    for end, half in (0, False), (1, False), (0, True), (1, True):
+        one, other = ((opener, opened), (opened, opener))[end]
+        wanted = UP | DATA | {f"rst_from_{SIDE[one]}",
+                              f"rst_to_{SIDE[other]}"}
+        with monitor("closed") as watch:
+            both = pair(family, opener, opened)
+            exchange_part(both, 100)
+            if half:
+                both[end].shutdown(socket.SHUT_WR)
+                expect_eof(both[1 - end])
+                wanted |= {f"fin_from_{SIDE[one]}", f"fin_to_{SIDE[other]}"}
+            reset(both[end])
+            if half:
+                wait_for("the reset", lambda s=both[1 - end]: s.getsockopt(
+                    socket.SOL_SOCKET, socket.SO_ERROR) == errno.EPIPE)
+            else:
+                expect_reset(both[1 - end])
+            record = watch.event()
+        expect("its cause", record["cause"], "reset")
+        expect_times(record, wanted, ("established",
+                                      f"rst_from_{SIDE[one]}"),
+                     (f"rst_from_{SIDE[one]}", f"rst_to_{SIDE[other]}"),
+                     (f"rst_to_{SIDE[other]}", "closed"))
+        both[1 - end].close()
+
+
+families("who has reset a flow", "sub", "srv")(resets)
+families("who has reset a flow that the server opened", "srv", "sub")(resets)
+
+
+@families("who has reset a flow that was answered early")
+def resets_early(family):
+    pepadm("profile", "set", "default", "connect", "early")
+    try:
+        resets(family, "sub", "srv")
+        resets(family, "srv", "sub")
+        netem("srv", "eth0", "delay", "50ms")
+        with monitor("closed") as watch:
+            expect_reset(connect("sub", family, addr("srv", family), 5001))
+            record = watch.event()
+        expect("its cause", record["cause"], "connect-refused")
+        expect_times(record, {"syn", "accepted", "syn_out", "closed",
+                              "rst_from_server", "rst_to_wireless"},
+                     ("syn_out", "rst_from_server", 50))
+    finally:
+        netem_end("srv", "eth0")
+        pepadm("profile", "set", "default", "connect", "truthful")
+
+
+@families("an opener that gives up")
+def gives_up(family):
+    """Nobody has sent that SYN, says his host to the answer."""
+    listen("srv", family)
+    ends = addr("sub", family), addr("srv", family)
+    wire = raw.Wire("sub")
+    with monitor("closed") as watch:
+        wire.send(raw.segment(*ends, 999, PORT, flags=raw.SYN, seq=1000))
+        record = watch.event()
+    expect("its cause", record["cause"], "opener-lost")
+    expect_times(record, {"syn", "syn_out", "answered", "rst_from_wireless",
+                          "closed"}, ("answered", "rst_from_wireless"))
+
+
+@families("a refusal by an ICMP error is no reset")
+def refused_by_icmp(family):
+    """It is late: TCP disregards one that comes while connect() goes on."""
+    run("nft", "-f", "-", ns="srv", stdin="""table inet closed {
+        chain input {
+            type filter hook input priority 0
+            tcp dport 5001 reject with icmpx port-unreachable
+        }
+    }""")
+    netem("srv", "eth0", "delay", "50ms")
+    try:
+        with monitor("closed") as watch:
+            expect("what the opener sees",
+                   connect_errno("sub", family, addr("srv", family), 5001),
+                   "ECONNREFUSED")
+            record = watch.event()
+    finally:
+        netem_end("srv", "eth0")
+        run("nft", "delete", "table", "inet", "closed", ns="srv")
+    expect("its cause", record["cause"], "connect-refused")
+    expect_times(record, {"syn", "syn_out", "closed"})
 
 
 @families("flows that end in other ways")
@@ -129,9 +271,8 @@ def causes(family):
                                           5001), "ECONNREFUSED")
         record = watch.event()
         expect("its cause", record["cause"], "connect-refused")
-        for time_of in "answered_ns", "established_ns":
-            if time_of in record["times"]:
-                fail(f"{time_of} is in {record['times']}")
+        expect_times(record, {"syn", "syn_out", "rst_from_server", "closed"},
+                     ("syn_out", "rst_from_server"))
         near, far = pair(family)
         reset(near)
         expect_reset(far)
@@ -140,7 +281,9 @@ def causes(family):
         pepadm("flow", "kill", "all")
         for sock in both:
             expect_reset(sock)
-        expect("killed", watch.event()["cause"], "killed")
+        record = watch.event()
+        expect("killed", record["cause"], "killed")
+        expect_times(record, UP | {"rst_to_wireless", "rst_to_server"})
     with monitor("new") as watch:
         exchange(pair(family), 10)
         expect("only what was asked for", watch.event()["event"], "new")
@@ -256,7 +399,7 @@ def unprivileged():
 @case("as text, and while the module goes")
 def text():
     with Within("pep"):
-        process = subprocess.Popen([env.PEPADM, "monitor"], text=True,
+        process = subprocess.Popen([env.PEPADM, "-d", "monitor"], text=True,
                                    stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE)
     try:
@@ -279,3 +422,11 @@ def text():
     expect("events", lines, ["new", "closed"])
     if "closed cause closed flow " not in out:
         fail(f"it said {out!r}")
+    last = out.splitlines()[-1].split()
+    expect("times", sorted(last[::2]), sorted(
+        name.replace("_", "-") for name in UP | DATA | FINS))
+    if not re.fullmatch(r"\d{10}\.\d{9}", last[1]):
+        fail(f"the SYN came at {last[1]}")
+    for value in last[3::2]:
+        if not re.fullmatch(r"\d+\.\d{3}ms", value):
+            fail(f"times after it are {last}")

@@ -16,7 +16,7 @@ import errno
 
 from peptest import pep
 from peptest.env import amount
-from peptest.ktap import (Failure, expect, expect_least, families,
+from peptest.ktap import (Failure, expect, expect_least, fail, families,
                           wait_for)
 from peptest.netns import (addr, ip, link_packets, space_up, sysctls,
                            topology_up)
@@ -125,10 +125,45 @@ def old_link_deleted(family):
         pep.pepadm("dev", "add", "wl0", "side", "wireless")
         by_link(family, "wl0")
         moves(load)
+        expect("devices", devices(), ("wl0", "wl0", "sv0"))
+        by_link(family, "wl1")
+        moves(load)
+        expect("devices", devices(), ("wl0", "wl1", "sv0"))
+        by_link(family, "wl0")
+        moves(load)
         ip("pep", "link del wl1")
         moves(load)
         finish(load)
         second_link()
+
+
+@families("the device that a flow came by is gone")
+def device_gone(family):
+    """It has its number still, and no name."""
+    by_link(family, "wl1")
+    with grows(flow_established=1, flow_reset=0, flow_killed=0):
+        load = loaded(family)
+        before, = pep.flows()
+        expect("device", before["dev"], "wl1")
+        by_link(family, "wl0")
+        moves(load)
+        ip("pep", "link del wl1")
+        expect("devices", devices(), (None, "wl0", "sv0"))
+        after, = pep.flows()
+        expect("its number", after["ifindex"], before["ifindex"])
+        if f" dev if{after['ifindex']} age " not in pep.pepadm(
+                "-d", "flow", "show").stdout:
+            fail("text has not its number")
+        finish(load)
+    second_link()
+
+
+def devices():
+    """Names of the device that the only flow came by, and of those that
+    packets of its ends come by."""
+    flow, = pep.flows()
+    return flow.get("dev"), *(flow["legs"][side].get("dev") for side in
+                              ("wireless", "server"))
 
 
 def ways(family, side):

@@ -40,8 +40,11 @@ def flow(family):
             "server-addr": addr("srv", family), "server-port": PORT,
             "state": "established", "opener": "wireless",
             "profile": "default", "bytes-to-wireless": 1000,
-            "bytes-to-server": 1000}.items():
+            "bytes-to-server": 1000, "dev": "wl0"}.items():
         expect(key, found[key], value)
+    for side, dev in ("wireless", "wl0"), ("server", "sv0"):
+        expect("device", found[side]["dev"], dev)
+        expect_least("packets", found[side]["data-segs-out"], 1)
     expect("congestion control", [found[side]["cc"] for side in
                                   ("wireless", "server")], ["bbr", "cubic"])
     expect("flows with another port", cli(
@@ -88,6 +91,7 @@ def example():
     row = run(*argv, ns="pep").stdout.split()
     expect("profile, flows, bytes", row[:3], ["default", "2", "4000"])
     expect("a round trip time", 0 < float(row[3]) < 60000, True)
+    expect("what was sent again", 0 <= float(row[4]) <= 100, True)
     expect("at another port", run(*argv, str(PORT + 1), ns="pep").stdout, "")
     bad = run(*argv[:2], ns="pep", check=False)
     expect("without arguments", (bad.returncode, bad.stderr),
