@@ -38,6 +38,7 @@ static u64 *pep_memo_slot(struct pep_memo *memo, const struct pep_tuple *tuple,
 int pep_memo_init(struct pep_memo *memo)
 {
 	get_random_bytes(&memo->key, sizeof(memo->key));
+	memo->until = jiffies;
 	memo->slots = kvcalloc(PEP_MEMO_SLOTS, sizeof(u64), GFP_KERNEL);
 	return memo->slots ? 0 : -ENOMEM;
 }
@@ -67,27 +68,23 @@ void pep_memo_add(struct pep_memo *memo, const struct pep_tuple *tuple)
 	u64 tag, *slot = pep_memo_slot(memo, tuple, &tag);
 
 	WRITE_ONCE(*slot, tag | (u16)until);
-	WRITE_ONCE(memo->until, until);
+	WRITE_ONCE(memo->until, jiffies + (PEP_MEMO_SECONDS + 1) * HZ);
 }
 
 /**
- * pep_memo_find() - is a connection remembered?
+ * pep_memo_search() - look a connection up, see pep_memo_find()
  * @memo: where
  * @tuple: tuple as it was added
- *
- * Costs one comparison when nothing was added lately.
  *
  * Context: any.
  * Return: true when it was added less than PEP_MEMO_SECONDS ago.
  */
-bool pep_memo_find(struct pep_memo *memo, const struct pep_tuple *tuple)
+bool pep_memo_search(struct pep_memo *memo, const struct pep_tuple *tuple)
 {
 	time64_t now = ktime_get_seconds();
 	u64 tag, entry;
 	u16 left;
 
-	if (READ_ONCE(memo->until) <= now)
-		return false;
 	entry = READ_ONCE(*pep_memo_slot(memo, tuple, &tag));
 	if (!entry || (entry & ~0xffffULL) != tag)
 		return false;

@@ -2,8 +2,8 @@
 #ifndef _PEP_MEMO_H
 #define _PEP_MEMO_H
 
+#include <linux/jiffies.h>
 #include <linux/siphash.h>
-#include <linux/time64.h>
 
 #include "tuple.h"
 
@@ -13,13 +13,12 @@
 /**
  * struct pep_memo - connections that something happened to lately
  * @slots: a power of two of words, see memo.c
- * @until: when the youngest entry ceases to count, seconds of
- *	ktime_get_seconds(); 0 for never used
+ * @until: no entry counts from then on, jiffies
  * @key: secret of the hash that indexes @slots
  */
 struct pep_memo {
 	u64 *slots;
-	time64_t until;
+	unsigned long until;
 	siphash_key_t key;
 };
 
@@ -27,6 +26,23 @@ int pep_memo_init(struct pep_memo *memo);
 void pep_memo_exit(struct pep_memo *memo);
 void pep_memo_add(struct pep_memo *memo, const struct pep_tuple *tuple);
 void pep_memo_forget(struct pep_memo *memo, const struct pep_tuple *tuple);
-bool pep_memo_find(struct pep_memo *memo, const struct pep_tuple *tuple);
+bool pep_memo_search(struct pep_memo *memo, const struct pep_tuple *tuple);
+
+/**
+ * pep_memo_find() - is a connection remembered?
+ * @memo: where
+ * @tuple: tuple as it was added
+ *
+ * Costs one comparison when nothing was added lately.
+ *
+ * Context: any.
+ * Return: true when it was added less than PEP_MEMO_SECONDS ago.
+ */
+static inline bool pep_memo_find(struct pep_memo *memo,
+				 const struct pep_tuple *tuple)
+{
+	return time_before(jiffies, READ_ONCE(memo->until)) &&
+	       pep_memo_search(memo, tuple);
+}
 
 #endif

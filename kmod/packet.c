@@ -31,15 +31,16 @@
  * Is the checksum of a TCP segment right? Nobody else looks at that of a SYN
  * or SYN-ACK before something is done about it.
  */
-static bool pep_packet_csum_ok(const struct sk_buff *skb, unsigned int thoff,
-			       u32 end, const struct pep_tuple *tuple)
+static bool pep_packet_csum_ok(const struct sk_buff *skb,
+			       const struct pep_packet *pkt)
 {
-	u32 len = end - thoff;
+	const struct pep_tuple *tuple = &pkt->tuple;
+	u32 len = pkt->end - pkt->thoff;
 	__wsum csum;
 
 	if (skb_csum_unnecessary(skb))
 		return true;
-	csum = skb_checksum(skb, thoff, len, 0);
+	csum = skb_checksum(skb, pkt->thoff, len, 0);
 #if IS_ENABLED(CONFIG_IPV6)
 	if (tuple->family == AF_INET6)
 		return !csum_ipv6_magic(&tuple->src.v6, &tuple->dst.v6, len,
@@ -62,20 +63,72 @@ static enum pep_packet_kind pep_packet_udp(const struct sk_buff *skb,
 	       PEP_PACKET_QUIC : PEP_PACKET_OTHER;
 }
 
+/* Take over what a TCP header of HLEN bytes says. */
+static void pep_packet_set_tcp(struct pep_packet *pkt, const struct tcphdr *th,
+			       unsigned int hlen)
+{
+	pkt->th = th;
+	pkt->tuple.sport = th->source;
+	pkt->tuple.dport = th->dest;
+	pkt->options = hlen - sizeof(*th);
+	pkt->payload = pkt->end - pkt->thoff - hlen;
+}
+
+/* Take over what an IPv4 header says, with TCP at THOFF. */
+static void pep_packet_set4(struct pep_packet *pkt, const struct iphdr *iph,
+			    unsigned int thoff, u32 end)
+{
+	memset(&pkt->tuple, 0, sizeof(pkt->tuple));
+	pkt->tuple.family = AF_INET;
+	pkt->tuple.src.v4 = iph->saddr;
+	pkt->tuple.dst.v4 = iph->daddr;
+	pkt->ip_options = thoff > sizeof(*iph);
+	pkt->last_hop = iph->ttl <= 1;
+	pkt->thoff = thoff;
+	pkt->end = end;
+}
+
+/*
+ * Parse what most packets are: TCP, no SYN, right behind the IPv4 header and
+ * linear, with nothing that would have to be looked into. It takes half of what
+ * the whole parser does, which is for all others and tells what is wrong.
+ * Return: whether it was one.
+ */
+static bool pep_packet_plain4(const struct sk_buff *skb, struct pep_packet *pkt)
+{
+	const struct iphdr *iph = ip_hdr(skb);
+	unsigned int hlen, thoff = sizeof(*iph);
+	const struct tcphdr *th = (const void *)(iph + 1);
+	u32 end;
+
+	if (skb_headlen(skb) < thoff + sizeof(*th) ||
+	    iph->version != 4 || iph->ihl != 5 ||
+	    iph->protocol != IPPROTO_TCP || ip_is_fragment(iph) || th->syn)
+		return false;
+	hlen = __tcp_hdrlen(th);
+	end = ntohs(iph->tot_len);
+	if (hlen < sizeof(*th) || skb_headlen(skb) < thoff + hlen ||
+	    end < thoff + hlen || skb->len < end ||
+	    ip_fast_csum((const u8 *)iph, 5))
+		return false;
+	pep_packet_set4(pkt, iph, thoff, end);
+	pep_packet_set_tcp(pkt, th, hlen);
+	return true;
+}
+
 /**
  * pep_packet_tcp() - parse the TCP header
  * @skb: packet
- * @thoff: offset of the TCP header from the network header, bytes
- * @end: length that the IP header claims, bytes
- * @pkt: result; addresses and family are set
+ * @pkt: result; what the IP header tells is set
  *
  * Return: PEP_PACKET_TCP or PEP_PACKET_MALFORMED.
  */
 static enum pep_packet_kind pep_packet_tcp(struct sk_buff *skb,
-					   unsigned int thoff, u32 end,
 					   struct pep_packet *pkt)
 {
+	unsigned int thoff = pkt->thoff;
 	const struct tcphdr *th;
+	u32 end = pkt->end;
 	unsigned int hlen;
 
 	if (!pskb_may_pull(skb, thoff + sizeof(*th)))
@@ -86,13 +139,9 @@ static enum pep_packet_kind pep_packet_tcp(struct sk_buff *skb,
 	    !pskb_may_pull(skb, thoff + hlen))
 		return PEP_PACKET_MALFORMED;
 	th = (const void *)(skb_network_header(skb) + thoff);
-	if (th->syn && !pep_packet_csum_ok(skb, thoff, end, &pkt->tuple))
+	if (th->syn && !pep_packet_csum_ok(skb, pkt))
 		return PEP_PACKET_MALFORMED;
-	pkt->th = th;
-	pkt->tuple.sport = th->source;
-	pkt->tuple.dport = th->dest;
-	pkt->options = hlen - sizeof(*th);
-	pkt->payload = end - thoff - hlen;
+	pep_packet_set_tcp(pkt, th, hlen);
 	return PEP_PACKET_TCP;
 }
 
@@ -100,7 +149,6 @@ static enum pep_packet_kind pep_packet_tcp(struct sk_buff *skb,
  * pep_packet_quoted_ports() - take over the ports of a quoted TCP header
  * @skb: ICMP error
  * @off: offset of the quoted TCP header from the network header, bytes
- * @end: length that the IP header claims, bytes
  * @pkt: result, in the direction of an answer
  *
  * TCP's error handlers want the sequence number behind the ports, too.
@@ -108,13 +156,13 @@ static enum pep_packet_kind pep_packet_tcp(struct sk_buff *skb,
  * Return: PEP_PACKET_ICMP or PEP_PACKET_MALFORMED.
  */
 static enum pep_packet_kind pep_packet_quoted_ports(const struct sk_buff *skb,
-						    unsigned int off, u32 end,
+						    unsigned int off,
 						    struct pep_packet *pkt)
 {
 	__be16 _quoted[4];
 	const __be16 *quoted;
 
-	if (end < off + sizeof(_quoted))
+	if (pkt->end < off + sizeof(_quoted))
 		return PEP_PACKET_MALFORMED;
 	quoted = skb_header_pointer(skb, off, sizeof(_quoted), _quoted);
 	if (!quoted)
@@ -124,17 +172,17 @@ static enum pep_packet_kind pep_packet_quoted_ports(const struct sk_buff *skb,
 	return PEP_PACKET_ICMP;
 }
 
-static enum pep_packet_kind pep_packet_icmp4(const struct sk_buff *skb,
-					     unsigned int off, u32 end,
-					     struct pep_packet *pkt)
+static noinline_for_stack enum pep_packet_kind
+pep_packet_icmp4(const struct sk_buff *skb, struct pep_packet *pkt)
 {
+	unsigned int off = pkt->thoff;
 	const struct icmphdr *icmp;
 	const struct iphdr *iph;
 	struct icmphdr _icmp;
 	struct iphdr _iph;
 
 	icmp = skb_header_pointer(skb, off, sizeof(_icmp), &_icmp);
-	if (!icmp || end < off + sizeof(_icmp))
+	if (!icmp || pkt->end < off + sizeof(_icmp))
 		return PEP_PACKET_MALFORMED;
 	/* A redirect is for the router that this host is, not for a leg. */
 	if (!icmp_is_err(icmp->type) || icmp->type == ICMP_REDIRECT ||
@@ -148,7 +196,7 @@ static enum pep_packet_kind pep_packet_icmp4(const struct sk_buff *skb,
 		return PEP_PACKET_ICMP_OTHER;
 	pkt->tuple.src.v4 = iph->daddr;
 	pkt->tuple.dst.v4 = iph->saddr;
-	return pep_packet_quoted_ports(skb, off + iph->ihl * 4, end, pkt);
+	return pep_packet_quoted_ports(skb, off + iph->ihl * 4, pkt);
 }
 
 /**
@@ -201,19 +249,14 @@ static enum pep_packet_kind pep_packet_inner4(struct sk_buff *skb,
 	if (kind != PEP_PACKET_TCP)
 		return kind;
 
-	memset(&pkt->tuple, 0, sizeof(pkt->tuple));
-	pkt->tuple.family = AF_INET;
-	if (iph->protocol == IPPROTO_ICMP)
-		return pep_packet_icmp4(skb, hlen, end, pkt);
-	pkt->tuple.src.v4 = iph->saddr;
-	pkt->tuple.dst.v4 = iph->daddr;
-	pkt->ip_options = hlen > sizeof(*iph);
-	pkt->last_hop = iph->ttl <= 1;
-	return pep_packet_tcp(skb, hlen, end, pkt);
+	pep_packet_set4(pkt, iph, hlen, end);
+	return iph->protocol == IPPROTO_ICMP ? pep_packet_icmp4(skb, pkt) :
+					       pep_packet_tcp(skb, pkt);
 }
 
-static enum pep_packet_kind pep_packet_parse4(struct sk_buff *skb,
-					      struct pep_packet *pkt)
+/* The whole parser of IPv4; out of line, for it needs many registers. */
+static noinline_for_stack enum pep_packet_kind
+pep_packet_parse4(struct sk_buff *skb, struct pep_packet *pkt)
 {
 	const struct iphdr *iph;
 	unsigned int hlen;
@@ -228,11 +271,11 @@ static enum pep_packet_kind pep_packet_parse4(struct sk_buff *skb,
 	    !pskb_may_pull(skb, hlen))
 		return PEP_PACKET_MALFORMED;
 	iph = ip_hdr(skb);
+	if (iph->protocol == IPPROTO_TCP || iph->protocol == IPPROTO_ICMP)
+		return pep_packet_inner4(skb, hlen, end, pkt);
 	if (iph->protocol == IPPROTO_UDP && !(iph->frag_off & htons(IP_OFFSET)))
 		return pep_packet_udp(skb, hlen);
-	if (iph->protocol != IPPROTO_TCP && iph->protocol != IPPROTO_ICMP)
-		return PEP_PACKET_OTHER;
-	return pep_packet_inner4(skb, hlen, end, pkt);
+	return PEP_PACKET_OTHER;
 }
 
 #if IS_ENABLED(CONFIG_IPV6)
@@ -268,6 +311,40 @@ bool pep_packet_options6(const u8 *opt, unsigned int len, bool jumbo)
 	return true;
 }
 EXPORT_SYMBOL_IF_KUNIT(pep_packet_options6);
+
+/* Take over what an IPv6 header says, with TCP at THOFF. */
+static void pep_packet_set6(struct pep_packet *pkt, const struct ipv6hdr *iph,
+			    unsigned int thoff, u32 end)
+{
+	pkt->tuple.src.v6 = iph->saddr;
+	pkt->tuple.dst.v6 = iph->daddr;
+	pkt->tuple.family = AF_INET6;
+	pkt->ip_options = thoff > sizeof(*iph);
+	pkt->last_hop = iph->hop_limit <= 1;
+	pkt->thoff = thoff;
+	pkt->end = end;
+}
+
+/* As pep_packet_plain4(). */
+static bool pep_packet_plain6(const struct sk_buff *skb, struct pep_packet *pkt)
+{
+	const struct ipv6hdr *iph = ipv6_hdr(skb);
+	unsigned int hlen, thoff = sizeof(*iph);
+	const struct tcphdr *th = (const void *)(iph + 1);
+	u32 end;
+
+	if (skb_headlen(skb) < thoff + sizeof(*th) || iph->version != 6 ||
+	    iph->nexthdr != IPPROTO_TCP || th->syn)
+		return false;
+	hlen = __tcp_hdrlen(th);
+	end = ntohs(iph->payload_len) + sizeof(*iph);
+	if (hlen < sizeof(*th) || skb_headlen(skb) < thoff + hlen ||
+	    end < thoff + hlen || skb->len < end)
+		return false;
+	pep_packet_set6(pkt, iph, thoff, end);
+	pep_packet_set_tcp(pkt, th, hlen);
+	return true;
+}
 
 /* Step over one extension header that a leg may overlook. */
 static enum pep_packet_kind pep_packet_step6(struct sk_buff *skb,
@@ -359,17 +436,17 @@ enum pep_packet_kind pep_packet_headers6(struct sk_buff *skb,
 	return kind == PEP_PACKET_TCP ? PEP_PACKET_EXTHDR : kind;
 }
 
-static enum pep_packet_kind pep_packet_icmp6(const struct sk_buff *skb,
-					     unsigned int off, u32 end,
-					     struct pep_packet *pkt)
+static noinline_for_stack enum pep_packet_kind
+pep_packet_icmp6(const struct sk_buff *skb, struct pep_packet *pkt)
 {
+	unsigned int off = pkt->thoff;
 	const struct icmp6hdr *icmp;
 	const struct ipv6hdr *iph;
 	struct icmp6hdr _icmp;
 	struct ipv6hdr _iph;
 
 	icmp = skb_header_pointer(skb, off, sizeof(_icmp), &_icmp);
-	if (!icmp || end < off + sizeof(_icmp))
+	if (!icmp || pkt->end < off + sizeof(_icmp))
 		return PEP_PACKET_MALFORMED;
 	if (!icmpv6_is_err(icmp->icmp6_type))
 		return PEP_PACKET_OTHER;
@@ -381,11 +458,12 @@ static enum pep_packet_kind pep_packet_icmp6(const struct sk_buff *skb,
 		return PEP_PACKET_ICMP_OTHER;
 	pkt->tuple.src.v6 = iph->daddr;
 	pkt->tuple.dst.v6 = iph->saddr;
-	return pep_packet_quoted_ports(skb, off + sizeof(_iph), end, pkt);
+	return pep_packet_quoted_ports(skb, off + sizeof(_iph), pkt);
 }
 
-static enum pep_packet_kind pep_packet_parse6(struct sk_buff *skb,
-					      struct pep_packet *pkt)
+/* The whole parser of IPv6. */
+static noinline_for_stack enum pep_packet_kind
+pep_packet_parse6(struct sk_buff *skb, struct pep_packet *pkt)
 {
 	const struct ipv6hdr *iph;
 	enum pep_packet_kind kind;
@@ -406,15 +484,9 @@ static enum pep_packet_kind pep_packet_parse6(struct sk_buff *skb,
 	if (kind == PEP_PACKET_FRAGMENT)
 		return kind;
 
-	memset(&pkt->tuple, 0, sizeof(pkt->tuple));
-	pkt->tuple.family = AF_INET6;
-	if (h.nexthdr == IPPROTO_ICMPV6)
-		return pep_packet_icmp6(skb, h.thoff, end, pkt);
-	pkt->tuple.src.v6 = iph->saddr;
-	pkt->tuple.dst.v6 = iph->daddr;
-	pkt->ip_options = h.thoff > sizeof(*iph);
-	pkt->last_hop = iph->hop_limit <= 1;
-	return pep_packet_tcp(skb, h.thoff, end, pkt);
+	pep_packet_set6(pkt, iph, h.thoff, end);
+	return h.nexthdr == IPPROTO_ICMPV6 ? pep_packet_icmp6(skb, pkt) :
+					     pep_packet_tcp(skb, pkt);
 }
 #endif
 
@@ -434,10 +506,12 @@ enum pep_packet_kind pep_packet_parse(struct sk_buff *skb,
 		return PEP_PACKET_OTHER;
 	switch (skb->protocol) {
 	case htons(ETH_P_IP):
-		return pep_packet_parse4(skb, pkt);
+		return pep_packet_plain4(skb, pkt) ? PEP_PACKET_TCP :
+						     pep_packet_parse4(skb, pkt);
 #if IS_ENABLED(CONFIG_IPV6)
 	case htons(ETH_P_IPV6):
-		return pep_packet_parse6(skb, pkt);
+		return pep_packet_plain6(skb, pkt) ? PEP_PACKET_TCP :
+						     pep_packet_parse6(skb, pkt);
 #endif
 	default:
 		return PEP_PACKET_OTHER;

@@ -43,6 +43,8 @@ enum pep_packet_kind {
  * @options: length of the TCP options, bytes; unset for ICMP
  * @last_hop: the packet may not be forwarded any more, its TTL being 1 or less;
  *	unset for ICMP
+ * @thoff: offset of the TCP or ICMP header from the network header, bytes
+ * @end: length that the IP header claims, bytes
  * @payload: length of the TCP payload, bytes; unset for ICMP
  * @ip_options: an IPv4 header with options, or IPv6 extension headers
  */
@@ -52,6 +54,8 @@ struct pep_packet {
 	u8 options;
 	bool ip_options;
 	bool last_hop;
+	u32 thoff;
+	u32 end;
 	u32 payload;
 };
 

@@ -151,10 +151,11 @@ static unsigned int pep_steer_check_syn(struct pep_net *pn,
 	return 0;
 }
 
-static unsigned int pep_steer_syn(struct pep_net *pn,
-				  struct pep_profile *profile,
-				  unsigned int side, struct sk_buff *skb,
-				  const struct pep_packet *pkt)
+/* Out of line, with what it has on the stack: few packets are SYNs. */
+static noinline_for_stack unsigned int
+pep_steer_syn(struct pep_net *pn, struct pep_profile *profile,
+	      unsigned int side, struct sk_buff *skb,
+	      const struct pep_packet *pkt)
 {
 	struct pep_gen *gen = rcu_dereference(profile->gen);
 	struct pep_tuple reverse;
@@ -312,31 +313,19 @@ static unsigned int pep_steer_tcp(struct pep_net *pn,
 	if (sk->sk_state == TCP_TIME_WAIT && pep_steer_reuses(sk, pkt)) {
 		inet_twsk_deschedule_put(inet_twsk(sk));
 		pep_stat_inc(pn, PEP_A_STAT_TIME_WAIT_REUSED);
-		return pep_steer_unknown(pn, profile, side, skb, pkt);
+		return pep_steer_syn(pn, profile, side, skb, pkt);
 	}
 	return pep_steer_own(pn, sk, skb, pkt);
 }
 
-static unsigned int pep_steer_verdict(struct pep_net *pn,
-				      struct pep_profile *profile,
-				      unsigned int side, struct sk_buff *skb)
+/* Counter of what a packet is that is neither TCP nor a fragment of it. */
+static unsigned int pep_steer_other(struct pep_net *pn, struct sk_buff *skb,
+				    const struct pep_packet *pkt,
+				    enum pep_packet_kind kind)
 {
-	enum pep_packet_kind kind;
-	struct pep_packet pkt;
-
-	if (skb->pkt_type != PACKET_HOST)
-		return pep_steer_pass(pn, PEP_A_STAT_PASS_NOT_HOST);
-	kind = pep_packet_parse(skb, &pkt);
-	if (kind == PEP_PACKET_FRAGMENT) {
-		if (pep_fragment_gather(pn, skb))
-			return 0;
-		kind = pep_packet_parse(skb, &pkt);
-	}
 	switch (kind) {
-	case PEP_PACKET_TCP:
-		return pep_steer_tcp(pn, profile, side, skb, &pkt);
 	case PEP_PACKET_ICMP:
-		return pep_icmp_error(pn, skb, &pkt);
+		return pep_icmp_error(pn, skb, pkt);
 	case PEP_PACKET_ICMP_OTHER:
 		return pep_steer_pass(pn, PEP_A_STAT_PASS_ICMP);
 	case PEP_PACKET_MALFORMED:
@@ -348,10 +337,31 @@ static unsigned int pep_steer_verdict(struct pep_net *pn,
 		return pep_steer_pass(pn, PEP_A_STAT_PASS_EXTHDR);
 	case PEP_PACKET_QUIC:
 		return pep_steer_pass(pn, PEP_A_STAT_PASS_QUIC);
+	case PEP_PACKET_TCP:
 	case PEP_PACKET_OTHER:
 		break;
 	}
 	return pep_steer_pass(pn, PEP_A_STAT_PASS_OTHER);
+}
+
+static unsigned int pep_steer_verdict(struct pep_net *pn,
+				      struct pep_profile *profile,
+				      unsigned int side, struct sk_buff *skb)
+{
+	struct pep_packet pkt __uninitialized;
+	enum pep_packet_kind kind;
+
+	if (unlikely(skb->pkt_type != PACKET_HOST))
+		return pep_steer_pass(pn, PEP_A_STAT_PASS_NOT_HOST);
+	kind = pep_packet_parse(skb, &pkt);
+	if (unlikely(kind == PEP_PACKET_FRAGMENT)) {
+		if (pep_fragment_gather(pn, skb))
+			return 0;
+		kind = pep_packet_parse(skb, &pkt);
+	}
+	if (unlikely(kind != PEP_PACKET_TCP))
+		return pep_steer_other(pn, skb, &pkt, kind);
+	return pep_steer_tcp(pn, profile, side, skb, &pkt);
 }
 
 /**
@@ -366,11 +376,16 @@ static unsigned int pep_steer_verdict(struct pep_net *pn,
 bool pep_steer(struct sk_buff *skb, struct pep_profile *profile,
 	       unsigned int side)
 {
-	int ifindex = skb->dev->ifindex;
-	unsigned int len = skb->len;
+	unsigned int len = 0;
 	unsigned int reason;
+	int ifindex = 0;
 
+	if (trace_pep_steer_enabled()) {
+		ifindex = skb->dev->ifindex;
+		len = skb->len;
+	}
 	reason = pep_steer_verdict(profile->pn, profile, side, skb);
-	trace_pep_steer(profile->pn, ifindex, len, side, reason);
+	if (ifindex)
+		trace_pep_steer(profile->pn, ifindex, len, side, reason);
 	return !reason;
 }

@@ -5,7 +5,6 @@
 
 #include <linux/string.h>
 #include <net/inet_sock.h>
-#include <net/l3mdev.h>
 #include <net/sock.h>
 
 #include "compat.h"
@@ -44,9 +43,18 @@ void pep_tuple_of_peer(struct pep_tuple *tuple, const struct sock *sk)
 	tuple->dport = htons(sk->sk_num);
 }
 
-static struct sock *pep_tuple_find(struct net *net,
-				   const struct pep_tuple *tuple, int ifindex,
-				   int sdif)
+/**
+ * pep_tuple_find() - find a socket by the packets that it receives
+ * @net: namespace
+ * @tuple: tuple of these packets
+ * @ifindex: device that they are received by, 0 for none
+ * @sdif: device of a VRF that they came by, when @ifindex is the VRF; else 0
+ *
+ * Context: RCU read side.
+ * Return: a socket with a reference, for sock_gen_put(), or NULL.
+ */
+struct sock *pep_tuple_find(struct net *net, const struct pep_tuple *tuple,
+			    int ifindex, int sdif)
 {
 #if IS_ENABLED(CONFIG_IPV6)
 	if (tuple->family == AF_INET6)
@@ -57,45 +65,4 @@ static struct sock *pep_tuple_find(struct net *net,
 	return pep_compat_lookup4(net, tuple->src.v4, tuple->sport,
 				  tuple->dst.v4, ntohs(tuple->dport),
 				  ifindex, sdif);
-}
-
-/**
- * pep_tuple_lookup() - find a socket by the packets that it receives
- * @net: namespace
- * @tuple: tuple of these packets
- * @bound: device that the socket may be bound to, 0 for none
- *
- * Finds established and connecting sockets, connection requests and
- * TIME_WAIT sockets alike, listeners never.
- *
- * Context: RCU read side.
- * Return: a socket with a reference, for sock_gen_put(), or NULL.
- */
-struct sock *pep_tuple_lookup(struct net *net, const struct pep_tuple *tuple,
-			      int bound)
-{
-	return pep_tuple_find(net, tuple, bound, 0);
-}
-
-/**
- * pep_tuple_lookup_dev() - find the socket that a packet is for
- * @net: namespace
- * @tuple: tuple of the packet
- * @dev: device that the packet came by
- *
- * As pep_tuple_lookup(). The socket may be bound to the device or to its VRF,
- * by which the packet is received as far as sockets are concerned.
- *
- * Context: RCU read side.
- * Return: a socket with a reference, for sock_gen_put(), or NULL.
- */
-struct sock *pep_tuple_lookup_dev(struct net *net,
-				  const struct pep_tuple *tuple,
-				  const struct net_device *dev)
-{
-	int master = l3mdev_master_ifindex_rcu(dev);
-
-	if (master)
-		return pep_tuple_find(net, tuple, master, dev->ifindex);
-	return pep_tuple_find(net, tuple, dev->ifindex, 0);
 }

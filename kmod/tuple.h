@@ -3,10 +3,10 @@
 #define _PEP_TUPLE_H
 
 #include <linux/in6.h>
+#include <linux/netdevice.h>
 #include <linux/types.h>
+#include <net/l3mdev.h>
 
-struct net;
-struct net_device;
 struct sock;
 
 /**
@@ -39,10 +39,51 @@ struct pep_tuple {
 
 void pep_tuple_reverse(struct pep_tuple *to, const struct pep_tuple *from);
 void pep_tuple_of_peer(struct pep_tuple *tuple, const struct sock *sk);
-struct sock *pep_tuple_lookup(struct net *net, const struct pep_tuple *tuple,
-			      int bound);
-struct sock *pep_tuple_lookup_dev(struct net *net,
-				  const struct pep_tuple *tuple,
-				  const struct net_device *dev);
+struct sock *pep_tuple_find(struct net *net, const struct pep_tuple *tuple,
+			    int ifindex, int sdif);
+
+/**
+ * pep_tuple_lookup() - find a socket by the packets that it receives
+ * @net: namespace
+ * @tuple: tuple of these packets
+ * @bound: device that the socket may be bound to, 0 for none
+ *
+ * Finds established and connecting sockets, connection requests and
+ * TIME_WAIT sockets alike, listeners never.
+ *
+ * Context: RCU read side.
+ * Return: a socket with a reference, for sock_gen_put(), or NULL.
+ */
+static inline struct sock *pep_tuple_lookup(struct net *net,
+					    const struct pep_tuple *tuple,
+					    int bound)
+{
+	return pep_tuple_find(net, tuple, bound, 0);
+}
+
+/**
+ * pep_tuple_lookup_dev() - find the socket that a packet is for
+ * @net: namespace
+ * @tuple: tuple of the packet
+ * @dev: device that the packet came by
+ *
+ * As pep_tuple_lookup(). The socket may be bound to the device or to its VRF,
+ * by which the packet is received as far as sockets are concerned.
+ *
+ * Context: RCU read side.
+ * Return: a socket with a reference, for sock_gen_put(), or NULL.
+ */
+static inline struct sock *
+pep_tuple_lookup_dev(struct net *net, const struct pep_tuple *tuple,
+		     const struct net_device *dev)
+{
+	int ifindex = dev->ifindex;
+	int master = 0;
+
+	if (unlikely(netif_is_l3_slave(dev) || netif_is_l3_master(dev)))
+		master = l3mdev_master_ifindex_rcu(dev);
+	return pep_tuple_find(net, tuple, master ?: ifindex,
+			      master ? ifindex : 0);
+}
 
 #endif
