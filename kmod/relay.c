@@ -104,7 +104,8 @@ static bool pep_gather_flat(struct pep_gather *g, const struct sk_buff *skb,
 			    u32 off)
 {
 	const struct skb_shared_info *info = skb_shinfo(skb);
-	unsigned int i;
+	const skb_frag_t *frag = info->frags;
+	const skb_frag_t *end = frag + info->nr_frags;
 
 	if (off < skb_headlen(skb)) {
 		if (!pep_gather_head(g, skb, off))
@@ -113,16 +114,18 @@ static bool pep_gather_flat(struct pep_gather *g, const struct sk_buff *skb,
 	} else {
 		off -= skb_headlen(skb);
 	}
-	for (i = 0; i < info->nr_frags; i++) {
-		const skb_frag_t *frag = &info->frags[i];
-		u32 len = skb_frag_size(frag);
+	for (; frag < end && off >= skb_frag_size(frag); frag++)
+		off -= skb_frag_size(frag);
+	while (frag < end) {
+		struct page *page = skb_frag_page(frag);
+		u32 start = skb_frag_off(frag) + off;
+		u32 stop = start - off + skb_frag_size(frag);
 
-		if (off >= len) {
-			off -= len;
-			continue;
-		}
-		if (!pep_gather_add(g, skb_frag_page(frag),
-				    skb_frag_off(frag) + off, len - off))
+		/* What GRO has put together often lies side by side. */
+		for (frag++; frag < end && skb_frag_page(frag) == page &&
+		     skb_frag_off(frag) == stop; frag++)
+			stop += skb_frag_size(frag);
+		if (stop != start && !pep_gather_add(g, page, start, stop - start))
 			return false;
 		off = 0;
 	}
@@ -137,6 +140,8 @@ static bool pep_gather_skb(struct pep_gather *g, const struct sk_buff *skb,
 	const struct sk_buff *part;
 	unsigned int i;
 
+	if (!skb_has_frag_list(skb))
+		return pep_gather_flat(g, skb, off);
 	for (i = 0; i < skb_shinfo(skb)->nr_frags; i++)
 		flat += skb_frag_size(&skb_shinfo(skb)->frags[i]);
 	if (off < flat) {
