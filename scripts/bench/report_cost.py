@@ -4,9 +4,13 @@
 
 usage: report_cost.py FOLDER COMMAND RESULTS
 
-Fails when something that was to be measured is missing; a target that is not
-reached is no failure.
+Parts that were not measured stay as they are in the folder's cost.json. Fails
+when something that was to be measured is missing; a target that is not reached
+is no failure.
 """
+
+import json
+import pathlib
 
 import results as res
 from results import ORDER, TITLES, ReportError
@@ -16,12 +20,18 @@ from works import KILO, STEERING, WORKS
 INTRO = """# What a proxy costs, in instructions
 
 {sentence}
+
 Both ends and the gateway are namespaces of a guest with one CPU whose clock
 counts instructions; a figure is the mean of two rounds that agree within 2 %.
 "Adds" is what a contestant takes above plain forwarding in the same boot: pep
 replaces forwarding, so that it can be negative. The factor behind it is the
 contestant's instructions as a multiple of forwarding's, both ends included.
 """
+
+
+# What guests measure, by the names that their results have and that -p has.
+PARTS = {"cost": "works", "steer": "steer", "record": "record",
+         "idle": "idle", "scale": "scale"}
 
 
 def figure(runs, work, who):
@@ -188,6 +198,17 @@ def table_scale(scale):
                f"{run['pep']['spinning']:.1f} % |")
 
 
+def table_record(record):
+    """What a listener to ended flows costs, as lines."""
+    runs = {"short": record["runs"]}
+    yield "\n## Records of ended flows\n"
+    yield "| short connections | kinstr/connection |"
+    yield "|---|---|"
+    for who, title in (("nobody", "nobody listens"),
+                       ("monitor", "`pepadm monitor closed` does")):
+        yield f"| {title} | {figure(runs, 'short', who):.1f} |"
+
+
 def yes(met):
     """Is a target reached?"""
     return "yes" if met else "NO"
@@ -200,9 +221,10 @@ def joined(results, steered):
     return {**results, "pep": {**pep, "runs": runs}}
 
 
-def markdown(results, steered, idle, scale, meta):
+def markdown(found, metas):
     """The whole text."""
-    parts = [INTRO.format(sentence=res.sentence(meta))]
+    results, steered, record, idle, scale = found.values()
+    parts = [INTRO.format(sentence=res.sentences(metas))]
     short = [TITLES[name] for name, result in results.items()
              if result["size"] == "short"]
     if short:
@@ -214,6 +236,8 @@ def markdown(results, steered, idle, scale, meta):
         parts += ["\n## pep's targets\n", *table_targets(everything)]
     if "pep" in results:
         parts += ["", *table_copied(results)]
+    if "pep" in record:
+        parts += table_record(record["pep"])
     if "pep" in idle:
         parts += table_idle(idle["pep"])
     if "pep" in scale:
@@ -221,17 +245,32 @@ def markdown(results, steered, idle, scale, meta):
     return "\n".join(parts) + "\n"
 
 
+def merged(folder, parts, meta):
+    """The parts, and how each came about; those that were not measured are
+    the ones that a former report in the folder has."""
+    path = pathlib.Path(folder, "cost.json")
+    old = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    known = {key: old[key] for key in meta if key in old}
+    found, metas = {}, {}
+    for part, results in parts.items():
+        found[part] = results or old.get("results", {}).get(part, {})
+        if found[part]:
+            metas[PARTS[part]] = meta if results else \
+                old.get("parts", {}).get(PARTS[part], known)
+    return found, metas
+
+
 def report(folder, command, source):
     """Write both files and print the text."""
-    parts = {part: res.read(source, part)
-             for part in ("cost", "steer", "idle", "scale")}
+    parts = {part: res.read(source, part) for part in PARTS}
     everything = [result for part in parts.values()
                   for result in part.values()]
     if not everything:
         raise ReportError("no result")
     meta = res.about(everything[0], command)
-    raw = {**meta, "results": parts}
-    res.write(folder, "cost", raw, markdown(*parts.values(), meta))
+    found, metas = merged(folder, parts, meta)
+    raw = {**meta, "parts": metas, "results": found}
+    res.write(folder, "cost", raw, markdown(found, metas))
 
 
 if __name__ == "__main__":

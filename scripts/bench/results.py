@@ -45,8 +45,21 @@ def about(result, command):
             "packages": versions()}
 
 
+def sentences(metas):
+    """The same as a sentence; several when parts, by name, differ."""
+    kinds = []
+    for meta in metas.values():
+        if meta not in kinds:
+            kinds.append(meta)
+    if len(kinds) == 1:
+        return sentence(kinds[0])
+    return "\n".join(
+        f"- {', '.join(name for name in metas if metas[name] == meta)}: "
+        f"{sentence(meta)[0].lower()}{sentence(meta)[1:]}" for meta in kinds)
+
+
 def sentence(meta):
-    """The same as a sentence."""
+    """How results came about as a sentence."""
     packages = ", ".join(f"{name} {version}" for name, version
                          in sorted(meta["packages"].items()))
     return (f"Written by `{meta['command']}`; kernel {meta['kernel']}, "

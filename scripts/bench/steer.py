@@ -4,7 +4,7 @@
 
 usage: steer.py CONTESTANT full|short FAMILY
 
-Packets of no connection go through a device with the filters that pepadm
+Packets of no connection go through devices with the filters that pepadm
 makes, first with an action that does nothing, then with pep's. Prints what it
 does and writes what was measured as JSON.
 """
@@ -13,6 +13,8 @@ import bed
 from contestants import CONTESTANTS
 from peptest.netns import tc
 from works import STEERING
+
+DEVICES = "wl0", "sv0"
 
 
 def drop():
@@ -29,13 +31,15 @@ def main():
     contestant, size, family = bed.arguments(__doc__)
     bed.up(family)
     drop()
-    tc("pep", "qdisc add dev wl0 clsact",
-       *(f"filter add dev wl0 ingress pref {pref} protocol {protocol} "
-         "matchall skip_hw action pass"
-         for pref, protocol in ((49152, "ip"), (49153, "ipv6"))))
+    for device in DEVICES:
+        tc("pep", f"qdisc add dev {device} clsact",
+           *(f"filter add dev {device} ingress pref {pref} "
+             f"protocol {protocol} matchall skip_hw action pass"
+             for pref, protocol in ((49152, "ip"), (49153, "ipv6"))))
     runs = {work.name: {"pass": bed.rounds(work, "pass", size, family)}
             for work in STEERING.values()}
-    tc("pep", "qdisc del dev wl0 clsact")
+    for device in DEVICES:
+        tc("pep", f"qdisc del dev {device} clsact")
     with CONTESTANTS[contestant]():
         for work in STEERING.values():
             runs[work.name][contestant] = bed.rounds(work, contestant, size,

@@ -63,7 +63,7 @@ bench_build() # CONTESTANT...
 }
 
 # The parts of bench cost.
-BENCH_PARTS='works steer idle scale'
+BENCH_PARTS='works steer record idle scale'
 
 # Measure contestants and report.
 bench_cost() # [--short] [-6] [-k KERNEL] [-o FOLDER] [-p PART]... [CONTESTANT...]
@@ -124,6 +124,10 @@ bench_cost_parts() # full|short FAMILY CONTESTANTS PARTS
 			steer-pep)
 				say "measuring packets that are not split"
 				bench_guest "steer-$name" steer.py "$name" "$1" "$2"
+				;;
+			record-pep)
+				say "measuring records of ended flows"
+				bench_guest "record-$name" record.py "$name" "$1" "$2"
 				;;
 			idle-pep)
 				say "measuring idle connections"

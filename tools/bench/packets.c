@@ -61,7 +61,10 @@ static __u16 segment_sum(const struct segment *segment,
 	return ~sum;
 }
 
-/* Make an ACK with payload in the middle of a connection nobody knows of. */
+/*
+ * Make an ACK with payload, out of zeros, in the middle of a connection that
+ * nobody knows of.
+ */
 static void segment_make(struct segment *segment, int fd,
 			 const struct place *place)
 {
@@ -70,7 +73,6 @@ static void segment_make(struct segment *segment, int fd,
 	socklen_t len = sizeof(from);
 	const int offset = offsetof(struct tcphdr, check);
 
-	memset(segment, 0, sizeof(*segment));
 	segment->tcp.source = htons(40000);
 	segment->tcp.dest = to->sin_port;
 	segment->tcp.seq = htonl(1);
@@ -99,7 +101,7 @@ void packets_run(const struct place *place, int protocol, unsigned long count)
 {
 	struct mmsghdr batch[BATCH] = {};
 	unsigned long sent = 0;
-	struct segment segment;
+	struct segment segment = {};
 	struct place peer = *place;
 	struct meter took;
 	struct iovec iov;
@@ -116,7 +118,8 @@ void packets_run(const struct place *place, int protocol, unsigned long count)
 	}
 	if (connect(fd, (struct sockaddr *)&peer.sa, peer.len))
 		err(1, "connect");
-	segment_make(&segment, fd, place);
+	if (protocol == IPPROTO_TCP)
+		segment_make(&segment, fd, place);
 	for (i = 0; i < BATCH; i++) {
 		batch[i].msg_hdr.msg_iov = &iov;
 		batch[i].msg_hdr.msg_iovlen = 1;
