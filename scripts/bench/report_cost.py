@@ -246,17 +246,18 @@ def markdown(found, metas):
 
 
 def merged(folder, parts, meta):
-    """The parts, and how each came about; those that were not measured are
-    the ones that a former report in the folder has."""
+    """The parts, and how what each contestant did in them came about; what was
+    not measured is what a former report in the folder has."""
     path = pathlib.Path(folder, "cost.json")
     old = json.loads(path.read_text("utf-8")) if path.exists() else {}
     known = {key: old[key] for key in meta if key in old}
     found, metas = {}, {}
-    for part, results in parts.items():
-        found[part] = results or old.get("results", {}).get(part, {})
-        if found[part]:
-            metas[PARTS[part]] = meta if results else \
-                old.get("parts", {}).get(PARTS[part], known)
+    for part, new in parts.items():
+        found[part] = {**old.get("results", {}).get(part, {}), **new}
+        for who in found[part]:
+            name = f"{PARTS[part]} of {TITLES[who]}"
+            metas[name] = meta if who in new else \
+                old.get("parts", {}).get(name, known)
     return found, metas
 
 
