@@ -34,6 +34,11 @@
  */
 #define PEP_RELAY_MOST		(PEP_GEN_NOTSENT + GSO_LEGACY_MAX_SIZE)
 
+/* Memory that a fragment of a received packet keeps at least, bytes: what the
+ * smallest buffer of drivers takes.
+ */
+#define PEP_RELAY_KEPT		1024
+
 /* Retry when there was no TCP memory and nothing else will wake the flow. */
 #define PEP_RELAY_RETRY		(HZ / 50 + 1)
 
@@ -56,11 +61,13 @@ enum pep_relay_result {
  * @bvec: where they go
  * @n: number of fragments
  * @len: their length, bytes
+ * @memory: what a leg will be charged for them, bytes
  */
 struct pep_gather {
 	struct bio_vec *bvec;
 	unsigned int n;
 	u32 len;
+	u32 memory;
 };
 
 /*
@@ -75,10 +82,12 @@ static bool pep_gather_add(struct pep_gather *g, struct page *page,
 	if (last && last->bv_page == page &&
 	    last->bv_offset + last->bv_len == off) {
 		last->bv_len += len;
+		g->memory += len;
 	} else {
 		if (g->n == PEP_QUEUE_BVECS)
 			return false;
 		bvec_set_page(&g->bvec[g->n++], page, len, off);
+		g->memory += max_t(u32, len, PEP_RELAY_KEPT);
 	}
 	g->len += len;
 	return true;
@@ -201,7 +210,8 @@ static const struct ubuf_info_ops pep_relay_ubuf_ops;
  * Append fragments to a packet, with references to their pages. Called by
  * tcp_sendmsg_locked() as it is for a zerocopy sender; see
  * __zerocopy_sg_from_iter(), which charges the socket with what truesize has
- * grown by.
+ * grown by. A fragment of its own counts for the memory that it keeps, so that
+ * single bytes cannot fill it behind a window that stays closed.
  */
 static int pep_relay_append(struct sk_buff *skb, struct iov_iter *from,
 			    size_t len)
@@ -220,12 +230,15 @@ static int pep_relay_append(struct sk_buff *skb, struct iov_iter *from,
 		const struct bio_vec *bvec = from->bvec;
 		u32 part = min_t(size_t, len,
 				 bvec->bv_len - from->iov_offset);
+		unsigned int before = info->nr_frags;
 
 		err = skb_append_pagefrags(skb, bvec->bv_page,
 					   bvec->bv_offset + from->iov_offset,
 					   part, max);
 		if (!err) {
 			skb_len_add(skb, part);
+			if (info->nr_frags != before && part < PEP_RELAY_KEPT)
+				skb->truesize += PEP_RELAY_KEPT - part;
 			iov_iter_advance(from, part);
 			len -= part;
 		}
@@ -252,7 +265,7 @@ static int pep_relay_splice(struct sock *to, const struct pep_gather *g,
 	/* For the sender's own memory TCP does not ask whether there is room;
 	 * without it is for MSG_SPLICE_PAGES to take what TCP allows.
 	 */
-	if (sk_wmem_schedule(to, min_t(u32, g->len, PEP_RELAY_MOST))) {
+	if (sk_wmem_schedule(to, min_t(u32, g->memory, PEP_RELAY_MOST))) {
 		ubuf->ops = &pep_relay_ubuf_ops;
 		/* Each packet takes a reference that it does not give back. */
 		refcount_set(&ubuf->refcnt, 1);

@@ -10,14 +10,15 @@ import os
 
 from peptest import pep
 from peptest.env import DEBUG
-from peptest.ktap import expect_least, families, must
-from peptest.netns import offloads
+from peptest.ktap import expect_least, families, must, wait_for
+from peptest.netns import netem, netem_end, offloads
 from peptest.pep import grows
 from peptest.tcp import digest, next_offset, one_way, pair, pieces
 
 O_DIRECT = 0o40000
 F_SETPIPE_SZ = 1031
 SPLICE_F_MORE = 4
+KEPT = 1000             # bytes that are not acknowledged
 BATCH = 200             # pieces under way in the pipe
 SIZES = {1: 20000, 7: 70000, 100: 400000, 1447: 2000000}
 
@@ -89,6 +90,35 @@ def small(family, opener, opened, size):
         far.close()
     expect_least("bytes by fragment", pep.stat("bytes_fragment") -
                  before["bytes_fragment"], total // 2)
+
+
+@families("single bytes count for the memory that they keep")
+def kept(family):
+    """Bytes of a page each that an end does not acknowledge."""
+    near, far = pair(family)
+    offset = next_offset()
+    pipe = Pieces(near)
+    netem("pep", "sv0", "loss", "100%")
+    try:
+        for at in range(0, KEPT, BATCH):
+            pipe.send(b"".join(pieces(offset + at, BATCH)), 1, lambda: None)
+        wait_for("the first of them",
+                 lambda: pep.flows()[0]["bytes_to_server"])
+        pep.quiet()
+        leg = pep.legs()["server"]
+        queued, memory = int(leg.split()[1]), pep.number(leg, r",w(\d+),")
+        expect_least("queued bytes", queued, 17)
+        expect_least("memory", memory, 1024 * queued)
+    finally:
+        netem_end("pep", "sv0")
+    pipe.close()
+    far.settimeout(60)
+    sha = hashlib.sha256()
+    for _ in range(KEPT):
+        sha.update(far.recv(1))
+    must("SHA-256", sha.hexdigest(), digest(offset, KEPT))
+    near.close()
+    far.close()
 
 
 def take(sock, sha):

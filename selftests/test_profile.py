@@ -6,7 +6,6 @@ not the usual: strict rp_filter, no forwarding, policy routing, VRFs.
 import contextlib
 import errno
 import json
-import re
 import socket
 import time
 
@@ -243,29 +242,6 @@ def server_dev_gone():
     ip("pep", "link del d1")
 
 
-def legs():
-    """Sockets of the gateway's only flow by device, as ss tells of them."""
-    out = run("ss", "-HOtnmi", "state", "established", ns="pep").stdout
-    flow, = pep.flows()
-    port = str(flow["subscriber"]["port"])
-    found = {}
-    for line in out.splitlines():
-        words = line.split()
-        near, far = (word.rsplit(":", 1)[1] for word in words[2:4])
-        if port in (near, far):
-            found["wireless" if far == port else "server"] = line
-    expect("legs", sorted(found), ["server", "wireless"])
-    return found
-
-
-def number(line, pattern):
-    """A number out of a line of ss."""
-    found = re.search(pattern, line)
-    if not found:
-        fail(f"no {pattern} in {line}")
-    return int(found.group(1))
-
-
 # Half of what the kernel takes, bytes; the window scales of the receive
 # buffers are other ones than those of tcp_rmem.
 BUFFERS = {"wireless_sndbuf": 300000, "wireless_rcvbuf": 60000,
@@ -282,19 +258,20 @@ def buffers(family, connect_mode):
         for ends in ("sub", "srv"), ("srv", "sub"):
             with grows(flow_established=1, flow_closed=1):
                 both = pair(family, *ends)
-                for side, line in legs().items():
-                    expect(f"{side} sndbuf", number(line, r",tb(\d+),"),
+                for side, line in pep.legs().items():
+                    expect(f"{side} sndbuf", pep.number(line, r",tb(\d+),"),
                            2 * BUFFERS[side + "_sndbuf"])
-                    expect(f"{side} rcvbuf", number(line, r",rb(\d+),"),
+                    expect(f"{side} rcvbuf", pep.number(line, r",rb(\d+),"),
                            2 * BUFFERS[side + "_rcvbuf"])
                     expect(f"{side} wscale",
-                           number(line, r" wscale:\d+,(\d+) "),
+                           pep.number(line, r" wscale:\d+,(\d+) "),
                            SCALES[side])
                 exchange(both, amount(3000000))
     with grows(flow_established=1, flow_closed=1):
         both = pair(family)
-        for side, line in legs().items():
-            expect(f"{side} wscale", number(line, r" wscale:\d+,(\d+) "), 7)
+        for side, line in pep.legs().items():
+            expect(f"{side} wscale",
+                   pep.number(line, r" wscale:\d+,(\d+) "), 7)
         exchange(both, 10000)
 
 
@@ -335,9 +312,9 @@ def max_rate(family, connect_mode):
     with profile(connect=connect_mode, **rates):
         for opener, opened in ("sub", "srv"), ("srv", "sub"):
             ends = dict(zip((opener, opened), pair(family, opener, opened)))
-            for side, line in legs().items():
+            for side, line in pep.legs().items():
                 expect(f"most of {side}",
-                       number(line, r" pacing_rate \d+bps/(\d+)bps"),
+                       pep.number(line, r" pacing_rate \d+bps/(\d+)bps"),
                        {"wireless": 8000000, "server": 4000000}[side])
             for sender, receiver, size in (("srv", "sub", 1000000),
                                            ("sub", "srv", 500000)):

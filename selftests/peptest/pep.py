@@ -4,6 +4,7 @@
 import contextlib
 import json
 import os
+import re
 import time
 
 from . import env, genl, tcp
@@ -187,6 +188,29 @@ def grows(ns="pep", ended=True, **wanted):
 def flows(ns="pep"):
     """All flows as pepadm's JSON tells of them."""
     return json.loads(pepadm("-j", "flow", "show", ns=ns).stdout)
+
+
+def legs():
+    """The legs of the gateway's only flow by side, as ss tells of them."""
+    out = run("ss", "-HOtnmi", "state", "established", ns="pep").stdout
+    flow, = flows()
+    port = str(flow["subscriber"]["port"])
+    found = {}
+    for line in out.splitlines():
+        words = line.split()
+        near, far = (word.rsplit(":", 1)[1] for word in words[2:4])
+        if port in (near, far):
+            found["wireless" if far == port else "server"] = line
+    expect("legs", sorted(found), ["server", "wireless"])
+    return found
+
+
+def number(line, pattern):
+    """A number out of a line of ss."""
+    found = re.search(pattern, line)
+    if not found:
+        raise Failure(f"no {pattern} in {line}")
+    return int(found.group(1))
 
 
 @dumper
