@@ -93,6 +93,8 @@ static const struct pep_kunit_option pep_kunit_options[] = {
 	{ "ao", { 29, 4, 0, 0 }, 4, PEP_OPTION_AO },
 	{ "mptcp behind mss", { 2, 4, 5, 0xb4, 30, 4, 0, 0 }, 8,
 	  PEP_OPTION_MPTCP },
+	{ "mptcp join", { 30, 12, 0x10, 1 }, 12, PEP_OPTION_MPTCP_JOIN },
+	{ "mptcp cut off", { 30, 2, 1, 1 }, 4, PEP_OPTION_UNKNOWN },
 	{ "md5 behind mptcp", { 30, 4, 0, 0, 19, 18 }, 24, PEP_OPTION_MD5 },
 	{ "timestamp behind mptcp",
 	  { 30, 4, 0, 0, 1, 1, 8, 10, 1, 2, 3, 4, 0, 0, 0, 0 }, 16,

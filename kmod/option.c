@@ -14,6 +14,9 @@
 #define PEP_TCPOPT_MPTCP	30
 #define PEP_TCPOPT_EXP_FACEB	0xF989
 
+/* Subtype of MPTCP, upper half of the byte behind the length. */
+#define PEP_MPTCP_JOIN		1
+
 /**
  * pep_option_classify() - judge one option
  * @opt: kind byte of the option, @size bytes long as its length byte says
@@ -47,7 +50,10 @@ static enum pep_option_kind pep_option_classify(const u8 *opt,
 	case PEP_TCPOPT_AO:
 		return PEP_OPTION_AO;
 	case PEP_TCPOPT_MPTCP:
-		return PEP_OPTION_MPTCP;
+		if (size < 3)
+			return PEP_OPTION_UNKNOWN;
+		return opt[2] >> 4 == PEP_MPTCP_JOIN ? PEP_OPTION_MPTCP_JOIN :
+						       PEP_OPTION_MPTCP;
 	case TCPOPT_FASTOPEN:
 		return PEP_OPTION_FASTOPEN;
 	case TCPOPT_EXP:

@@ -9,7 +9,9 @@
  * @PEP_OPTION_PLAIN: nothing that a split connection would lose
  * @PEP_OPTION_MD5: TCP-MD5, RFC 2385: signed end to end
  * @PEP_OPTION_AO: TCP-AO, RFC 5925: signed end to end
- * @PEP_OPTION_MPTCP: Multipath TCP, RFC 8684
+ * @PEP_OPTION_MPTCP: Multipath TCP, RFC 8684, is asked for
+ * @PEP_OPTION_MPTCP_JOIN: one more path of a Multipath TCP connection, MP_JOIN,
+ *	which must not be answered as plain TCP
  * @PEP_OPTION_FASTOPEN: TCP Fast Open, RFC 7413
  * @PEP_OPTION_UNKNOWN: an option that is unknown or malformed
  */
@@ -18,6 +20,7 @@ enum pep_option_kind {
 	PEP_OPTION_MD5,
 	PEP_OPTION_AO,
 	PEP_OPTION_MPTCP,
+	PEP_OPTION_MPTCP_JOIN,
 	PEP_OPTION_FASTOPEN,
 	PEP_OPTION_UNKNOWN,
 };

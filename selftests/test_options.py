@@ -10,7 +10,7 @@ import struct
 from peptest import pep
 from peptest.ktap import expect, families, skip
 from peptest.netns import addr, nstat, sysctl
-from peptest.pep import grows, least
+from peptest.pep import grows, least, pepadm
 from peptest.raw import SYN, Segment, Wire, inet, segment
 from peptest.tcp import (accept, client, exchange, listen, mptcp_socket,
                          pair)
@@ -198,6 +198,23 @@ def strange(family):
             got = tap.find(lambda s, p=41000 + number: s.sport == p,
                            outgoing=False)
         expect(f"the SYN with {name}", got.tcp, Segment(packet).tcp)
+
+
+@families("one more path of Multipath TCP")
+def mptcp_join(family):
+    """It passes, although connections that ask for Multipath TCP are split:
+    answered as plain TCP it would be reset."""
+    wire, tap = Wire("sub"), Wire("srv", "eth0", ("pep", "sv0"))
+    packet = segment(addr("sub", family), addr("srv", family), 41100, 5009,
+                     flags=SYN, options=b"\x1e\x0c\x10\x01" + bytes(8))
+    pepadm("profile", "set", "default", "mptcp", "split")
+    try:
+        with grows(syn_split=0, pass_syn=1, syn_pass_mptcp=1):
+            wire.send(packet)
+            got = tap.find(lambda s: s.sport == 41100, outgoing=False)
+    finally:
+        pepadm("profile", "set", "default", "mptcp", "bypass")
+    expect("the SYN", got.tcp, Segment(packet).tcp)
 
 
 @families("beside it, plain connections are split")
