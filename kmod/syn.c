@@ -418,6 +418,7 @@ bool pep_syn_take(struct pep_gen *gen, unsigned int opener,
 {
 	spinlock_t *lock = pep_syn_lock(&pkt->tuple);
 	struct pep_net *pn = gen->pn;
+	const struct sock *listener;
 	enum pep_syn_kind kind;
 	struct sock *leg;
 
@@ -426,8 +427,10 @@ bool pep_syn_take(struct pep_gen *gen, unsigned int opener,
 			      PEP_A_STAT_SYN_PASS_STOPPING);
 		return false;
 	}
-	if (!rcu_access_pointer(pep_gen_listener(gen, pkt->tuple.family,
-						 opener)->sk)) {
+	/* One that was destroyed with ss -K takes nothing any more. */
+	listener = rcu_dereference(pep_gen_listener(gen, pkt->tuple.family,
+						    opener)->sk);
+	if (!listener || inet_sk_state_load(listener) != TCP_LISTEN) {
 		pep_syn_count(pn, opener, &pkt->tuple,
 			      PEP_A_STAT_SYN_PASS_NO_LISTENER);
 		return false;

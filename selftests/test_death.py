@@ -159,3 +159,14 @@ for _how, _text in ("link", "its link goes down"), ("loss", "silence"):
                  _how)(vanishes)
 families("sub vanishes, its link goes down, srv had opened", "srv", "sub",
          "sub", "link")(vanishes)
+
+
+@families("its listeners are destroyed")
+def listeners(family):
+    """By somebody with ss -K: connections pass until there are others."""
+    run("ss", "-K", "-ltH", ns="pep")
+    with grows(syn_split=0, syn_pass_no_listener=1):
+        exchange(pair(family), 1000)
+    pep.pepadm("profile", "set", "default", "mark", "0")
+    with grows(syn_split=1, syn_pass_no_listener=0):
+        exchange(pair(family), 1000)
