@@ -50,6 +50,16 @@ pep_compat_lookup6(struct net *net, const struct in6_addr *saddr,
 #endif
 
 /*
+ * Per-CPU queues and pools are guarded by BH that is off, which from 6.18 on
+ * keeps nobody else away on PREEMPT_RT without this option.
+ */
+#if IS_ENABLED(CONFIG_PREEMPT_RT) && \
+	LINUX_VERSION_CODE >= KERNEL_VERSION(6, 18, 0) && \
+	!IS_ENABLED(CONFIG_PREEMPT_RT_NEEDS_BH_LOCK)
+#error "PREEMPT_RT needs CONFIG_PREEMPT_RT_NEEDS_BH_LOCK"
+#endif
+
+/*
  * From 6.15 on how far a time-out grows is a socket's own affair, at first a
  * setting of the namespace. Let it grow as far as it may, or as the setting
  * says.

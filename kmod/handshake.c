@@ -339,6 +339,7 @@ void pep_handshake_opener_speaks(struct pep_gen *gen, unsigned int opener,
 	spin_lock(&flow->lock);
 	if (flow->state != PEP_FLOW_STATE_CONNECTING ||
 	    flow->mode != PEP_CONNECT_MODE_TRUTHFUL ||
+	    !(pkt->th->ack || pkt->th->rst) ||
 	    ntohl(pkt->th->seq) != flow->isn + 1)
 		goto out;
 	if (pkt->th->rst)

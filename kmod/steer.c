@@ -108,6 +108,7 @@ static unsigned int pep_steer_check_options(const struct pep_gen *gen,
 		[PEP_OPTION_MD5] = PEP_A_STAT_SYN_PASS_MD5,
 		[PEP_OPTION_AO] = PEP_A_STAT_SYN_PASS_AO,
 		[PEP_OPTION_MPTCP] = PEP_A_STAT_SYN_PASS_MPTCP,
+		[PEP_OPTION_MPTCP_JOIN] = PEP_A_STAT_SYN_PASS_MPTCP,
 		[PEP_OPTION_FASTOPEN] = PEP_A_STAT_SYN_PASS_FASTOPEN,
 		[PEP_OPTION_UNKNOWN] = PEP_A_STAT_SYN_PASS_OPTION,
 	};
@@ -138,6 +139,9 @@ static unsigned int pep_steer_check_syn(struct pep_net *pn,
 		return PEP_A_STAT_SYN_PASS_HOPS;
 	if (pkt->payload)
 		return PEP_A_STAT_SYN_PASS_DATA;
+	/* A leg cannot be bound to port 0: that would be to any. */
+	if (!pkt->tuple.sport || !pkt->tuple.dport)
+		return PEP_A_STAT_SYN_PASS_SCOPE;
 	reason = pep_steer_check_options(gen, pkt);
 	if (reason)
 		return reason;

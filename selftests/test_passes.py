@@ -217,6 +217,18 @@ def scopes(family):
                      pep.stat("pass_syn") > seen)
 
 
+@families("SYNs from and to port 0")
+def ports(family):
+    """A leg cannot speak for it."""
+    wire, tap = Wire("sub"), Wire("srv", "eth0", GATEWAY["srv"])
+    for sport, dport in (0, 5997), (40004, 0):
+        packet = segment(addr("sub", family), addr("srv", family), sport,
+                         dport, flags=SYN)
+        with grows(syn_pass_scope=1, syn_split=0, delivered=0):
+            wire.send(packet)
+            tap.find(lambda s, to=dport: s.dport == to, outgoing=False)
+
+
 @families("SYNs whose header is shorter than any, or longer than the packet")
 def data_offsets(family):
     """With a checksum that is right."""
