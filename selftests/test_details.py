@@ -167,7 +167,7 @@ def device():
                                           ["pref", "action"], ("-s",):
                                           ["packets", "bytes"]}, options)
     expect("preferences", [each["pref"] for each in whole["filters"]],
-           [49152, 49153])
+           [49153, 49154])
     for each in whole["filters"]:
         expect_least("packets", each["packets"], 1)
     for key in "packets", "bytes":

@@ -77,7 +77,7 @@ RATES = (("20mbit", "20Mbit", 2500000), ("8000", "8Kbit", 1000),
          ("8001bit", "8Kbit", 1000), ("0", "unlimited", "unlimited"),
          ("5Mbps", "40Mbit", 5000000),
          ("unlimited", "unlimited", "unlimited"))
-OURS = [("ip", 49152), ("ipv6", 49153)]
+OURS = [("ip", 49153), ("ipv6", 49154)]
 
 
 @case("profiles come, change and go")
@@ -198,6 +198,25 @@ def foreign(hook):
     pepadm("dev", "del", "d0")
     expect("qdisc", qdisc("d0"), "clsact")
     expect("filters", filters("d0", hook), [("ip", 7)])
+    tc("pep", "qdisc del dev d0 clsact")
+
+
+@case("filters that the kernel numbers come before")
+def numbered():
+    """The first one gets 49152, the next ones go down from there."""
+    line = "filter add dev d0 ingress protocol ip matchall classid 1:1"
+    tc("pep", "qdisc add dev d0 clsact", line)
+    pepadm("dev", "add", "d0", "side", "wireless")
+    tc("pep", line)
+    expect("filters", filters("d0", "ingress"),
+           [("ip", 49151), ("ip", 49152), *OURS])
+    pepadm("dev", "del", "d0")
+    expect("filters", filters("d0", "ingress"),
+           [("ip", 49151), ("ip", 49152)])
+    tc("pep", "qdisc del dev d0 clsact")
+    pepadm("dev", "add", "d0", "side", "wireless")
+    tc("pep", line)
+    expect("filters", filters("d0", "ingress"), [("ip", 49152), *OURS])
     tc("pep", "qdisc del dev d0 clsact")
 
 

@@ -38,7 +38,7 @@ def setup():
     pepadm("profile", "add", "gold", "cc-wireless", "cubic")
     pepadm("dev", "add", "d0", "side", "wireless", "profile", "gold")
     tc("pep", "qdisc add dev d2 clsact",
-       "filter add dev d2 ingress pref 49153 protocol ipv6 matchall "
+       "filter add dev d2 ingress pref 49154 protocol ipv6 matchall "
        "classid 1:1")
     _before.append(state())
 

@@ -322,15 +322,20 @@ def of_pepadm():
     pepadm("dev", "del", "wl0")
 
 
-@case("what tc attached, pepadm shows; what is like its own, it changes")
-def of_tc():
+@case("what tc attached, pepadm shows; what is like its own, it changes",
+      49153)
+@case("so it does what is like those of before", 49152)
+def of_tc(first):
     tc("qdisc add dev wl0 clsact")
-    for family, preference in (4, 49152), (6, 49153):
+    for family, preference in (4, first), (6, first + 1):
         tc(f"filter add dev wl0 ingress pref {preference} protocol "
            f"{PROTOCOLS[family]} matchall action pepsplit side server")
     shown = pepadm("dev", "show", "wl0").stdout
     expect("dev show", shown.split(" packets ")[0],
            "dev wl0 side server profile default")
+    one, = json.loads(pepadm("-j", "dev", "show", "wl0").stdout)
+    expect("preferences", [each["pref"] for each in one["filters"]],
+           [first, first + 1])
     pepadm("dev", "set", "wl0", "profile", "gold")
     for act in told("filter show dev wl0 ingress"):
         expect("profile", act["profile"], "gold")

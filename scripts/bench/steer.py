@@ -35,7 +35,7 @@ def main():
         tc("pep", f"qdisc add dev {device} clsact",
            *(f"filter add dev {device} ingress pref {pref} "
              f"protocol {protocol} matchall skip_hw action pass"
-             for pref, protocol in ((49152, "ip"), (49153, "ipv6"))))
+             for pref, protocol in ((49153, "ip"), (49154, "ipv6"))))
     runs = {work.name: {"pass": bed.rounds(work, "pass", size, family)}
             for work in STEERING.values()}
     for device in DEVICES:

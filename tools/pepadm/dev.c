@@ -50,7 +50,7 @@ static enum pep_exit add_filters(struct pep_nl *nl, __u32 ifindex,
 
 	result = add_failed(nl);
 	while (i--)
-		pep_tc_filter_del(nl, ifindex, i);
+		pep_tc_filter_del(nl, ifindex, i, pep_tc_preference(i));
 	return result;
 }
 
@@ -262,7 +262,9 @@ static enum pep_exit del(struct pep_nl *nl, const struct pep_link *link)
 	if (killed)
 		sleep(LATE_PACKETS);
 	for (i = 0; i < PEP_TC_FILTERS; i++)
-		if (found.mine[i] && pep_tc_filter_del(nl, link->ifindex, i))
+		if (found.mine[i] &&
+		    pep_tc_filter_del(nl, link->ifindex, i,
+				      found.preference[i]))
 			return pep_nl_failed(nl, NULL);
 	if (pep_tc_clsact_del_unused(nl, link->ifindex))
 		return pep_nl_failed(nl, NULL);
@@ -317,7 +319,7 @@ static void show_filters(const struct pep_tc_found *found)
 		pep_out_open_object(NULL);
 		pep_out_string("protocol", label, protocols[i]);
 		pep_out_uint("pref", pep_out_detail("pref"),
-			     pep_tc_preference(i));
+			     found->preference[i]);
 		pep_out_uint("action", pep_out_detail("action"),
 			     found->index[i]);
 		pep_out_uint("packets", pep_out_statistic("packets"),

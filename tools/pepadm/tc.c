@@ -24,18 +24,21 @@
  * struct filter - a filter that pepadm makes
  * @protocol: ETH_P_*, host byte order
  * @preference: its place among the filters; lower ones come first
+ * @former: the preference that pepadm gave it before
  *
- * The kernel hands out preferences downwards from 49152 on: filters of an
- * administrator come before ours, whether numbered by hand or not.
+ * The kernel hands out preferences downwards from 49152 on, that included:
+ * filters of an administrator come before ours, whether numbered by hand or
+ * not, and whether there first or not.
  */
 struct filter {
 	__u16 protocol;
 	__u16 preference;
+	__u16 former;
 };
 
 static const struct filter filters[PEP_TC_FILTERS] = {
-	{ .protocol = ETH_P_IP, .preference = 49152 },
-	{ .protocol = ETH_P_IPV6, .preference = 49153 },
+	{ .protocol = ETH_P_IP, .preference = 49153, .former = 49152 },
+	{ .protocol = ETH_P_IPV6, .preference = 49154, .former = 49153 },
 };
 
 /* Begin a request about a qdisc or a filter. */
@@ -54,12 +57,12 @@ static struct tcmsg *tc_request(struct pep_nl_request *req, __u16 type,
 /* Begin a request about one of our filters. */
 static void filter_request(struct pep_nl_request *req, __u16 type,
 			   __u16 flags, __u32 ifindex,
-			   unsigned int which)
+			   unsigned int which, __u32 preference)
 {
 	struct tcmsg *tcm = tc_request(req, type, flags, ifindex,
 				       HOOK_INGRESS);
 
-	tcm->tcm_info = TC_H_MAKE((__u32)filters[which].preference << 16,
+	tcm->tcm_info = TC_H_MAKE(preference << 16,
 				  htons(filters[which].protocol));
 	pep_nl_put_string(req, TCA_KIND, "matchall", NULL);
 }
@@ -126,7 +129,7 @@ int pep_tc_filter_add(struct pep_nl *nl, __u32 ifindex, unsigned int which,
 	struct nlattr *options;
 
 	filter_request(&req, RTM_NEWTFILTER, NLM_F_CREATE | NLM_F_EXCL,
-		       ifindex, which);
+		       ifindex, which, filters[which].preference);
 	options = mnl_attr_nest_start(req.nlh, TCA_OPTIONS);
 	pep_nl_put_u32(&req, TCA_MATCHALL_FLAGS, TCA_CLS_FLAGS_SKIP_HW, NULL);
 	put_action(&req, TCA_MATCHALL_ACT, 0, side, profile);
@@ -162,24 +165,26 @@ int pep_tc_action_set(struct pep_nl *nl, __u32 index, __u32 side,
  * @nl: rtnetlink socket
  * @ifindex: the device
  * @which: 0 for IPv4, 1 for IPv6
+ * @preference: from pep_tc_find(), or that of one that was just added
  *
  * Return: 0 or a negative errno value.
  */
-int pep_tc_filter_del(struct pep_nl *nl, __u32 ifindex, unsigned int which)
+int pep_tc_filter_del(struct pep_nl *nl, __u32 ifindex, unsigned int which,
+		      __u32 preference)
 {
 	struct pep_nl_request req;
 
-	filter_request(&req, RTM_DELTFILTER, 0, ifindex, which);
+	filter_request(&req, RTM_DELTFILTER, 0, ifindex, which, preference);
 	return pep_nl_talk(nl, &req, NULL, NULL);
 }
 
 /**
- * pep_tc_preference() - tell the preference of one of our filters
+ * pep_tc_preference() - tell the preference that one of our filters gets
  * @which: 0 for IPv4, 1 for IPv6
  *
  * Return: its place among the filters of a device.
  */
-unsigned int pep_tc_preference(unsigned int which)
+__u32 pep_tc_preference(unsigned int which)
 {
 	return filters[which].preference;
 }
@@ -205,11 +210,13 @@ static void add_stats(struct pep_tc_count *count, const struct nlattr *nest)
 /* Which of the filters that pepadm makes is this? PEP_TC_FILTERS for none. */
 static unsigned int which_filter(const struct tcmsg *tcm)
 {
+	__u32 preference = TC_H_MAJ(tcm->tcm_info) >> 16;
 	unsigned int i;
 
 	for (i = 0; i < PEP_TC_FILTERS; i++)
-		if (TC_H_MAJ(tcm->tcm_info) >> 16 == filters[i].preference &&
-		    TC_H_MIN(tcm->tcm_info) == htons(filters[i].protocol))
+		if (TC_H_MIN(tcm->tcm_info) == htons(filters[i].protocol) &&
+		    (preference == filters[i].preference ||
+		     preference == filters[i].former))
 			break;
 	return i;
 }
@@ -273,6 +280,7 @@ static int read_filter(const struct nlmsghdr *nlh, void *data)
 	if (mine && which < PEP_TC_FILTERS) {
 		found->mine[which] = true;
 		found->index[which] = mine;
+		found->preference[which] = TC_H_MAJ(tcm->tcm_info) >> 16;
 	}
 	return MNL_CB_OK;
 }

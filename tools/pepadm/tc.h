@@ -30,6 +30,7 @@ struct pep_tc_count {
  * @actions: how many of our actions the matchall filters have
  * @mine: which of the filters that pepadm makes are there
  * @index: of the actions of these, by filter
+ * @preference: of these, by filter
  * @side: side of an action, enum pep_side; UINT32_MAX for none; one of the
  *	filters that pepadm makes goes before others
  * @profile: profile of that action
@@ -41,6 +42,7 @@ struct pep_tc_found {
 	unsigned int actions;
 	bool mine[PEP_TC_FILTERS];
 	__u32 index[PEP_TC_FILTERS];
+	__u32 preference[PEP_TC_FILTERS];
 	__u32 side;
 	char profile[PEP_NAME_LEN];
 	struct pep_tc_count all;
@@ -66,8 +68,8 @@ int pep_tc_filter_add(struct pep_nl *nl, __u32 ifindex, unsigned int which,
 int pep_tc_action_set(struct pep_nl *nl, __u32 index, __u32 side,
 		      const char *profile);
 int pep_tc_filter_del(struct pep_nl *nl, __u32 ifindex,
-		      unsigned int which);
-unsigned int pep_tc_preference(unsigned int which);
+		      unsigned int which, __u32 preference);
+__u32 pep_tc_preference(unsigned int which);
 int pep_tc_find(struct pep_nl *nl, __u32 ifindex,
 		struct pep_tc_found *found);
 int pep_tc_devices(struct pep_nl *nl, struct pep_tc_devices *devices);
