@@ -7,25 +7,20 @@
 #include "setting.h"
 
 #include <linux/netdevice.h>
-#include <linux/sizes.h>
+#include <linux/stringify.h>
 #include <net/tcp.h>
 
-/* A week: longer than any of TCP's own timers runs. */
-#define PEP_SETTING_MAX_IDLE	604800
-
-/* Ten seconds of payload, ms: longer than any path has to be filled. */
-#define PEP_SETTING_MAX_RESIDENCE	10000
-
-/* Buffers, bytes: a page, and half of the largest window that TCP can offer. */
-#define PEP_SETTING_MIN_BUFFER	SZ_4K
-#define PEP_SETTING_MAX_BUFFER	SZ_512M
-
-/* Rates, bytes per second: a packet takes a second or two, or 1 Tbit/s. */
-#define PEP_SETTING_MIN_RATE	1000
-#define PEP_SETTING_MAX_RATE	125000000000ULL
-
-/* As many as a namespace may have at most. */
-#define PEP_SETTING_MAX_FLOWS	BIT(24)
+/*
+ * The ranges are those of pep.yaml, where pepadm has them from. Residence: ten
+ * seconds, longer than any path has to be filled. Buffers: a page, and half of
+ * the largest window that TCP can offer. Rates: a packet takes a second or two,
+ * or 1 Tbit/s. Flows: as many as a namespace may have at most. An idle time is
+ * longer than any of TCP's own timers runs; these bind the next ones.
+ */
+static_assert(PEP_KEEPALIVE_TIME_MAX <= MAX_TCP_KEEPIDLE);
+static_assert(PEP_KEEPALIVE_TIME_MAX <= MAX_TCP_KEEPINTVL);
+static_assert(PEP_KEEPALIVE_COUNT_MAX <= MAX_TCP_KEEPCNT);
+static_assert(PEP_USER_TIMEOUT_MAX <= INT_MAX);
 
 /**
  * struct pep_setting - a setting that is a number
@@ -63,16 +58,20 @@ struct pep_setting {
 #define PEP_SETTING_TIME(_attr, _member, _max, _text)		\
 	PEP_SETTING_FROM(_attr, _member, u32, true, 0, _max, _text)
 
+/* What a setting may be, for its text. */
+#define PEP_SETTING_UP_TO(_max, _unit)				\
+	": 1 to " __stringify(_max) " " _unit ", or 0"
+
 #define PEP_SETTING_BUFFER(_attr, _member, _text)		\
 	PEP_SETTING_FROM(_attr, _member, u32, false,		\
-			 PEP_SETTING_MIN_BUFFER,		\
-			 PEP_SETTING_MAX_BUFFER,		\
-			 _text ": 4096 to 536870912 bytes, or 0")
+			 PEP_BUFFER_MIN, PEP_BUFFER_MAX,	\
+			 _text ": " __stringify(PEP_BUFFER_MIN)	\
+			 " to " __stringify(PEP_BUFFER_MAX)	\
+			 " bytes, or 0")
 
 #define PEP_SETTING_RATE(_attr, _member, _text)			\
 	PEP_SETTING_FROM(_attr, _member, u64, true,		\
-			 PEP_SETTING_MIN_RATE,			\
-			 PEP_SETTING_MAX_RATE,			\
+			 PEP_RATE_MIN, PEP_RATE_MAX,		\
 			 _text ": 8kbit to 1tbit, or 0")
 
 static const struct pep_setting pep_settings[] = {
@@ -85,19 +84,24 @@ static const struct pep_setting pep_settings[] = {
 	PEP_SETTING(MARK, mark, U32_MAX, "mark: 0 to 4294967295"),
 	PEP_SETTING(DSCP, dscp, PEP_DSCP_COPY,
 		    "dscp: 0 to 63, or 64 to copy"),
-	PEP_SETTING_TIME(KEEPALIVE_IDLE, keepalive_idle, MAX_TCP_KEEPIDLE,
-			 "keepalive-idle: 1 to 32767 seconds, or 0"),
+	PEP_SETTING_TIME(KEEPALIVE_IDLE, keepalive_idle,
+			 PEP_KEEPALIVE_TIME_MAX, "keepalive-idle"
+			 PEP_SETTING_UP_TO(PEP_KEEPALIVE_TIME_MAX, "seconds")),
 	PEP_SETTING_TIME(KEEPALIVE_INTERVAL, keepalive_interval,
-			 MAX_TCP_KEEPINTVL,
-			 "keepalive-interval: 1 to 32767 seconds, or 0"),
-	PEP_SETTING_TIME(KEEPALIVE_COUNT, keepalive_count, MAX_TCP_KEEPCNT,
-			 "keepalive-count: 1 to 127 probes, or 0"),
-	PEP_SETTING_TIME(USER_TIMEOUT, user_timeout, INT_MAX,
-			 "user-timeout: 1 to 2147483647 milliseconds, or 0"),
-	PEP_SETTING_TIME(IDLE_TIMEOUT, idle_timeout, PEP_SETTING_MAX_IDLE,
-			 "idle-timeout: 1 to 604800 seconds, or 0"),
-	PEP_SETTING(RESIDENCE, residence, PEP_SETTING_MAX_RESIDENCE,
-		    "residence: 1 to 10000 milliseconds, or 0"),
+			 PEP_KEEPALIVE_TIME_MAX, "keepalive-interval"
+			 PEP_SETTING_UP_TO(PEP_KEEPALIVE_TIME_MAX, "seconds")),
+	PEP_SETTING_TIME(KEEPALIVE_COUNT, keepalive_count,
+			 PEP_KEEPALIVE_COUNT_MAX, "keepalive-count"
+			 PEP_SETTING_UP_TO(PEP_KEEPALIVE_COUNT_MAX, "probes")),
+	PEP_SETTING_TIME(USER_TIMEOUT, user_timeout, PEP_USER_TIMEOUT_MAX,
+			 "user-timeout"
+			 PEP_SETTING_UP_TO(PEP_USER_TIMEOUT_MAX,
+					   "milliseconds")),
+	PEP_SETTING_TIME(IDLE_TIMEOUT, idle_timeout, PEP_IDLE_TIMEOUT_MAX,
+			 "idle-timeout"
+			 PEP_SETTING_UP_TO(PEP_IDLE_TIMEOUT_MAX, "seconds")),
+	PEP_SETTING(RESIDENCE, residence, PEP_RESIDENCE_MAX, "residence"
+		    PEP_SETTING_UP_TO(PEP_RESIDENCE_MAX, "milliseconds")),
 	PEP_SETTING_BUFFER(WIRELESS_SNDBUF, sndbuf[PEP_SIDE_WIRELESS],
 			   "wireless-sndbuf"),
 	PEP_SETTING_BUFFER(WIRELESS_RCVBUF, rcvbuf[PEP_SIDE_WIRELESS],
@@ -110,8 +114,8 @@ static const struct pep_setting pep_settings[] = {
 			 "wireless-max-rate"),
 	PEP_SETTING_RATE(SERVER_MAX_RATE, max_rate[PEP_SIDE_SERVER],
 			 "server-max-rate"),
-	PEP_SETTING(MAX_FLOWS, max_flows, PEP_SETTING_MAX_FLOWS,
-		    "max-flows: 1 to 16777216, or 0"),
+	PEP_SETTING(MAX_FLOWS, max_flows, PEP_FLOWS_MAX, "max-flows: 1 to "
+		    __stringify(PEP_FLOWS_MAX) ", or 0"),
 };
 
 static u64 pep_setting_get(const struct pep_setting *setting,

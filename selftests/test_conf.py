@@ -190,8 +190,8 @@ def restored():
             ("profile default mark 3\ndev wl0 side wireless\n"
              "dev sv0 side server\ndev none side server\n", 4,
              'Cannot find device "none"'),
-            ("profile gold source local connect truthful\n", 1,
-             "source: local needs connect early")):
+            ("profile gold server-dev none-such\n", 1,
+             'server-dev: no device "none-such" here')):
         write(text)
         done = pepadm("conf", "sync", FILE, check=False)
         expect("exit code", done.returncode, 1)
@@ -213,6 +213,16 @@ def check():
             ("# x\n\nprofile gold mark\n", 3, "mark: value missing"),
             ("profile gold colour red\n", 1, '"colour" is not one of: '),
             ("limit flows 0\n", 1, "is not a number from 1 to 16777216"),
+            ("profile default residence 10001\n", 1,
+             'residence: "10001" is not a number from 0 to 10000'),
+            ("profile gold wireless-sndbuf 1\n", 1,
+             "is not one of: auto, a number from 4096 to 536870912"),
+            ("profile gold wireless-max-rate 1bit\n", 1,
+             "is not one of: unlimited, a rate from 8Kbit to 1Tbit"),
+            ("\nprofile gold source local\n", 2,
+             "source: local needs connect early"),
+            ("profile gold connect truthful source local\n", 1,
+             "source: local needs connect early"),
             ("limit flows 1\nlimit pending 1\n", 2,
              "limit: given in line 1 already"),
             ("dev wl0 side server\n\ndev wl0 side wireless\n", 3,

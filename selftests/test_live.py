@@ -184,8 +184,8 @@ def refused():
     for words, code, message in (
             (("cc-server", "reno", "cc-wireless", "nosuch"), 1,
              'cc-wireless: no congestion control "nosuch" here'),
-            (("cc-server", "reno", "idle-timeout", "604801"), 1,
-             "idle-timeout: 1 to 604800 seconds, or 0"),
+            (("cc-server", "reno", "idle-timeout", "604801"), 2,
+             'idle-timeout: "604801" is not a number from 0 to 604800'),
             ((), 2, "nothing to set, see: pepadm profile help"),
             (("live",), 2, '"live" is not one of: '),
             (("live", "cc-server", "reno"), 2, '"live" is not one of: ')):

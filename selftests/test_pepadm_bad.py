@@ -9,9 +9,12 @@ In the namespace pep, beside the devices of the topology:
   d2  not added; clsact with a foreign filter where IPv6's would go
 """
 
+import errno
 import fnmatch
+import itertools
+import struct
 
-from peptest import env, pep, service
+from peptest import env, genl, pep, service
 from peptest.ktap import case, expect, fail
 from peptest.netns import Within, ip, run, tc
 from peptest.pep import pepadm
@@ -169,28 +172,30 @@ def profile():
            split(f"profile add new server-dev {LONG}")),
           ("profile add: server-dev: empty, *",
            ["profile", "add", "new", "server-dev", ""]),
-          ('profile add: mark: "x" is not one of: a number',
+          ('profile add: mark: "x" is not a number from 0 to 4294967295',
            split("profile add new mark x")),
-          ('profile add: mark: "4294967296" is not one of: a number',
+          ('profile add: mark: "4294967296" is not a number *',
            split("profile add new mark 4294967296")),
-          ('profile add: mark: "-1" is not one of: a number',
+          ('profile add: mark: "-1" is not a number *',
            split("profile add new mark -1")),
-          ('profile add: mark: "0x" is not one of: a number',
+          ('profile add: mark: "0x" is not a number *',
            split("profile add new mark 0x")),
-          ("profile add: mark: value missing, one of: a number",
+          ("profile add: mark: value missing, a number from 0 to 4294967295",
            split("profile add new mark")),
-          ('profile add: dscp: "ef" is not one of: copy, a number',
+          ('profile add: dscp: "ef" is not one of: copy, a number '
+           'from 0 to 63',
            split("profile add new dscp ef")),
-          ('profile add: server-rcvbuf: "4k" is not one of: auto, a number',
+          ('profile add: server-rcvbuf: "4k" is not one of: auto, a number '
+           'from 4096 to 536870912',
            split("profile add new server-rcvbuf 4k")),
           *((f'profile add: server-max-rate: "{text}" is not one of: '
-             'unlimited, a rate as 20mbit',
+             'unlimited, a rate from 8Kbit to 1Tbit',
              ["profile", "add", "new", "server-max-rate", text])
             for text in ("", "fast", "mbit", "-1mbit", "+1mbit", " 1mbit",
                          "1 mbit", "20m", "20mb", "20mbits", "20mbit/s",
                          "0x10mbit", "1e", "1.5.2mbit", "inf", "nan", "kbit",
                          "1pbit", "20ibit", "9" * 60)),
-          ('profile add: idle-timeout: "1.5" is not one of: a number',
+          ('profile add: idle-timeout: "1.5" is not a number from 0 to 604800',
            split("profile add new idle-timeout 1.5")),
           ("profile set: nothing to set, see: pepadm profile help",
            split("profile set gold")),
@@ -231,9 +236,9 @@ def limits():
     wrong(('limit: "foo" is not one of: set, show, help', split("limit foo")),
           ("limit set: nothing to set, one of: flows, pending",
            split("limit set")),
-          ('limit set: flows: value missing, one of: a number',
+          ('limit set: flows: value missing, a number from 1 to 16777216',
            split("limit set flows")),
-          ('limit set: flows: "x" is not one of: a number',
+          ('limit set: flows: "x" is not a number from 1 to 16777216',
            split("limit set flows x")),
           ('limit set: flows: "0" is not a number from 1 to 16777216',
            split("limit set flows 0")),
@@ -305,39 +310,74 @@ def kernel_profile():
 
 @case("the kernel refuses: settings of a profile")
 def kernel_settings():
-    """Each by its name and range."""
+    """Those that pepadm cannot know."""
     impossible(
-        ("profile set: dscp: 0 to 63, or 64 to copy",
-         "profile set gold dscp 65"),
-        ("profile set: keepalive-idle: 1 to 32767 seconds, or 0",
-         "profile set gold keepalive-idle 32768"),
-        ("profile set: keepalive-interval: 1 to 32767 seconds, or 0",
-         "profile set gold keepalive-interval 4294967295"),
-        ("profile set: keepalive-count: 1 to 127 probes, or 0",
-         "profile set gold keepalive-count 128"),
-        ("profile set: user-timeout: 1 to 2147483647 milliseconds, or 0",
-         "profile set gold user-timeout 2147483648"),
-        ("profile add: idle-timeout: 1 to 604800 seconds, or 0",
-         "profile add new idle-timeout 604801"),
-        ("profile set: residence: 1 to 10000 milliseconds, or 0",
-         "profile set gold residence 10001"),
-        *((f"profile set: {word}: 4096 to 536870912 bytes, or 0",
-           f"profile set gold {word} {value}")
-          for word in ("wireless-sndbuf", "wireless-rcvbuf",
-                       "server-sndbuf", "server-rcvbuf")
-          for value in (1, 4095, 536870913, 4294967295)),
-        *((f"profile set: {word}: 8kbit to 1tbit, or 0",
-           f"profile set gold {word} {value}")
-          for word in ("wireless-max-rate", "server-max-rate")
-          for value in (1, "7995bit", "999bps", "1001gbit", "100000tbit")),
-        ("profile set: max-flows: 1 to 16777216, or 0",
-         "profile set gold max-flows 16777217"),
         ('profile set: server-dev: no device "nosuch" here',
          "profile set gold server-dev nosuch"),
         ("profile set: source: local needs connect early, *",
          "profile set gold source local"),
         ("profile add: source: local needs connect early, *",
          "profile add new source local connect truthful"))
+
+
+@case("settings of a profile that are out of range")
+def ranges():
+    """Each by its name and range."""
+    wrong(*((f'profile set: {word}: "{value}" is not {text}',
+             split(f"profile set gold {word} {value}"))
+            for words, values, text in (
+                ("dscp", (65, 4294967295),
+                 "one of: copy, a number from 0 to 63"),
+                ("keepalive-idle keepalive-interval", (32768, 4294967295),
+                 "a number from 0 to 32767"),
+                ("keepalive-count", (128,), "a number from 0 to 127"),
+                ("user-timeout", (2147483648,),
+                 "a number from 0 to 2147483647"),
+                ("idle-timeout", (604801,), "a number from 0 to 604800"),
+                ("residence", (10001,), "a number from 0 to 10000"),
+                ("wireless-sndbuf wireless-rcvbuf server-sndbuf "
+                 "server-rcvbuf", (1, 4095, 536870913, 4294967295),
+                 "one of: auto, a number from 4096 to 536870912"),
+                ("wireless-max-rate server-max-rate",
+                 (1, "7995bit", "999bps", "1001gbit", "100000tbit"),
+                 "one of: unlimited, a rate from 8Kbit to 1Tbit"),
+                ("max-flows", (16777217,),
+                 "one of: unlimited, a number from 1 to 16777216"))
+            for word in split(words) for value in values))
+
+
+@case("the kernel refuses: settings that other programs ask for")
+def kernel_ranges():
+    """Each by its name and range, too."""
+    family = genl.family_id("pep", "pep")
+    commands = {name: key for key, name in genl.names("PEP_CMD_").items()}
+    attrs = {name: key for key, name in genl.names("PEP_A_PROFILE_").items()}
+    for words, values, text in (
+            ("dscp", (65, 4294967295), "0 to 63, or 64 to copy"),
+            ("keepalive-idle keepalive-interval", (32768, 4294967295),
+             "1 to 32767 seconds, or 0"),
+            ("keepalive-count", (128,), "1 to 127 probes, or 0"),
+            ("user-timeout", (2147483648,),
+             "1 to 2147483647 milliseconds, or 0"),
+            ("idle-timeout", (604801,), "1 to 604800 seconds, or 0"),
+            ("residence", (10001,), "1 to 10000 milliseconds, or 0"),
+            ("wireless-sndbuf wireless-rcvbuf server-sndbuf server-rcvbuf",
+             (1, 4095, 536870913, 4294967295),
+             "4096 to 536870912 bytes, or 0"),
+            ("wireless-max-rate server-max-rate",
+             (1, 999, 125000000001, 12500000000000), "8kbit to 1tbit, or 0"),
+            ("max-flows", (16777217,), "1 to 16777216, or 0")):
+        for word, value in itertools.product(split(words), values):
+            number = struct.pack("I" if value >> 32 == 0 else "Q", value)
+            try:
+                genl.request("pep", family, commands["profile_set"],
+                             genl.attr(attrs["name"], b"gold\0") +
+                             genl.attr(attrs[word.replace("-", "_")], number))
+                fail(f"{word} {value} is not refused")
+            except OSError as err:
+                expect(f"{word} {value}", (err.errno, err.strerror),
+                       (errno.ERANGE, f"pep: {word}: {text}"))
+    expect("state", state(), _before[0])
 
 
 @case("the kernel refuses: a mode that a setting does not allow")

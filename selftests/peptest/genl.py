@@ -19,8 +19,13 @@ NLM_F_REQUEST = 1
 NLM_F_ACK = 4
 NLM_F_DUMP = 0x300
 NLM_F_DUMP_INTR = 0x10
+NLM_F_ACK_TLVS = 0x200
 NLMSG_ERROR = 2
 NLMSG_DONE = 3
+NLMSGERR_ATTR_MSG = 1
+SOL_NETLINK = 270
+NETLINK_CAP_ACK = 10
+NETLINK_EXT_ACK = 11
 
 _HEADER = os.path.join(env.TOP, "uapi/linux/pep.h")
 
@@ -56,6 +61,8 @@ def ask(ns, family, command, payload=b"", dump=False):
         sock = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW,
                              NETLINK_GENERIC)
     sock.settimeout(30)
+    for option in NETLINK_CAP_ACK, NETLINK_EXT_ACK:
+        sock.setsockopt(SOL_NETLINK, option, 1)
     flags = NLM_F_REQUEST | (NLM_F_DUMP if dump else NLM_F_ACK)
     message = struct.pack("BBH", command, 1, 0) + payload
     sock.send(struct.pack("IHHII", 16 + len(message), family, flags, 1, 0)
@@ -63,9 +70,18 @@ def ask(ns, family, command, payload=b"", dump=False):
     return sock
 
 
+def explained(kind, flags, body):
+    """What the kernel says about an error, if only its number. NLMSG_ERROR has
+    the header of the request before it."""
+    start = 20 if kind == NLMSG_ERROR else 4
+    told = dict(attrs(body[start:])) if flags & NLM_F_ACK_TLVS else {}
+    text = told.get(NLMSGERR_ATTR_MSG, b"").rstrip(b"\0").decode()
+    return text or os.strerror(-struct.unpack_from("i", body)[0])
+
+
 def answers(sock):
     """The flags and the payload of each answer; raises OSError for an error of
-    the kernel."""
+    the kernel, with its text."""
     while True:
         data = sock.recv(1 << 17)
         while data:
@@ -75,7 +91,7 @@ def answers(sock):
             if kind in (NLMSG_ERROR, NLMSG_DONE):
                 err = struct.unpack_from("i", body)[0]
                 if err:
-                    raise OSError(-err, os.strerror(-err))
+                    raise OSError(-err, explained(kind, flags, body))
                 return
             yield flags, body[4:]
 

@@ -154,11 +154,39 @@ static bool read_u32(const char *word, __u64 *value)
 	return true;
 }
 
-/* Read the number of an option; false when it is none. */
+/* Read the number of an option; false when it is none, or not one of those. */
 static bool read_number(struct pep_args_option *option, const char *word)
 {
-	return option->rate ? pep_rate_read(word, &option->number) :
-			      read_u32(word, &option->number);
+	__u64 number;
+
+	if (!(option->rate ? pep_rate_read(word, &number) :
+			     read_u32(word, &number)))
+		return false;
+	option->number = number;
+	/* The number of a word is as good as the word. */
+	if (number < option->n_choices && option->choices[number])
+		return true;
+	return number >= option->min && number <= option->max;
+}
+
+/* Append ", a number from MIN to MAX" to a list. */
+static void list_add_range(char *list, const struct pep_args_option *option)
+{
+	char min[PEP_RATE_LEN], max[PEP_RATE_LEN];
+	char text[2 * PEP_RATE_LEN + 24];
+
+	if (option->rate) {
+		pep_rate_write(min, option->min);
+		pep_rate_write(max, option->max);
+	} else {
+		snprintf(min, sizeof(min), "%llu",
+			 (unsigned long long)option->min);
+		snprintf(max, sizeof(max), "%llu",
+			 (unsigned long long)option->max);
+	}
+	snprintf(text, sizeof(text), "a %s from %s to %s",
+		 option->rate ? "rate" : "number", min, max);
+	list_add(list, text);
 }
 
 /* Take the value of an option whose keyword has been read. */
@@ -173,12 +201,12 @@ static enum pep_exit option_value(struct pep_args *args,
 		if (option->choices[i])
 			list_add(list, option->choices[i]);
 	if (option->numeric)
-		list_add(list, option->rate ? "a rate as 20mbit" :
-				       "a number");
+		list_add_range(list, option);
 
 	if (!value)
-		return pep_err_usage("%s: value missing%s%s", option->word,
-				     *list ? ", one of: " : "", list);
+		return pep_err_usage("%s: value missing%s%s%s", option->word,
+				     *list ? ", " : "",
+				     option->n_choices ? "one of: " : "", list);
 
 	option->text = value;
 	if (!option->choices && !option->numeric)
@@ -192,8 +220,8 @@ static enum pep_exit option_value(struct pep_args *args,
 	}
 	if (option->numeric && read_number(option, value))
 		return PEP_OK;
-	return pep_err_usage("%s: \"%.64s\" is not one of: %s", option->word,
-			     value, list);
+	return pep_err_usage("%s: \"%.64s\" is not %s%s", option->word, value,
+			     option->n_choices ? "one of: " : "", list);
 }
 
 /* Find the option of a keyword, NULL after a message. */

@@ -28,14 +28,16 @@ struct pep_args {
  * @choices: the values allowed, indexed by number, NULL where a number has no
  *	word; NULL for a free name or number
  * @n_choices: number of entries in @choices
- * @numeric: the value may be a number, which the kernel will judge
+ * @numeric: the value may be a number
  * @rate: that number is a rate, bytes per second
+ * @min: the smallest one
+ * @max: the largest one
  * @check: further check of a free name, or NULL
  * @required: the command cannot do without it
  * @text: the value as given, NULL when it was not given
  * @number: the number given, or the index of the value in @choices
  *
- * The first seven members are filled in by the command, the last two by
+ * The first nine members are filled in by the command, the last two by
  * pep_args_options().
  */
 struct pep_args_option {
@@ -44,6 +46,8 @@ struct pep_args_option {
 	size_t n_choices;
 	bool numeric;
 	bool rate;
+	__u64 min;
+	__u64 max;
 	enum pep_exit (*check)(const char *field, const char *value);
 	bool required;
 	const char *text;

@@ -23,17 +23,6 @@ enum {
 /* What can be set, by number of the attribute. */
 #define N_VALUES (PEP_A_LIMIT_DRAIN + 1)
 
-/* Read a number from 1 up to a limit. */
-static enum pep_exit read_number(const struct pep_args_option *option,
-				 __u32 max, __u32 *number)
-{
-	*number = option->number;
-	if (*number && *number <= max)
-		return PEP_OK;
-	return pep_err_usage("%s: \"%.64s\" is not a number from 1 to %u",
-			     option->word, option->text, max);
-}
-
 /* Carry out a change of limits, attributes by number. */
 static enum pep_exit change(__u8 cmd, const __u32 *values)
 {
@@ -62,10 +51,6 @@ static enum pep_exit change(__u8 cmd, const __u32 *values)
 /* Read limits; those that are not given become UINT32_MAX. */
 static enum pep_exit read_words(struct pep_args *args, __u32 *values)
 {
-	static const __u32 max[] = {
-		[FLOWS] = 16777216,
-		[PENDING] = 1048576,
-	};
 	static const __u16 attrs[] = {
 		[FLOWS] = PEP_A_LIMIT_FLOWS,
 		[PENDING] = PEP_A_LIMIT_PENDING,
@@ -74,10 +59,14 @@ static enum pep_exit read_words(struct pep_args *args, __u32 *values)
 		[FLOWS] = {
 			.word = "flows",
 			.numeric = true,
+			.min = 1,
+			.max = 16777216,
 		},
 		[PENDING] = {
 			.word = "pending",
 			.numeric = true,
+			.min = 1,
+			.max = 1048576,
 		},
 	};
 	enum pep_exit err;
@@ -88,8 +77,7 @@ static enum pep_exit read_words(struct pep_args *args, __u32 *values)
 		values[i] = UINT32_MAX;
 	for (i = 0; i < N_OPTIONS && !err; i++)
 		if (options[i].text)
-			err = read_number(&options[i], max[i],
-					  &values[attrs[i]]);
+			values[attrs[i]] = (__u32)options[i].number;
 	return err;
 }
 

@@ -3,6 +3,7 @@
 #include "profile.h"
 
 #include <assert.h>
+#include <stdint.h>
 #include <string.h>
 
 #include <linux/pep.h>
@@ -47,28 +48,43 @@ struct setting {
 	__u32 usual;
 };
 
-#define NUMBER(_attr, _word, _key, ...) {				\
+#define NUMBER(_attr, _word, _key, _max, ...) {				\
 	.attr = PEP_A_PROFILE_##_attr,					\
-	.option = { .word = _word, .numeric = true },			\
+	.option = { .word = _word, .numeric = true, .max = _max },	\
 	.key = _key,							\
 	__VA_ARGS__							\
 }
 
-#define CHOICE(_attr, _word, _key, _choices, _n, _numeric, ...) {	\
+#define CHOICE(_attr, _word, _key, _choices, _n, ...) {			\
 	.attr = PEP_A_PROFILE_##_attr,					\
 	.option = {							\
 		.word = _word,						\
 		.choices = _choices,					\
 		.n_choices = _n,					\
-		.numeric = _numeric,					\
 	},								\
 	.key = _key,							\
 	__VA_ARGS__							\
 }
 
+#define CHOICE_OR_NUMBER(_attr, _word, _key, _choices, _n, _min, _max,	\
+			 _usual) {					\
+	.attr = PEP_A_PROFILE_##_attr,					\
+	.option = {							\
+		.word = _word,						\
+		.choices = _choices,					\
+		.n_choices = _n,					\
+		.numeric = true,					\
+		.min = _min,						\
+		.max = _max,						\
+	},								\
+	.key = _key,							\
+	RARE(_usual),							\
+}
+
 #define BUFFER(_attr, _word, _key)					\
-	CHOICE(_attr, _word, _key, names_buffer,			\
-	       ARRAY_SIZE(names_buffer), true, RARE(0))
+	CHOICE_OR_NUMBER(_attr, _word, _key, names_buffer,		\
+			 ARRAY_SIZE(names_buffer), PEP_BUFFER_MIN,	\
+			 PEP_BUFFER_MAX, 0)
 
 #define RATE(_attr, _word, _key) {					\
 	.attr = PEP_A_PROFILE_##_attr,					\
@@ -78,6 +94,8 @@ struct setting {
 		.n_choices = ARRAY_SIZE(names_rate),			\
 		.numeric = true,					\
 		.rate = true,						\
+		.min = PEP_RATE_MIN,					\
+		.max = PEP_RATE_MAX,					\
 	},								\
 	.key = _key,							\
 	RARE(0),							\
@@ -97,32 +115,35 @@ static const struct setting settings[] = {
 	NAME(CC_WIRELESS, "cc-wireless", "cc_wireless"),
 	NAME(CC_SERVER, "cc-server", "cc_server"),
 	CHOICE(CONNECT_MODE, "connect", "connect", names_connect_mode,
-	       ARRAY_SIZE(names_connect_mode), false),
+	       ARRAY_SIZE(names_connect_mode)),
 	CHOICE(MPTCP, "mptcp", "mptcp", names_mptcp_mode,
-	       ARRAY_SIZE(names_mptcp_mode), false,
-	       RARE(PEP_MPTCP_MODE_BYPASS)),
+	       ARRAY_SIZE(names_mptcp_mode), RARE(PEP_MPTCP_MODE_BYPASS)),
 	CHOICE(SOURCE, "source", "source", names_source_mode,
-	       ARRAY_SIZE(names_source_mode), false,
-	       RARE(PEP_SOURCE_MODE_CLIENT)),
+	       ARRAY_SIZE(names_source_mode), RARE(PEP_SOURCE_MODE_CLIENT)),
 	NAME(SERVER_DEV, "server-dev", "server_dev", RARE(0)),
-	NUMBER(MARK, "mark", "mark", RARE(0)),
-	CHOICE(DSCP, "dscp", "dscp", names_dscp,
-	       ARRAY_SIZE(names_dscp), true, RARE(PEP_DSCP_COPY)),
-	NUMBER(KEEPALIVE_IDLE, "keepalive-idle", "keepalive_idle", RARE(0)),
+	NUMBER(MARK, "mark", "mark", UINT32_MAX, RARE(0)),
+	CHOICE_OR_NUMBER(DSCP, "dscp", "dscp", names_dscp,
+			 ARRAY_SIZE(names_dscp), 0, PEP_DSCP_COPY - 1,
+			 PEP_DSCP_COPY),
+	NUMBER(KEEPALIVE_IDLE, "keepalive-idle", "keepalive_idle",
+	       PEP_KEEPALIVE_TIME_MAX, RARE(0)),
 	NUMBER(KEEPALIVE_INTERVAL, "keepalive-interval", "keepalive_interval",
-	       RARE(0)),
-	NUMBER(KEEPALIVE_COUNT, "keepalive-count", "keepalive_count", RARE(0)),
-	NUMBER(USER_TIMEOUT, "user-timeout", "user_timeout", RARE(0)),
-	NUMBER(IDLE_TIMEOUT, "idle-timeout", "idle_timeout", RARE(0)),
-	NUMBER(RESIDENCE, "residence", "residence"),
+	       PEP_KEEPALIVE_TIME_MAX, RARE(0)),
+	NUMBER(KEEPALIVE_COUNT, "keepalive-count", "keepalive_count",
+	       PEP_KEEPALIVE_COUNT_MAX, RARE(0)),
+	NUMBER(USER_TIMEOUT, "user-timeout", "user_timeout",
+	       PEP_USER_TIMEOUT_MAX, RARE(0)),
+	NUMBER(IDLE_TIMEOUT, "idle-timeout", "idle_timeout",
+	       PEP_IDLE_TIMEOUT_MAX, RARE(0)),
+	NUMBER(RESIDENCE, "residence", "residence", PEP_RESIDENCE_MAX),
 	BUFFER(WIRELESS_SNDBUF, "wireless-sndbuf", "wireless_sndbuf"),
 	BUFFER(WIRELESS_RCVBUF, "wireless-rcvbuf", "wireless_rcvbuf"),
 	BUFFER(SERVER_SNDBUF, "server-sndbuf", "server_sndbuf"),
 	BUFFER(SERVER_RCVBUF, "server-rcvbuf", "server_rcvbuf"),
 	RATE(WIRELESS_MAX_RATE, "wireless-max-rate", "wireless_max_rate"),
 	RATE(SERVER_MAX_RATE, "server-max-rate", "server_max_rate"),
-	CHOICE(MAX_FLOWS, "max-flows", "max_flows", names_flows,
-	       ARRAY_SIZE(names_flows), true, RARE(0)),
+	CHOICE_OR_NUMBER(MAX_FLOWS, "max-flows", "max_flows", names_flows,
+			 ARRAY_SIZE(names_flows), 1, PEP_FLOWS_MAX, 0),
 };
 
 #define N_SETTINGS ARRAY_SIZE(settings)
@@ -206,6 +227,29 @@ static enum pep_exit profile_add(struct pep_args *args)
 				    false);
 }
 
+/* What was given for a setting; NULL for nothing. */
+static const struct pep_args_option *
+find_given(const struct pep_args_option *options, __u16 attr)
+{
+	for (size_t i = 0; i < N_SETTINGS; i++)
+		if (settings[i].attr == attr && options[i].text)
+			return &options[i];
+	return NULL;
+}
+
+/* Check what options say together; what is not given is as by default. */
+static enum pep_exit check_together(const struct pep_args_option *options)
+{
+	const struct pep_args_option *source, *mode;
+
+	source = find_given(options, PEP_A_PROFILE_SOURCE);
+	mode = find_given(options, PEP_A_PROFILE_CONNECT_MODE);
+	if (source && source->number == PEP_SOURCE_MODE_LOCAL &&
+	    !(mode && mode->number == PEP_CONNECT_MODE_EARLY))
+		return pep_err_usage("source: local needs connect early");
+	return PEP_OK;
+}
+
 /**
  * pep_profile_check() - read the words that make a profile
  * @args: the words, name first
@@ -216,8 +260,9 @@ static enum pep_exit profile_add(struct pep_args *args)
 enum pep_exit pep_profile_check(struct pep_args *args, const char **name)
 {
 	struct pep_args_option options[N_SETTINGS];
+	enum pep_exit err = read_words(args, name, options);
 
-	return read_words(args, name, options);
+	return err ? err : check_together(options);
 }
 
 /**

@@ -55,7 +55,17 @@ enum pep_source_mode {
 	PEP_SOURCE_MODE_LOCAL,
 };
 
-#define PEP_DSCP_COPY	64
+#define PEP_DSCP_COPY		64
+#define PEP_KEEPALIVE_TIME_MAX	32767
+#define PEP_KEEPALIVE_COUNT_MAX	127
+#define PEP_USER_TIMEOUT_MAX	2147483647
+#define PEP_IDLE_TIMEOUT_MAX	604800
+#define PEP_RESIDENCE_MAX	10000
+#define PEP_BUFFER_MIN		4096
+#define PEP_BUFFER_MAX		536870912
+#define PEP_RATE_MIN		1000
+#define PEP_RATE_MAX		125000000000
+#define PEP_FLOWS_MAX		16777216
 
 /**
  * enum pep_flow_state - Where a flow is in its life.
