@@ -270,6 +270,14 @@ def newline():
     """Text that would be more than one line stays one."""
     wrong(('profile add: NAME: "a?b" has other characters *',
            ["profile", "add", "a\nb"]))
+    odd = service.write("a\nb\033[1mc", "# A comment.\ndev add\n")
+    shown = service.path("a?b?[1mc")
+    for words, message in ((["-b", odd], "dev add: DEV: missing"),
+                           (["conf", "check", odd],
+                            "conf check: side: missing")):
+        expect("message", pepadm(*words, check=False).stderr,
+               f"pepadm: {shown}:2: {message}\n")
+    service.services_down()
 
 
 @case("an argument of 100000 characters")

@@ -47,31 +47,38 @@ void pep_err_context(const char *object, const char *verb)
 	context_verb = verb;
 }
 
+/* Have a text be one line that leaves the terminal alone. */
+static void tame(char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < ' ' || *text == 0x7f)
+			*text = '?';
+}
+
 /*
- * Print one line. Whatever the user or the kernel put into the text, it
- * stays one line and leaves the terminal alone: control characters are
- * shown as a question mark, and a text over 1023 bytes is cut.
+ * Print one line. Whatever the user or the kernel put into the text, or into
+ * the name of a file: control characters are shown as a question mark, and what
+ * is over 1023 bytes is cut.
  */
 __printf(2, 0)
 static void print_line(const char *kind, const char *fmt, va_list ap)
 {
 	char text[1024];
-	size_t i;
 
 	if (quiet)
 		return;
-	vsnprintf(text, sizeof(text), fmt, ap);
-	for (i = 0; text[i]; i++)
-		if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
-			text[i] = '?';
-
 	fputs("pepadm: ", stderr);
-	if (place_file)
-		fprintf(stderr, "%s:%u: ", place_file, place_line);
+	if (place_file) {
+		snprintf(text, sizeof(text), "%s", place_file);
+		tame(text);
+		fprintf(stderr, "%s:%u: ", text, place_line);
+	}
 	if (context_object)
 		fprintf(stderr, "%s%s%s: ", context_object,
 			context_verb ? " " : "",
 			context_verb ? context_verb : "");
+	vsnprintf(text, sizeof(text), fmt, ap);
+	tame(text);
 	fprintf(stderr, "%s%s\n", kind, text);
 }
 
