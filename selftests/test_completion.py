@@ -24,10 +24,12 @@ printf '%s\\n' "${COMPREPLY[@]}"
 
 
 def offered(line, ns="pep"):
-    """The words offered for the last one of a line; bash shows each once."""
+    """The words offered for the last one of a line, each once."""
     out = run("bash", "-c", SCRIPT, "bash", os.path.dirname(env.PEPADM), FILE,
               *line.split(" "), ns=ns).stdout
-    return sorted(set(out.split()))
+    words = sorted(out.split())
+    expect(f"words for {line!r}, each once", words, sorted(set(words)))
+    return words
 
 
 def setup():
@@ -71,6 +73,11 @@ def values():
            ["early", "truthful"])
     expect("after a pair", offered("profile set gold mark 1 conn"),
            ["connect"])
+    expect("live, with nothing", "live" in options, False)
+    expect("live, with something", offered("profile set gold mark 1 l"),
+           ["live"])
+    expect("live of a new one", offered("profile add new l"), [])
+    expect("live of a new one", offered("profile replace new mark 1 l"), [])
     expect("congestion control", offered("profile set gold cc-server cu"),
            ["cubic"])
 
@@ -83,7 +90,12 @@ def there():
     expect("devices", offered("dev del "), ["sv0", "wl0"])
     expect("another namespace", offered("-N pep dev del ", ns=None),
            ["sv0", "wl0"])
+    for words in "--netns = pep", "--netns pep", "--netns=pep":
+        expect(words, offered(f"{words} dev del ", ns=None), ["sv0", "wl0"])
+    expect("a batch", offered("--batch = /dev/null "), offered(""))
     expect("namespaces", offered("-N s", ns=None), ["srv", "sub"])
+    expect("namespaces", offered("--netns = s", ns=None), ["srv", "sub"])
+    expect("all namespaces", "pep" in offered("--netns =", ns=None), True)
     both = pair(4)
     exchange_part(both, 10)
     numbers = [str(flow["id"]) for flow in pep.flows()]
@@ -91,6 +103,13 @@ def there():
                      if word.isdigit()], numbers)
     expect("flows by device", offered("flow kill dev "), ["sv0", "wl0"])
     expect("words of top", offered("flow top b"), ["bytes"])
+    expect("times", [word for word in offered("flow top ")
+                     if word in ("all", "count", "delay")],
+           ["all", "count", "delay"])
+    expect("times", [word for word in offered("flow top delay 2 ")
+                     if word in ("all", "count", "delay")], ["all", "count"])
+    expect("times", offered("flow top delay 2 bytes 5 a"), [])
+    expect("times", offered("flow top delay 2 bytes 5 d"), ["dev"])
     run("ip", "link", "add", "$(echo${IFS}o)", "type", "dummy", ns="pep")
     expect("a name that is a command", offered("dev add $"),
            ["$(echo${IFS}o)"])
