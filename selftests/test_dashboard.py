@@ -35,6 +35,9 @@ QUIET = {'pep_syns_split_total{instance="a"}': 600,
          'le="0.524288"}': 600,
          'pep_residence_seconds_bucket{instance="a",leg="server",'
          'le="+Inf"}': 600}
+# Filters, which are there or not.
+FILTERS = {'pep_filters{instance="a",side="wireless"}': "2x60",
+           'pep_filters{instance="a",side="server"}': "0x60"}
 LOUD = {"PepNothingSplit": {'pep_syns_split_total{instance="a"}': 0},
         "PepOverload": {'pep_syns_passed_total{instance="a",'
                         'reason="max_flows"}': 1},
@@ -53,6 +56,8 @@ LOUD = {"PepNothingSplit": {'pep_syns_split_total{instance="a"}': 0},
         "PepFlood": {'pep_syn_cookie_total{instance="a"}': 900}}
 # This one is about the file of the counters: its time stands still.
 STALE = "PepMetricsStale"
+# And this one about the filters: there is none.
+DETACHED = "PepNothingAttached"
 # Labels that Prometheus gives.
 GIVEN = {"job", "instance", "file"}
 # What no panel shows: what is right whatever it is.
@@ -209,14 +214,16 @@ def alerts():
     def growing(series):
         return {name: f"0+{number}x60" for name, number in series.items()}
     stamp = 'node_textfile_mtime_seconds{instance="a",file="/x/pep.prom"}'
-    quiet = {**growing(QUIET), stamp: "0+60x60"}
+    quiet = {**growing(QUIET), **FILTERS, stamp: "0+60x60"}
     tests = [alerting(quiet, []),
              alerting({**quiet, stamp: "0x60"}, [STALE]),
+             alerting({**quiet, **{name: "0x60" for name in FILTERS}},
+                      [DETACHED]),
              *(alerting({**quiet, **growing(series)}, [name])
                for name, series in LOUD.items())]
     with open(RULES, encoding="utf-8") as file:
         names = re.findall(r"alert: (\w+)", file.read())
-    expect("alerts", sorted(names), sorted([STALE, *LOUD]))
+    expect("alerts", sorted(names), sorted([STALE, DETACHED, *LOUD]))
     with tempfile.NamedTemporaryFile("w", suffix=".yml",
                                      encoding="utf-8") as file:
         json.dump({"rule_files": [RULES], "tests": tests}, file)

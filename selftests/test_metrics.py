@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The counters, the limits, and how long payload stays, in Prometheus' text
-format: Prometheus' own checker finds nothing to say, and they are what JSON
-tells."""
+"""The counters, the limits, how long payload stays, and what is attached, in
+Prometheus' text format: Prometheus' own checker finds nothing to say, and they
+are what JSON tells."""
 
 import json
 import os
@@ -9,7 +9,7 @@ import re
 import tempfile
 
 from peptest import env, pep
-from peptest.ktap import case, expect, expect_least, fail
+from peptest.ktap import after_case, case, expect, expect_least, fail
 from peptest.netns import run
 from peptest.pep import pepadm
 from peptest.tcp import exchange_part, pair
@@ -23,21 +23,37 @@ LABELLED = {"pep_packets_passed_total": "pass_{}",
             "pep_flows_ended_total": "flow_{}",
             "pep_connects_failed_total": "connect_{}",
             "pep_relayed_bytes_total": "bytes_to_{}",
-            "pep_relayed_bytes_by_way_total": "bytes_{}"}
+            "pep_relayed_bytes_by_way_total": "bytes_{}",
+            "pep_filters": "filters_{}"}
 RENAMED = {"pep_flows_pending": "pending",
            "pep_packets_delivered_total": "delivered",
            "pep_packets_held_total": "held",
            "pep_packets_dropped_total": "dropped",
            "pep_syns_split_total": "syn_split",
            "pep_flows_established_total": "flow_established"}
+PLUGINS = os.path.join(env.TOP, "tools", "tc")
 # What the limits are called there.
 LIMITS = {"flows_limit": "flows", "flows_pending_limit": "pending",
           "draining": "drain"}
+# The filters that are attached.
+FILTERS = "filters_wireless", "filters_server"
 
 
 def setup():
     """Nothing but the proxy."""
     pep.attached()
+
+
+def plain(line, check=True):
+    """Run tc in the gateway."""
+    run("env", f"TC_LIB_DIR={PLUGINS}", "tc", "-n", "pep", *line.split(),
+        check=check)
+
+
+@after_case
+def clean():
+    """No action stays that has no filter, whatever has failed."""
+    plain("actions flush action pepsplit", check=False)
 
 
 def samples(text):
@@ -110,7 +126,7 @@ def counters():
     text = pepadm("stat", "show", "--prometheus").stdout
     after = json.loads(pepadm("-j", "stat").stdout)
     found, types = samples(text)
-    for name in LIMITS:
+    for name in *LIMITS, *FILTERS:
         del found[name]
     expect("names", sorted(found), sorted(before))
     for name, value in found.items():
@@ -120,7 +136,7 @@ def counters():
     expect("payload", found["bytes_to_wireless"], 2000)
     expect("gauges", sorted(m for m, kind in types.items()
                             if kind == "gauge"),
-           ["pep_draining", "pep_flows", "pep_flows_limit",
+           ["pep_draining", "pep_filters", "pep_flows", "pep_flows_limit",
             "pep_flows_pending", "pep_flows_pending_limit",
             "pep_pool_sockets"])
     expect("histograms", [m for m, kind in types.items()
@@ -140,6 +156,36 @@ def limits():
         found, _ = samples(pepadm("stat", "show", "--prometheus").stdout)
         expect("limits", {name: found[name] for name in LIMITS},
                {name: told[key] for name, key in LIMITS.items()})
+
+
+@case("what is attached")
+def attached():
+    """Filters of pepadm, of others, of another kind, with an action in common;
+    not an action that no filter has."""
+    def expect_filters(wireless, server):
+        found, _ = samples(pepadm("stat", "show", "--prometheus").stdout)
+        expect("filters", tuple(found[name] for name in FILTERS),
+               (wireless, server))
+    expect_filters(2, 2)
+    pepadm("dev", "del", "sv0")
+    expect_filters(2, 0)
+    run("modprobe", "-q", "cls_flower", check=False)
+    for line in ("actions add action pepsplit side server index 77",
+                 "qdisc add dev sv0 clsact",
+                 "filter add dev sv0 ingress protocol ip flower ip_proto tcp "
+                 "action pepsplit index 77",
+                 "filter add dev sv0 ingress protocol ipv6 flower ip_proto "
+                 "tcp action pepsplit index 77",
+                 "filter add dev sv0 ingress protocol ip flower ip_proto udp "
+                 "action pepsplit side wireless"):
+        plain(line)
+        if line.startswith("actions"):
+            expect_filters(2, 0)
+    expect_filters(3, 2)
+    plain("qdisc del dev sv0 clsact")
+    pepadm("dev", "del", "wl0")
+    expect_filters(0, 0)
+    pep.attach()
 
 
 @case("how long payload stays")

@@ -13,6 +13,7 @@
 
 #include <linux/pep.h>
 
+#include "action.h"
 #include "args.h"
 #include "names-gen.h"
 #include "netns.h"
@@ -240,5 +241,19 @@ void pep_metrics_show_limits(const struct nlattr * const *limits)
 		show_lead(gauges[i].metric, NULL, NULL, NULL);
 		printf("%llu\n", (unsigned long long)
 		       pep_nl_uint(limits[gauges[i].attr]));
+	}
+}
+
+/**
+ * pep_metrics_show_filters() - show for Prometheus what is attached
+ * @filters: filters of tc that hand packets to the module, by side
+ */
+void pep_metrics_show_filters(const __u64 *filters)
+{
+	puts("# HELP pep_filters Filters of tc that hand packets to pep, by side.\n"
+	     "# TYPE pep_filters gauge");
+	for (size_t side = 0; side < PEP_ACTION_SIDES; side++) {
+		show_lead("filters", "side", names_side[side], NULL);
+		printf("%llu\n", (unsigned long long)filters[side]);
 	}
 }

@@ -6,6 +6,7 @@
 
 #include <linux/pep.h>
 
+#include "action.h"
 #include "genl.h"
 #include "metrics.h"
 #include "names-gen.h"
@@ -66,6 +67,24 @@ static int show_limit_metrics(const struct nlmsghdr *nlh, void *data)
 	return MNL_CB_OK;
 }
 
+/* The filters for Prometheus. */
+static enum pep_exit show_filter_metrics(void)
+{
+	__u64 filters[PEP_ACTION_SIDES];
+	enum pep_exit err;
+	struct pep_nl nl;
+
+	err = pep_nl_open(&nl, NETLINK_ROUTE);
+	if (err)
+		return err;
+	if (pep_action_filters(&nl, filters))
+		err = pep_nl_failed(&nl, NULL);
+	else
+		pep_metrics_show_filters(filters);
+	pep_nl_close(&nl);
+	return err;
+}
+
 /* Show everything for Prometheus. */
 static enum pep_exit show_prometheus(struct pep_args *args)
 {
@@ -79,8 +98,10 @@ static enum pep_exit show_prometheus(struct pep_args *args)
 	if (!err)
 		err = pep_genl_ask(PEP_CMD_LIMIT_GET, 0, show_limit_metrics,
 				   NULL);
-	return err ? err : pep_genl_ask(PEP_CMD_RESIDENCE_GET, 0,
-					show_residence_metrics, NULL);
+	if (!err)
+		err = pep_genl_ask(PEP_CMD_RESIDENCE_GET, 0,
+				   show_residence_metrics, NULL);
+	return err ? err : show_filter_metrics();
 }
 
 /* Take a word off the command line if it is the next one. */
