@@ -267,7 +267,7 @@ step_source()
 	[[ $file == */updates/kmod/pep.ko* ]] || wrong "make installed $file"
 	[[ $(/usr/local/sbin/pepadm -V) == "pepadm $version,"* ]] ||
 		wrong "$(/usr/local/sbin/pepadm -V)"
-	systemd-analyze verify pep.service
+	systemd-analyze verify pep.service pep@.service
 	man -w 8 pepadm | grep /usr/local/
 	echo '# mine' > /etc/modprobe.d/pep.conf
 	make install-tools
