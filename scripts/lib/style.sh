@@ -161,6 +161,7 @@ style_units()
 	make -s -C tools/systemd SBINDIR="$STYLE_DIR/tools/pepadm" || return 1
 	if ! out=$(systemd-analyze verify --man=no tools/systemd/pep.service \
 		tools/systemd/pep@.service tools/systemd/pep-metrics.service \
+		tools/systemd/pep-metrics@.service \
 		tools/systemd/pep-metrics.timer 2>&1) || [ -n "$out" ]; then
 		echo "$out"
 		return 1
