@@ -176,6 +176,17 @@ def load():
     same_lines("conf save", saved(), PLAIN)
 
 
+@case("an empty configuration, as when the machine's service stops")
+def empty():
+    """Profiles that the devices have used go with them, in one go."""
+    text = PLAIN.replace("profile default\n", "profile gold\n") + \
+        "profile gold\n"
+    for _ in range(5):
+        pepadm("conf", "sync", "-", stdin=text)
+        expect("it says", pepadm("conf", "load", "/dev/null").stderr, "")
+        same_lines("conf save", saved(), "\n".join(PLAIN.splitlines()[:2]))
+
+
 @case("what does not work changes nothing")
 def restored():
     """The kernel refuses a line behind others: what they have changed is

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "detach.h"
 #include "dev.h"
 #include "file.h"
 #include "limit.h"
@@ -297,16 +298,24 @@ static bool apply_gone(const struct conf *conf, const struct conf *now,
 		       struct way *way)
 {
 	const struct line *line, *wanted;
+	const char **names;
 	bool on = true;
+	size_t n = 0;
 
-	for (size_t i = 0; i < now->n && on; i++) {
+	names = calloc(now->n + 1, sizeof(*names));
+	if (!names)
+		return step(way, pep_err_failed("%s", strerror(ENOMEM)));
+	for (size_t i = 0; i < now->n; i++) {
 		line = &now->lines[i];
 		if (line->kind != KIND_DEV)
 			continue;
 		wanted = conf_find(conf, KIND_DEV, line->name);
 		if (!wanted || wanted->dev.side != line->dev.side)
-			on = step(way, pep_dev_del(line->name));
+			names[n++] = line->name;
 	}
+	if (n)
+		on = step(way, pep_detach(names, n));
+	free(names);
 	return on;
 }
 

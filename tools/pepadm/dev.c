@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cmd.h"
+#include "detach.h"
 #include "genl.h"
 #include "link.h"
 #include "names-gen.h"
@@ -205,92 +205,6 @@ static enum pep_exit dev_set(struct pep_args *args)
 	return err ? err : pep_dev_set(name, options[0].text);
 }
 
-/* Take the number of flows that were ended. */
-static int take_killed(const struct nlmsghdr *nlh, void *data)
-{
-	const struct nlattr *tb[PEP_A_FLOW_MAX + 1];
-	__u64 *killed = data;
-
-	pep_genl_parse(nlh, tb, PEP_A_FLOW_MAX);
-	*killed = pep_nl_uint(tb[PEP_A_FLOW_KILLED]);
-	return MNL_CB_OK;
-}
-
-/* End the flows that use a device. */
-static enum pep_exit kill_flows(const struct pep_link *link, __u64 *killed)
-{
-	struct pep_nl_request req;
-	struct pep_genl genl;
-	enum pep_exit err;
-
-	err = pep_genl_open(&genl);
-	if (err)
-		return err;
-	pep_genl_request(&genl, &req, PEP_CMD_FLOW_KILL, 0);
-	pep_nl_put_u32(&req, PEP_A_FLOW_IFINDEX, link->ifindex, "DEV");
-	err = pep_genl_talk(&genl, &req, take_killed, killed);
-	pep_genl_close(&genl);
-	return err;
-}
-
-/*
- * Packets of ended flows that are still under way are answered with resets as
- * long as the device is attached: give them this long, seconds.
- */
-#define LATE_PACKETS	1
-
-/*
- * End the flows, delete our filters, and clsact when nobody else has filters
- * there.
- */
-static enum pep_exit del(struct pep_nl *nl, const struct pep_link *link)
-{
-	struct pep_tc_found found;
-	enum pep_exit err;
-	__u64 killed = 0;
-	unsigned int i, n = 0;
-
-	if (pep_tc_find(nl, link->ifindex, &found))
-		return pep_nl_failed(nl, NULL);
-	for (i = 0; i < PEP_TC_FILTERS; i++)
-		n += found.mine[i];
-	if (!n)
-		return pep_err_failed("%s has no pep filters", link->name);
-	err = kill_flows(link, &killed);
-	if (err)
-		return err;
-	if (killed)
-		sleep(LATE_PACKETS);
-	for (i = 0; i < PEP_TC_FILTERS; i++)
-		if (found.mine[i] &&
-		    pep_tc_filter_del(nl, link->ifindex, i,
-				      found.preference[i]))
-			return pep_nl_failed(nl, NULL);
-	if (pep_tc_clsact_del_unused(nl, link->ifindex))
-		return pep_nl_failed(nl, NULL);
-	return PEP_OK;
-}
-
-/**
- * pep_dev_del() - detach a device, which ends the flows that use it
- * @name: its name
- *
- * Return: PEP_OK, or another one after a message.
- */
-enum pep_exit pep_dev_del(const char *name)
-{
-	struct pep_link link;
-	enum pep_exit err;
-	struct pep_nl nl;
-
-	err = pep_link_open(&nl, name, &link);
-	if (err)
-		return err;
-	err = del(&nl, &link);
-	pep_nl_close(&nl);
-	return err;
-}
-
 static enum pep_exit dev_del(struct pep_args *args)
 {
 	enum pep_exit err;
@@ -299,7 +213,7 @@ static enum pep_exit dev_del(struct pep_args *args)
 	err = take_dev(args, &name);
 	if (!err)
 		err = pep_args_end(args);
-	return err ? err : pep_dev_del(name);
+	return err ? err : pep_detach(&name, 1);
 }
 
 /* Show the filters that pepadm has made, each on a line of its own. */

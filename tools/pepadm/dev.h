@@ -28,7 +28,6 @@ struct pep_dev_conf {
 enum pep_exit pep_dev_check(struct pep_args *args, struct pep_dev_conf *conf);
 enum pep_exit pep_dev_add(const struct pep_dev_conf *conf);
 enum pep_exit pep_dev_set(const char *name, const char *profile);
-enum pep_exit pep_dev_del(const char *name);
 enum pep_exit pep_dev_save(FILE *file);
 
 #endif

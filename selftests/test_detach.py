@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Detaching devices: their profiles are free at once, and many devices take
+hardly longer than one.
+
+   sub eth0.21 ... eth0.28 ---- pep wl0.21 ... wl0.28
+   198.18.21.2 ...                  198.18.21.1 ...
+                                pep sv0.9 ------------- srv eth0.9
+                                    198.18.9.1              198.18.9.2
+"""
+
+import time
+
+from peptest import pep
+from peptest.ktap import case, expect, expect_least, fail
+from peptest.netns import ip, run
+from peptest.pep import pepadm
+from peptest.tcp import expect_reset, pair
+
+NETS = range(21, 29)
+
+
+def vlan(net, outer, dev, near):
+    """A VLAN, its number as the third one of its addresses; the outer end
+    sends from there by there."""
+    for ns, base, host in (outer, "eth0", 2), ("pep", dev, 1):
+        ip(ns, f"link add link {base} name {base}.{net} type vlan id {net}",
+           f"address add 198.18.{net}.{host}/24 dev {base}.{net}",
+           f"link set {base}.{net} up")
+    ip(outer, f"rule add from 198.18.{net}.2 lookup {net}",
+       f"route add default via 198.18.{net}.1 table {net}", family=4)
+    pepadm("dev", "add", f"{dev}.{net}", "side", near)
+
+
+def setup():
+    """That of the servers comes last, so that its flows have others to end
+    them."""
+    pep.attached()
+    run("modprobe", "-q", "8021q", check=False)
+    for net in NETS:
+        vlan(net, "sub", "wl0", "wireless")
+    vlan(9, "srv", "sv0", "server")
+
+
+@case("a profile is free when its device is detached")
+def free():
+    ip("pep", "link add d0 type dummy")
+    for _ in range(5):
+        pepadm("profile", "add", "gold")
+        pepadm("dev", "add", "d0", "side", "wireless", "profile", "gold")
+        pepadm("dev", "del", "d0")
+        pepadm("profile", "del", "gold")
+
+
+@case("an empty configuration detaches all, with one wait for late packets")
+def many():
+    before = pepadm("conf", "save").stdout
+    flows = [pair(4, to="198.18.9.2", bind=(f"198.18.{net}.2", 0))
+             for net in NETS]
+    expect("flows", len(pep.flows()), len(NETS))
+    begun = time.monotonic()
+    pepadm("conf", "load", "/dev/null")
+    took = time.monotonic() - begun
+    for both in flows:
+        for sock in both:
+            expect_reset(sock)
+    expect("devices", pep.devices(), [])
+    expect_least("seconds", took, 1)
+    if took > len(NETS) - 1:
+        fail(f"it took {took:.1f} s")
+    pepadm("conf", "load", "-", stdin=before)
+    expect("conf save", pepadm("conf", "save").stdout, before)

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "detach.h"
+
+#include <unistd.h>
+
+#include "genl.h"
+#include "link.h"
+#include "tc.h"
+#include "uses.h"
+
+/*
+ * Packets of ended flows that are still under way are answered with resets as
+ * long as the device is attached: give them this long, seconds.
+ */
+#define LATE_PACKETS	1
+
+/* tc frees a filter a little after it was deleted: ask so often, us apart. */
+#define FREED_TRIES	500
+#define FREED_EVERY	10000
+
+/**
+ * struct progress - what has been done about all devices
+ * @killed: flows that were ended
+ * @deleted: filters that were deleted, each with an action
+ */
+struct progress {
+	__u64 killed;
+	__u64 deleted;
+};
+
+/* What is done with a device. */
+typedef enum pep_exit dev_fn(struct pep_nl *nl, const struct pep_link *link,
+			     struct progress *progress);
+
+/* Take the number of flows that were ended. */
+static int take_killed(const struct nlmsghdr *nlh, void *data)
+{
+	const struct nlattr *tb[PEP_A_FLOW_MAX + 1];
+	__u64 *killed = data;
+
+	pep_genl_parse(nlh, tb, PEP_A_FLOW_MAX);
+	*killed += pep_nl_uint(tb[PEP_A_FLOW_KILLED]);
+	return MNL_CB_OK;
+}
+
+/* End the flows that use a device which has our filters. */
+static enum pep_exit kill_flows(struct pep_nl *nl, const struct pep_link *link,
+				struct progress *progress)
+{
+	struct pep_tc_found found;
+	struct pep_nl_request req;
+	struct pep_genl genl;
+	enum pep_exit err;
+
+	if (pep_tc_find(nl, link->ifindex, &found))
+		return pep_nl_failed(nl, NULL);
+	if (!found.mine[0] && !found.mine[1])
+		return pep_err_failed("%s has no pep filters", link->name);
+	err = pep_genl_open(&genl);
+	if (err)
+		return err;
+	pep_genl_request(&genl, &req, PEP_CMD_FLOW_KILL, 0);
+	pep_nl_put_u32(&req, PEP_A_FLOW_IFINDEX, link->ifindex, "DEV");
+	err = pep_genl_talk(&genl, &req, take_killed, &progress->killed);
+	pep_genl_close(&genl);
+	return err;
+}
+
+/* Delete our filters, and clsact when nobody else has filters there. */
+static enum pep_exit delete_filters(struct pep_nl *nl,
+				    const struct pep_link *link,
+				    struct progress *progress)
+{
+	struct pep_tc_found found;
+
+	if (pep_tc_find(nl, link->ifindex, &found))
+		return pep_nl_failed(nl, NULL);
+	for (unsigned int i = 0; i < PEP_TC_FILTERS; i++) {
+		if (!found.mine[i])
+			continue;
+		if (pep_tc_filter_del(nl, link->ifindex, i,
+				      found.preference[i]))
+			return pep_nl_failed(nl, NULL);
+		progress->deleted++;
+	}
+	if (pep_tc_clsact_del_unused(nl, link->ifindex))
+		return pep_nl_failed(nl, NULL);
+	return PEP_OK;
+}
+
+/* Do something with each device, until it fails for one. */
+static enum pep_exit each(const char * const *names, size_t n, dev_fn *fn,
+			  struct progress *progress)
+{
+	enum pep_exit err = PEP_OK;
+	struct pep_link link;
+	struct pep_nl nl;
+
+	for (size_t i = 0; i < n && !err; i++) {
+		err = pep_link_open(&nl, names[i], &link);
+		if (err)
+			break;
+		err = fn(&nl, &link, progress);
+		pep_nl_close(&nl);
+	}
+	return err;
+}
+
+/* Wait until no more than so many actions use profiles. */
+static enum pep_exit wait_freed(__u64 uses)
+{
+	enum pep_exit err;
+	__u64 n;
+
+	for (unsigned int i = 0; i < FREED_TRIES; i++) {
+		err = pep_uses(NULL, &n);
+		if (err || n <= uses)
+			return err;
+		usleep(FREED_EVERY);
+	}
+	return PEP_OK;
+}
+
+/**
+ * pep_detach() - detach devices, which ends the flows that use them
+ * @names: their names
+ * @n: how many
+ *
+ * All flows end before the first device is detached. At the end the devices'
+ * profiles are used no more by them, and can be deleted.
+ *
+ * Return: PEP_OK, or another one after a message; flows may have ended then,
+ * and some of the devices be detached.
+ */
+enum pep_exit pep_detach(const char * const *names, size_t n)
+{
+	struct progress progress = { 0 };
+	enum pep_exit err;
+	__u64 uses;
+
+	err = each(names, n, kill_flows, &progress);
+	if (err)
+		return err;
+	if (progress.killed)
+		sleep(LATE_PACKETS);
+	err = pep_uses(NULL, &uses);
+	if (!err)
+		err = each(names, n, delete_filters, &progress);
+	if (err)
+		return err;
+	return wait_freed(uses > progress.deleted ?
+			  uses - progress.deleted : 0);
+}
