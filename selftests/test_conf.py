@@ -3,14 +3,15 @@
 one leaves the flows alone that it can leave alone, and one that does not work
 changes nothing."""
 
+import json
 import os
 import stat
 import subprocess
 import tempfile
 
 from peptest import pep
-from peptest.env import PEPADM
-from peptest.ktap import after_case, case, expect, fail
+from peptest.env import PEPADM, TOP
+from peptest.ktap import after_case, case, expect, fail, wait_for
 from peptest.netns import ip, run
 from peptest.pep import grows, pepadm
 from peptest.tcp import expect_reset, exchange, pair
@@ -32,6 +33,7 @@ dev sv0 side server
 dev wl0 side wireless profile gold   # the good one
 profile gold cc-wireless cubic residence 80
 """
+PLUGINS = os.path.join(TOP, "tools", "tc")
 _path = tempfile.mkdtemp(prefix="pep-conf-")
 FILE = os.path.join(_path, "pep.conf")
 
@@ -51,6 +53,21 @@ def write(text):
     """Make the file."""
     with open(FILE, "w", encoding="utf-8") as file:
         file.write(text)
+
+
+def tc(dev, words):
+    """A filter at the ingress of a device, by tc with the plugin."""
+    done = run("tc", "-n", "pep", "qdisc", "show", "dev", dev)
+    if "clsact" not in done.stdout:
+        run("tc", "-n", "pep", "qdisc", "add", "dev", dev, "clsact")
+    run("env", f"TC_LIB_DIR={PLUGINS}", "tc", "-n", "pep", "filter", "add",
+        "dev", dev, "ingress", "protocol", "ip", *words.split())
+
+
+def uses(profile):
+    """How many actions use a profile."""
+    shown, = json.loads(pepadm("-j", "profile", "show", profile).stdout)
+    return shown["devices"]
 
 
 def same_lines(what, found, wanted):
@@ -185,6 +202,31 @@ def empty():
         pepadm("conf", "sync", "-", stdin=text)
         expect("it says", pepadm("conf", "load", "/dev/null").stderr, "")
         same_lines("conf save", saved(), "\n".join(PLAIN.splitlines()[:2]))
+
+
+@case("a profile that filters of others use stays, and is told")
+def foreign():
+    """Others do not fail for it; without those filters it can go."""
+    pepadm("profile", "add", "gold")
+    pepadm("dev", "set", "wl0", "profile", "gold")
+    tc("d0", "pref 7 matchall action pepsplit side wireless profile gold")
+    live = pair(4)
+    gold = next(line for line in saved().splitlines()
+                if line.startswith("profile gold "))
+    for verb, text in ("sync", PLAIN), ("load", ""), ("load", PLAIN):
+        with grows(ended=False, flow_killed=1 if not text else 0):
+            done = pepadm("conf", verb, "-", stdin=text)
+        expect("it says", done.stderr, f"pepadm: conf {verb}: warning: "
+               'profile "gold" stays: other tc filters use it, actions: 1\n')
+        same_lines("conf save", saved(), gold + "\n" + "".join(
+            line + "\n" for line in PLAIN.splitlines()
+            if text or not line.startswith("dev")))
+    for sock in live:
+        expect_reset(sock)
+    run("tc", "-n", "pep", "qdisc", "del", "dev", "d0", "clsact")
+    wait_for("the end of the filter", lambda: uses("gold") == 0)
+    expect("it says", pepadm("conf", "sync", "-", stdin=PLAIN).stderr, "")
+    same_lines("conf save", saved(), PLAIN)
 
 
 @case("what does not work changes nothing")

@@ -22,6 +22,7 @@
 #include "limit.h"
 #include "lines.h"
 #include "profile.h"
+#include "uses.h"
 #include "wait.h"
 
 #define DEFAULT_FILE "/etc/pep/pep.conf"
@@ -342,6 +343,25 @@ static bool apply_devs(const struct conf *conf, const struct conf *now,
 	return on;
 }
 
+/*
+ * Delete a profile that is used by no device of ours, but not one that filters
+ * of others use.
+ */
+static enum pep_exit drop_profile(const char *name)
+{
+	enum pep_exit err;
+	__u64 uses;
+
+	err = pep_uses(name, &uses);
+	if (err)
+		return err;
+	if (!uses)
+		return pep_profile_del(name);
+	pep_err_warning("profile \"%s\" stays: other tc filters use it, actions: %llu",
+			name, (unsigned long long)uses);
+	return PEP_OK;
+}
+
 /* Delete the profiles that are not wanted; the default one stays, as new. */
 static bool apply_rest(const struct conf *conf, const struct conf *now,
 		       struct way *way)
@@ -358,7 +378,7 @@ static bool apply_rest(const struct conf *conf, const struct conf *now,
 			continue;
 		args = (struct pep_args){ .argc = 1, .argv = &word };
 		on = step(way, strcmp(line->name, PEP_PROFILE_DEFAULT) ?
-			       pep_profile_del(line->name) :
+			       drop_profile(line->name) :
 			       pep_profile_replace(&args));
 	}
 	return on;
