@@ -23,13 +23,16 @@ static int split(char *line, char **words)
 	return n;
 }
 
-/* Carry out one line, which may be empty. */
-static enum pep_exit run_line(char *line, unsigned int number,
+/* Carry out one line of so many bytes, which may have no words. */
+static enum pep_exit run_line(char *line, size_t len, unsigned int number,
 			      pep_lines_fn *run, void *data)
 {
 	char *words[MAX_WORDS + 1];
 	struct pep_args args = { .argv = words };
 
+	/* What a loss of power leaves of a file can be all zeros. */
+	if (memchr(line, '\0', len))
+		return pep_err_usage("a zero byte, this is no text");
 	args.argc = split(line, words);
 	if (args.argc < 0)
 		return pep_err_usage("more than %d words", MAX_WORDS);
@@ -56,10 +59,11 @@ enum pep_exit pep_lines_read(FILE *file, const char *name, pep_lines_fn *run,
 	unsigned int number = 0;
 	char *line = NULL;
 	size_t size = 0;
+	ssize_t len;
 
-	while (!err && getline(&line, &size, file) != -1) {
+	while (!err && (len = getline(&line, &size, file)) != -1) {
 		pep_err_place(name, ++number);
-		err = run_line(line, number, run, data);
+		err = run_line(line, (size_t)len, number, run, data);
 	}
 	pep_err_place(NULL, 0);
 	if (!err && ferror(file))
