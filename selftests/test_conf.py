@@ -3,8 +3,10 @@
 one leaves the flows alone that it can leave alone, and one that does not work
 changes nothing."""
 
+import fcntl
 import json
 import os
+import signal
 import stat
 import subprocess
 import tempfile
@@ -12,7 +14,7 @@ import tempfile
 from peptest import pep
 from peptest.env import PEPADM, TOP
 from peptest.ktap import after_case, case, expect, fail, wait_for
-from peptest.netns import ip, run
+from peptest.netns import Within, ip, run
 from peptest.pep import grows, pepadm
 from peptest.tcp import expect_reset, exchange, pair
 
@@ -110,6 +112,91 @@ def save():
     for words in ("profile gold ", " mark 7 dscp 46 ", "limit flows 5 "):
         if words not in saved():
             fail(f"{words!r} is not in what was saved")
+
+
+@case("a file keeps its owner, group and mode")
+def owner():
+    pepadm("conf", "save", FILE)
+    os.chown(FILE, 1234, 4321)
+    os.chmod(FILE, 0o2660)
+    pepadm("conf", "save", FILE)
+    st = os.stat(FILE)
+    expect("owner, group, mode",
+           (st.st_uid, st.st_gid, oct(stat.S_IMODE(st.st_mode))),
+           (1234, 4321, "0o2660"))
+    # Who may not give the file back to its owner leaves it as it is.
+    os.chmod(_path, 0o777)
+    done = run("setpriv", "--reuid", "1111", "--clear-groups", PEPADM, "conf",
+               "save", FILE, ns="pep", check=False)
+    expect("exit code", done.returncode, 1)
+    expect("message", done.stderr,
+           f"pepadm: conf save: {FILE}: Operation not permitted\n")
+    expect("owner", os.stat(FILE).st_uid, 1234)
+    expect("the folder", os.listdir(_path), ["pep.conf"])
+    os.chmod(_path, 0o700)
+    os.unlink(FILE)
+
+
+@case("an interrupted save leaves a whole file, and nothing beside it")
+def interrupted():
+    pepadm("conf", "save", FILE)
+    pepadm("profile", "add", "gold")
+    for _ in range(200):
+        with Within("pep"):
+            child = subprocess.Popen([PEPADM, "conf", "save", FILE])
+        while len(os.listdir(_path)) == 1 and child.poll() is None:
+            pass
+        if child.returncode is not None:
+            continue
+        os.kill(child.pid, signal.SIGSTOP)
+        _, status = os.waitpid(child.pid, os.WUNTRACED)
+        if not os.WIFSTOPPED(status):
+            child.returncode = status
+            continue
+        drafts = len(os.listdir(_path)) - 1
+        child.send_signal(signal.SIGTERM)
+        child.send_signal(signal.SIGCONT)
+        child.wait()
+        if drafts:
+            break
+    else:
+        fail("it was never met while it wrote")
+    expect("the folder", os.listdir(_path), ["pep.conf"])
+    with open(FILE, encoding="utf-8") as file:
+        expect("the file", file.read(), saved())
+
+
+@case("what is lost in the middle is told")
+def lost():
+    """The reader of a pipe goes while the first part waits to be written, and
+    another comes."""
+    for number in range(100):
+        pepadm("profile", "add", f"p{number}")
+    fifo = FILE + ".fifo"
+    os.mkfifo(fifo)
+    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    full = os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)
+    fcntl.fcntl(full, fcntl.F_SETPIPE_SZ, 4096)
+    os.write(full, b"x" * 4096)
+    with Within("pep"):
+        child = subprocess.Popen([PEPADM, "conf", "save", fifo],
+                                 restore_signals=False,
+                                 stderr=subprocess.PIPE, text=True)
+
+    def blocked():
+        with open(f"/proc/{child.pid}/wchan", encoding="ascii") as file:
+            return "pipe_write" in file.read()
+    wait_for("a full pipe", blocked)
+    os.close(reader)
+    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    os.close(full)
+    os.set_blocking(reader, True)
+    while os.read(reader, 65536):
+        pass
+    os.close(reader)
+    expect("exit code", child.wait(30), 1)
+    expect("it says", child.stderr.read(),
+           f"pepadm: conf save: {fifo}: not all could be written\n")
 
 
 @case("what was saved is in force again after the module has gone and come")

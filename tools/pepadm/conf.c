@@ -10,7 +10,6 @@
 #include "cmd.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +18,7 @@
 #include "detach.h"
 #include "dev.h"
 #include "file.h"
+#include "hold.h"
 #include "limit.h"
 #include "lines.h"
 #include "profile.h"
@@ -441,16 +441,11 @@ static enum pep_exit change(const struct conf *conf, bool anew)
 static enum pep_exit change_whole(const struct conf *conf, bool anew)
 {
 	enum pep_exit err;
-	sigset_t set, old;
+	sigset_t old;
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGHUP);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGPIPE);
-	sigaddset(&set, SIGTERM);
-	sigprocmask(SIG_BLOCK, &set, &old);
+	pep_hold_begin(&old);
 	err = change(conf, anew);
-	sigprocmask(SIG_SETMASK, &old, NULL);
+	pep_hold_end(&old);
 	return err;
 }
 

@@ -10,28 +10,54 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "hold.h"
+
+/* Mode of a new file. */
+#define NEW_MODE 0644
+
 /* Write to an open file, and close that. */
 static enum pep_exit write_open(int fd, const char *path, bool sync,
 				pep_file_fn *write)
 {
 	FILE *file = fdopen(fd, "w");
 	enum pep_exit err;
-	bool failed;
 
 	if (!file) {
 		close(fd);
 		return pep_err_failed("%.256s: %s", path, strerror(errno));
 	}
 	err = write(file);
-	failed = fflush(file) || (sync && fsync(fd));
-	failed |= fclose(file) != 0;
-	if (!err && failed)
+	/* What was lost in the middle may leave no other trace. */
+	if (!err && ferror(file))
+		err = pep_err_failed("%.256s: not all could be written", path);
+	if (!err && (fflush(file) || (sync && fsync(fd))))
+		err = pep_err_failed("%.256s: %s", path, strerror(errno));
+	if (fclose(file) && !err)
 		err = pep_err_failed("%.256s: %s", path, strerror(errno));
 	return err;
 }
 
-/* Write to a new file beside another, whose place that then takes. */
-static enum pep_exit write_beside(const char *path, mode_t mode,
+/*
+ * Give a new file the owner and the mode of the one whose place it takes; the
+ * mode comes last, as a change of owner takes bits from it.
+ */
+static bool become(int fd, const struct stat *like)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return false;
+	if ((st.st_uid != like->st_uid || st.st_gid != like->st_gid) &&
+	    fchown(fd, like->st_uid, like->st_gid))
+		return false;
+	return !fchmod(fd, like->st_mode & 07777);
+}
+
+/*
+ * Write to a new file beside another, whose place that then takes; @like NULL
+ * when there is no other yet.
+ */
+static enum pep_exit write_beside(const char *path, const struct stat *like,
 				  pep_file_fn *write)
 {
 	char draft[PATH_MAX + sizeof(".XXXXXX")];
@@ -42,12 +68,29 @@ static enum pep_exit write_beside(const char *path, mode_t mode,
 	fd = mkstemp(draft);
 	if (fd < 0)
 		return pep_err_failed("%.256s: %s", path, strerror(errno));
-	fchmod(fd, mode);
-	err = write_open(fd, path, true, write);
+	if (like ? become(fd, like) : !fchmod(fd, NEW_MODE)) {
+		err = write_open(fd, path, true, write);
+	} else {
+		err = pep_err_failed("%.256s: %s", path, strerror(errno));
+		close(fd);
+	}
 	if (!err && rename(draft, path))
 		err = pep_err_failed("%.256s: %s", path, strerror(errno));
 	if (err)
 		unlink(draft);
+	return err;
+}
+
+/* The same, to its end, so that no draft stays behind. */
+static enum pep_exit write_whole(const char *path, const struct stat *like,
+				 pep_file_fn *write)
+{
+	enum pep_exit err;
+	sigset_t old;
+
+	pep_hold_begin(&old);
+	err = write_beside(path, like, write);
+	pep_hold_end(&old);
 	return err;
 }
 
@@ -56,8 +99,8 @@ static enum pep_exit write_beside(const char *path, mode_t mode,
  * @path: that of a new file, of one that is there, or of a device
  * @write: writes the contents
  *
- * A file is always a whole one, the old or the new; it keeps its mode, and a
- * symbolic link to it stays one.
+ * A file is always a whole one, the old or the new; it keeps its owner, group
+ * and mode, and a symbolic link to it stays one.
  *
  * Return: how @write ended, PEP_FAILED after a message when the file cannot be
  * written.
@@ -72,10 +115,10 @@ enum pep_exit pep_file_write(const char *path, pep_file_fn *write)
 		if (errno != ENOENT || strlen(path) >= sizeof(real))
 			return pep_err_failed("%.256s: %s", path,
 					      strerror(errno));
-		return write_beside(path, 0644, write);
+		return write_whole(path, NULL, write);
 	}
 	if (S_ISREG(st.st_mode) && realpath(path, real))
-		return write_beside(real, st.st_mode & 07777, write);
+		return write_whole(real, &st, write);
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
 		return pep_err_failed("%.256s: %s", path, strerror(errno));
