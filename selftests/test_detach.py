@@ -47,8 +47,7 @@ def free():
     for _ in range(5):
         pepadm("profile", "add", "gold")
         pepadm("dev", "add", "d0", "side", "wireless", "profile", "gold")
-        pepadm("dev", "del", "d0")
-        pepadm("profile", "del", "gold")
+        pepadm("-b", "-", stdin="dev del d0\nprofile del gold\n")
 
 
 @case("an empty configuration detaches all, with one wait for late packets")

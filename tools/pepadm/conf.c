@@ -216,14 +216,19 @@ static enum pep_exit conf_read(FILE *file, const char *name, struct conf *conf)
 	return err ? err : check_names(conf);
 }
 
-/* Write what is in force. */
-static enum pep_exit conf_write(FILE *file)
+/* Write what is in force; what lines cannot say is told if wanted. */
+static enum pep_exit write_lines(FILE *file, bool tell)
 {
 	enum pep_exit err = pep_profile_save(file);
 
 	if (!err)
 		err = pep_limit_save(file);
-	return err ? err : pep_dev_save(file);
+	return err ? err : pep_dev_save(file, tell);
+}
+
+static enum pep_exit conf_write(FILE *file)
+{
+	return write_lines(file, true);
 }
 
 /* Read what is in force; to be freed in any case. */
@@ -238,7 +243,7 @@ static enum pep_exit conf_now(struct conf *conf)
 	file = open_memstream(&text, &size);
 	if (!file)
 		return pep_err_failed("%s", strerror(errno));
-	err = conf_write(file);
+	err = write_lines(file, false);
 	if (fclose(file) && !err)
 		err = pep_err_failed("%s", strerror(errno));
 	file = err ? NULL : fmemopen(text, size, "r");
@@ -320,11 +325,10 @@ static bool apply_gone(const struct conf *conf, const struct conf *now,
 	return on;
 }
 
-/* Attach the devices that are not, and give others the wanted profile. */
-static bool apply_devs(const struct conf *conf, const struct conf *now,
-		       struct way *way)
+/* Attach the devices that are not, and mend what is not as wanted of others. */
+static bool apply_devs(const struct conf *conf, struct way *way)
 {
-	const struct line *line, *is;
+	const struct line *line;
 	bool on = true;
 
 	for (size_t i = 0; i < conf->n && on; i++) {
@@ -332,12 +336,7 @@ static bool apply_devs(const struct conf *conf, const struct conf *now,
 		if (line->kind != KIND_DEV)
 			continue;
 		line_place(conf, line);
-		is = conf_find(now, KIND_DEV, line->name);
-		if (!is || is->dev.side != line->dev.side)
-			on = step(way, pep_dev_add(&line->dev));
-		else if (strcmp(is->dev.profile, line->dev.profile))
-			on = step(way, pep_dev_set(line->name,
-						   line->dev.profile));
+		on = step(way, pep_dev_replace(&line->dev));
 	}
 	pep_err_place(NULL, 0);
 	return on;
@@ -392,7 +391,7 @@ static void apply(const struct conf *conf, const struct conf *now,
 		  struct way *way)
 {
 	(void)(apply_values(conf, way) && apply_gone(conf, now, way) &&
-	       apply_devs(conf, now, way) && apply_rest(conf, now, way));
+	       apply_devs(conf, way) && apply_rest(conf, now, way));
 }
 
 /* Go back to what was in force before something failed, as near as can be. */

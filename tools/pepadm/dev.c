@@ -14,6 +14,9 @@
 #include "out.h"
 #include "tc.h"
 
+/* What our filters are called. */
+static const char * const protocols[PEP_TC_FILTERS] = { "ip", "ipv6" };
+
 /* What is done with a device that has our filters; FILE is the caller's. */
 typedef void dev_fn(const struct pep_link *link,
 		    const struct pep_tc_found *found, FILE *file);
@@ -35,44 +38,75 @@ static enum pep_exit add_failed(const struct pep_nl *nl)
 	return pep_nl_failed(nl, kind ? PEP_GENL_HINT : NULL);
 }
 
-/* Add all our filters; on failure those added before are deleted again. */
-static enum pep_exit add_filters(struct pep_nl *nl, __u32 ifindex,
-				 __u32 side, const char *profile)
+/* Is there at least one of our filters? */
+static bool has_filters(const struct pep_tc_found *found)
+{
+	return found->mine[0] || found->mine[1];
+}
+
+/* Make one of our filters as wanted; one that is like this stays. */
+static int put_filter(struct pep_nl *nl, __u32 ifindex, unsigned int which,
+		      const struct pep_tc_found *found, __u32 side,
+		      const char *profile)
+{
+	if (!found->mine[which])
+		return pep_tc_filter_add(nl, ifindex, which, side, profile);
+	if (found->sides[which] == side &&
+	    !strcmp(found->profiles[which], profile))
+		return 0;
+	return pep_tc_action_set(nl, found->index[which], side, profile);
+}
+
+/* Make one of our filters what it was before. */
+static void restore_filter(struct pep_nl *nl, __u32 ifindex,
+			   unsigned int which,
+			   const struct pep_tc_found *found)
+{
+	if (found->mine[which])
+		pep_tc_action_set(nl, found->index[which], found->sides[which],
+				  found->profiles[which]);
+	else
+		pep_tc_filter_del(nl, ifindex, which,
+				  pep_tc_preference(which));
+}
+
+/* Make our filters as wanted, all or none; @found is what is there. */
+static enum pep_exit put_filters(struct pep_nl *nl, __u32 ifindex,
+				 const struct pep_tc_found *found, __u32 side,
+				 const char *profile)
 {
 	enum pep_exit result;
 	unsigned int i;
 
 	for (i = 0; i < PEP_TC_FILTERS; i++)
-		if (pep_tc_filter_add(nl, ifindex, i, side, profile))
+		if (put_filter(nl, ifindex, i, found, side, profile))
 			break;
 	if (i == PEP_TC_FILTERS)
 		return PEP_OK;
 
-	result = add_failed(nl);
+	result = found->mine[i] ? pep_nl_failed(nl, NULL) : add_failed(nl);
 	while (i--)
-		pep_tc_filter_del(nl, ifindex, i, pep_tc_preference(i));
+		restore_filter(nl, ifindex, i, found);
 	return result;
 }
 
 /* Add clsact, when it is missing, and the filters; all or nothing. */
 static enum pep_exit add(struct pep_nl *nl, const struct pep_link *link,
-			 __u32 side, const char *profile)
+			 const struct pep_tc_found *found,
+			 const struct pep_dev_conf *conf)
 {
-	struct pep_tc_found found;
 	enum pep_exit result;
 	int err;
 
-	err = pep_tc_find(nl, link->ifindex, &found);
-	if (err)
-		return pep_nl_failed(nl, NULL);
-	if (found.actions)
+	if (found->actions)
 		return pep_err_failed("%s already has pep filters",
 				      link->name);
 
 	err = pep_tc_clsact_add(nl, link->ifindex);
 	if (err && err != -EEXIST)
 		return add_failed(nl);
-	result = add_filters(nl, link->ifindex, side, profile);
+	result = put_filters(nl, link->ifindex, found, conf->side,
+			     conf->profile);
 	if (result && !err)
 		pep_tc_clsact_del_unused(nl, link->ifindex);
 	return result;
@@ -108,14 +142,10 @@ enum pep_exit pep_dev_check(struct pep_args *args, struct pep_dev_conf *conf)
 	return PEP_OK;
 }
 
-/**
- * pep_dev_add() - attach a device
- * @conf: how
- *
- * Return: PEP_OK, or another one after a message, with nothing changed.
- */
-enum pep_exit pep_dev_add(const struct pep_dev_conf *conf)
+/* Attach a device, which may be attached already if told. */
+static enum pep_exit attach(const struct pep_dev_conf *conf, bool replace)
 {
+	struct pep_tc_found found;
 	struct pep_link link;
 	enum pep_exit err;
 	struct pep_nl nl;
@@ -123,7 +153,13 @@ enum pep_exit pep_dev_add(const struct pep_dev_conf *conf)
 	err = pep_link_open(&nl, conf->name, &link);
 	if (err)
 		return err;
-	err = add(&nl, &link, conf->side, conf->profile);
+	if (pep_tc_find(&nl, link.ifindex, &found))
+		err = pep_nl_failed(&nl, NULL);
+	else if (replace && has_filters(&found))
+		err = put_filters(&nl, link.ifindex, &found, conf->side,
+				  conf->profile);
+	else
+		err = add(&nl, &link, &found, conf);
 	pep_nl_close(&nl);
 	return err;
 }
@@ -133,58 +169,47 @@ static enum pep_exit dev_add(struct pep_args *args)
 	struct pep_dev_conf conf;
 	enum pep_exit err = pep_dev_check(args, &conf);
 
-	return err ? err : pep_dev_add(&conf);
+	return err ? err : attach(&conf, false);
 }
 
-/* Change the actions of our filters on a device, all or none. */
+/**
+ * pep_dev_replace() - have a device attached in a way
+ * @conf: how
+ *
+ * One that is attached like this stays as it is; where a filter is missing, or
+ * is not as wanted, that is mended in place. Flows that are there stay.
+ *
+ * Return: PEP_OK, or another one after a message, with nothing changed.
+ */
+enum pep_exit pep_dev_replace(const struct pep_dev_conf *conf)
+{
+	return attach(conf, true);
+}
+
+/* Change the actions of the filters that are there, all or none. */
 static enum pep_exit set(struct pep_nl *nl, const struct pep_link *link,
 			 const char *profile)
 {
 	struct pep_tc_found found;
 	enum pep_exit result;
-	unsigned int i, n = 0;
+	unsigned int i;
 
 	if (pep_tc_find(nl, link->ifindex, &found))
 		return pep_nl_failed(nl, NULL);
-	for (i = 0; i < PEP_TC_FILTERS; i++) {
-		if (!found.mine[i])
-			continue;
-		if (pep_tc_action_set(nl, found.index[i], found.side, profile))
+	if (!has_filters(&found))
+		return pep_err_failed("%s has no pep filters", link->name);
+	for (i = 0; i < PEP_TC_FILTERS; i++)
+		if (found.mine[i] &&
+		    pep_tc_action_set(nl, found.index[i], found.sides[i],
+				      profile))
 			break;
-		n++;
-	}
 	if (i == PEP_TC_FILTERS)
-		return n ? PEP_OK : pep_err_failed("%s has no pep filters",
-						   link->name);
+		return PEP_OK;
 	result = pep_nl_failed(nl, NULL);
 	while (i--)
 		if (found.mine[i])
-			pep_tc_action_set(nl, found.index[i], found.side,
-					  found.profile);
+			restore_filter(nl, link->ifindex, i, &found);
 	return result;
-}
-
-/**
- * pep_dev_set() - have a device use another profile
- * @name: its name
- * @profile: name of the profile
- *
- * Flows that are there stay as they are.
- *
- * Return: PEP_OK, or another one after a message.
- */
-enum pep_exit pep_dev_set(const char *name, const char *profile)
-{
-	struct pep_link link;
-	enum pep_exit err;
-	struct pep_nl nl;
-
-	err = pep_link_open(&nl, name, &link);
-	if (err)
-		return err;
-	err = set(&nl, &link, profile);
-	pep_nl_close(&nl);
-	return err;
 }
 
 static enum pep_exit dev_set(struct pep_args *args)
@@ -196,13 +221,21 @@ static enum pep_exit dev_set(struct pep_args *args)
 			.required = true,
 		},
 	};
+	struct pep_link link;
 	enum pep_exit err;
 	const char *name;
+	struct pep_nl nl;
 
 	err = take_dev(args, &name);
 	if (!err)
 		err = pep_args_options(args, options, ARRAY_SIZE(options));
-	return err ? err : pep_dev_set(name, options[0].text);
+	if (!err)
+		err = pep_link_open(&nl, name, &link);
+	if (err)
+		return err;
+	err = set(&nl, &link, options[0].text);
+	pep_nl_close(&nl);
+	return err;
 }
 
 static enum pep_exit dev_del(struct pep_args *args)
@@ -219,7 +252,6 @@ static enum pep_exit dev_del(struct pep_args *args)
 /* Show the filters that pepadm has made, each on a line of its own. */
 static void show_filters(const struct pep_tc_found *found)
 {
-	static const char * const protocols[PEP_TC_FILTERS] = { "ip", "ipv6" };
 	const char *statistic = pep_out_statistic("filter");
 	const char *label = statistic ? statistic : pep_out_detail("filter");
 	unsigned int i;
@@ -265,20 +297,30 @@ static void show_one(const struct pep_link *link,
 	pep_out_newline("");
 }
 
-/* Write one device as a line of a configuration, unless only others' filters
+/*
+ * Write one device as a line of a configuration, unless only others' filters
  * have our action there.
  */
+static void write_one(const struct pep_link *link,
+		      const struct pep_tc_found *found, FILE *file)
+{
+	if (has_filters(found) && found->side < ARRAY_SIZE(names_side))
+		fprintf(file, "dev %s side %s profile %s\n", link->name,
+			names_side[found->side], found->profile);
+}
+
+/* The same; what such a line cannot say is told. */
 static void save_one(const struct pep_link *link,
 		     const struct pep_tc_found *found, FILE *file)
 {
-	bool mine = false;
-	unsigned int i;
-
-	for (i = 0; i < PEP_TC_FILTERS; i++)
-		mine |= found->mine[i];
-	if (mine && found->side < ARRAY_SIZE(names_side))
-		fprintf(file, "dev %s side %s profile %s\n", link->name,
-			names_side[found->side], found->profile);
+	if (has_filters(found) && !(found->mine[0] && found->mine[1]))
+		pep_err_warning("%s has a filter for %s only, its line says both",
+				link->name, protocols[found->mine[1]]);
+	else if (found->sides[0] != found->sides[1] ||
+		 strcmp(found->profiles[0], found->profiles[1]))
+		pep_err_warning("%s has filters for ip and ipv6 that differ, its line says one for both",
+				link->name);
+	write_one(link, found, file);
 }
 
 /* Do something with one device, when it has our filters. */
@@ -322,10 +364,11 @@ static enum pep_exit with_all(struct pep_nl *nl, dev_fn *fn, FILE *file)
 /**
  * pep_dev_save() - write all devices as lines of a configuration
  * @file: where to
+ * @tell: tell as a warning what these lines cannot say
  *
  * Return: PEP_OK, or another one after a message.
  */
-enum pep_exit pep_dev_save(FILE *file)
+enum pep_exit pep_dev_save(FILE *file, bool tell)
 {
 	enum pep_exit err;
 	struct pep_nl nl;
@@ -333,7 +376,7 @@ enum pep_exit pep_dev_save(FILE *file)
 	err = pep_nl_open(&nl, NETLINK_ROUTE);
 	if (err)
 		return err;
-	err = with_all(&nl, save_one, file);
+	err = with_all(&nl, tell ? save_one : write_one, file);
 	pep_nl_close(&nl);
 	return err;
 }

@@ -3,6 +3,7 @@
 #ifndef _PEPADM_DEV_H
 #define _PEPADM_DEV_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include <linux/types.h>
@@ -26,8 +27,7 @@ struct pep_dev_conf {
 };
 
 enum pep_exit pep_dev_check(struct pep_args *args, struct pep_dev_conf *conf);
-enum pep_exit pep_dev_add(const struct pep_dev_conf *conf);
-enum pep_exit pep_dev_set(const char *name, const char *profile);
-enum pep_exit pep_dev_save(FILE *file);
+enum pep_exit pep_dev_replace(const struct pep_dev_conf *conf);
+enum pep_exit pep_dev_save(FILE *file, bool tell);
 
 #endif

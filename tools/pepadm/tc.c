@@ -221,36 +221,52 @@ static unsigned int which_filter(const struct tcmsg *tcm)
 	return i;
 }
 
+/* Keep the action of one of our filters. */
+static void keep_action(struct pep_tc_found *found, unsigned int which,
+			__u32 index, __u32 side, const char *profile)
+{
+	if (found->mine[which])
+		return;
+	found->mine[which] = true;
+	found->index[which] = index;
+	found->sides[which] = side;
+	snprintf(found->profiles[which], sizeof(found->profiles[which]), "%s",
+		 profile);
+}
+
 /*
  * Look at one action of a filter. What others' filters have counts only where
- * there is none of pepadm's. Return its number, 0 for one that is not ours.
+ * there is none of pepadm's.
  */
-static __u32 read_action(struct pep_tc_found *found, unsigned int which,
-			 const struct nlattr *nest)
+static void read_action(struct pep_tc_found *found, unsigned int which,
+			const struct nlattr *nest)
 {
+	const char *profile;
+	__u32 side;
 	const struct tc_pepsplit *fixed;
 	const struct nlattr *options[TCA_PEPSPLIT_MAX + 1];
 	const struct nlattr *tb[TCA_ACT_MAX + 1];
 
 	pep_nl_parse_nested(nest, tb, TCA_ACT_MAX);
 	if (strcmp(pep_nl_string(tb[TCA_ACT_KIND]), TCA_PEPSPLIT_KIND))
-		return 0;
+		return;
 	pep_nl_parse_nested(tb[TCA_ACT_OPTIONS], options, TCA_PEPSPLIT_MAX);
 	if (!options[TCA_PEPSPLIT_PARMS])
-		return 0;
+		return;
 	fixed = mnl_attr_get_payload(options[TCA_PEPSPLIT_PARMS]);
-	if (which < PEP_TC_FILTERS || (!found->mine[0] && !found->mine[1])) {
-		found->side = options[TCA_PEPSPLIT_SIDE] ?
-			      (__u32)pep_nl_uint(options[TCA_PEPSPLIT_SIDE]) :
-			      UINT32_MAX;
-		snprintf(found->profile, sizeof(found->profile), "%s",
-			 pep_nl_string(options[TCA_PEPSPLIT_PROFILE]));
+	side = options[TCA_PEPSPLIT_SIDE] ?
+	       (__u32)pep_nl_uint(options[TCA_PEPSPLIT_SIDE]) : UINT32_MAX;
+	profile = pep_nl_string(options[TCA_PEPSPLIT_PROFILE]);
+	if (!found->mine[0] && !found->mine[1]) {
+		found->side = side;
+		snprintf(found->profile, sizeof(found->profile), "%s", profile);
 	}
 	found->actions++;
 	add_stats(&found->all, tb[TCA_ACT_STATS]);
-	if (which < PEP_TC_FILTERS)
-		add_stats(&found->each[which], tb[TCA_ACT_STATS]);
-	return fixed->index;
+	if (which == PEP_TC_FILTERS)
+		return;
+	add_stats(&found->each[which], tb[TCA_ACT_STATS]);
+	keep_action(found, which, fixed->index, side, profile);
 }
 
 /* Look at one filter of a dump. */
@@ -262,7 +278,7 @@ static int read_filter(const struct nlmsghdr *nlh, void *data)
 	struct pep_tc_found *found = data;
 	const struct nlattr *action;
 	unsigned int which = which_filter(tcm);
-	__u32 mine = 0, index;
+	bool first = which < PEP_TC_FILTERS && !found->mine[which];
 
 	found->filters++;
 	pep_nl_parse(nlh, sizeof(*tcm), tb, TCA_MAX);
@@ -273,15 +289,10 @@ static int read_filter(const struct nlmsghdr *nlh, void *data)
 	pep_nl_parse_nested(tb[TCA_OPTIONS], options, TCA_MATCHALL_MAX);
 	if (!options[TCA_MATCHALL_ACT])
 		return MNL_CB_OK;
-	mnl_attr_for_each_nested(action, options[TCA_MATCHALL_ACT]) {
-		index = read_action(found, which, action);
-		mine = mine ? mine : index;
-	}
-	if (mine && which < PEP_TC_FILTERS) {
-		found->mine[which] = true;
-		found->index[which] = mine;
+	mnl_attr_for_each_nested(action, options[TCA_MATCHALL_ACT])
+		read_action(found, which, action);
+	if (first && found->mine[which])
 		found->preference[which] = TC_H_MAJ(tcm->tcm_info) >> 16;
-	}
 	return MNL_CB_OK;
 }
 

@@ -30,9 +30,11 @@ struct pep_tc_count {
  * @actions: how many of our actions the matchall filters have
  * @mine: which of the filters that pepadm makes are there
  * @index: of the actions of these, by filter
+ * @sides: of these actions
+ * @profiles: of these actions
  * @preference: of these, by filter
- * @side: side of an action, enum pep_side; UINT32_MAX for none; one of the
- *	filters that pepadm makes goes before others
+ * @side: side of an action, enum pep_side; UINT32_MAX for none; the first one
+ *	of the filters that pepadm makes goes before others
  * @profile: profile of that action
  * @all: what all our actions have seen
  * @each: what those of the filters that pepadm makes have seen
@@ -42,6 +44,8 @@ struct pep_tc_found {
 	unsigned int actions;
 	bool mine[PEP_TC_FILTERS];
 	__u32 index[PEP_TC_FILTERS];
+	__u32 sides[PEP_TC_FILTERS];
+	char profiles[PEP_TC_FILTERS][PEP_NAME_LEN];
 	__u32 preference[PEP_TC_FILTERS];
 	__u32 side;
 	char profile[PEP_NAME_LEN];
