@@ -381,6 +381,23 @@ def changed():
                "for both")
 
 
+@case("a device whose name begins a comment")
+def comment():
+    """It can have got its name later; no line is written that says nothing."""
+    pepadm("dev", "add", "d0", "side", "server")
+    run("ip", "-n", "pep", "link", "set", "d0", "name", "#d0")
+    try:
+        done = pepadm("conf", "save")
+        expect("it says", done.stderr, "pepadm: conf save: warning: #d0 has "
+               "no line, as its name would begin a comment\n")
+        same_lines("conf save", done.stdout, PLAIN)
+        pepadm("conf", "sync", "-", stdin=PLAIN)
+        pepadm("dev", "show", "#d0")
+        pepadm("dev", "del", "#d0")
+    finally:
+        run("ip", "-n", "pep", "link", "set", "#d0", "name", "d0")
+
+
 @case("what does not work changes nothing")
 def restored():
     """The kernel refuses a line behind others: what they have changed is

@@ -43,17 +43,11 @@ static void list_add(char *list, const char *word)
 	snprintf(list + used, LIST_LEN - used, "%s%s", used ? ", " : "", word);
 }
 
-/**
- * pep_args_check_name() - check the length of a name
- * @field: what the name is for, as the usage text calls it
- * @value: the name
- *
- * Device names, profile names and the names of congestion controls all have
- * 1 to 15 characters.
- *
- * Return: PEP_OK, or PEP_USAGE after a message.
+/*
+ * Check the length of a name: those of devices, profiles and congestion controls
+ * all have 1 to 15 characters.
  */
-enum pep_exit pep_args_check_name(const char *field, const char *value)
+static enum pep_exit check_length(const char *field, const char *value)
 {
 	size_t len = strlen(value);
 
@@ -64,6 +58,21 @@ enum pep_exit pep_args_check_name(const char *field, const char *value)
 		return pep_err_usage("%s: \"%.64s\" is longer than %d characters",
 				     field, value, PEP_NAME_LEN - 1);
 	return PEP_OK;
+}
+
+/**
+ * pep_args_check_name() - check a name that a line of a file can have
+ * @field: what the name is for, as the usage text calls it
+ * @value: the name
+ *
+ * Return: PEP_OK, or PEP_USAGE after a message.
+ */
+enum pep_exit pep_args_check_name(const char *field, const char *value)
+{
+	if (*value == '#')
+		return pep_err_usage("%s: \"%.64s\" starts with #, as comments in files do",
+				     field, value);
+	return check_length(field, value);
 }
 
 /**
@@ -106,7 +115,7 @@ enum pep_exit pep_args_name(struct pep_args *args, const char *field,
 	*value = next(args);
 	if (!*value)
 		return pep_err_usage("%s: missing", field);
-	return pep_args_check_name(field, *value);
+	return check_length(field, *value);
 }
 
 /**

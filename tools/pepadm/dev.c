@@ -134,6 +134,8 @@ enum pep_exit pep_dev_check(struct pep_args *args, struct pep_dev_conf *conf)
 
 	err = take_dev(args, &conf->name);
 	if (!err)
+		err = pep_args_check_name("DEV", conf->name);
+	if (!err)
 		err = pep_args_options(args, options, ARRAY_SIZE(options));
 	if (err)
 		return err;
@@ -299,12 +301,13 @@ static void show_one(const struct pep_link *link,
 
 /*
  * Write one device as a line of a configuration, unless only others' filters
- * have our action there.
+ * have our action there, or its name would begin a comment.
  */
 static void write_one(const struct pep_link *link,
 		      const struct pep_tc_found *found, FILE *file)
 {
-	if (has_filters(found) && found->side < ARRAY_SIZE(names_side))
+	if (has_filters(found) && found->side < ARRAY_SIZE(names_side) &&
+	    *link->name != '#')
 		fprintf(file, "dev %s side %s profile %s\n", link->name,
 			names_side[found->side], found->profile);
 }
@@ -313,7 +316,10 @@ static void write_one(const struct pep_link *link,
 static void save_one(const struct pep_link *link,
 		     const struct pep_tc_found *found, FILE *file)
 {
-	if (has_filters(found) && !(found->mine[0] && found->mine[1]))
+	if (has_filters(found) && *link->name == '#')
+		pep_err_warning("%s has no line, as its name would begin a comment",
+				link->name);
+	else if (has_filters(found) && !(found->mine[0] && found->mine[1]))
 		pep_err_warning("%s has a filter for %s only, its line says both",
 				link->name, protocols[found->mine[1]]);
 	else if (found->sides[0] != found->sides[1] ||
