@@ -65,7 +65,7 @@ pkg_boot() # RELEASE
 	local log=$TEST_LOGS/packages-$1-boot-console.log kernel complaints
 	# CPUs in threads of their own now and then take a breakpoint of a kernel
 	# that patches itself.
-	local accel=(-accel tcg,thread=single) nics rc=0
+	local accel=(-accel 'tcg,thread=single') nics rc=0
 
 	pkg_boot_disk "$root" "$disk" || return 1
 	if guest_kvm; then

@@ -126,7 +126,7 @@ pkg_guest() # RELEASE ROOT SERIES
 {
 	local log=$TEST_LOGS/packages-$1-$3-console.log complaints
 
-	GUEST_ROOT=$2 guest_run "$(echo "$2"/boot/vmlinuz-"$3".*)" \
+	GUEST_PARALLEL='' GUEST_ROOT=$2 guest_run "$(echo "$2"/boot/vmlinuz-"$3".*)" \
 		"$PKG_SECONDS" "$log" "
 		export PEP_KO=\$(modinfo -n pep) PEPADM=/usr/sbin/pepadm
 		export PEP_KERNEL=stock
