@@ -7,6 +7,8 @@
 # pkg-session.sh is what its administrator does there.
 
 PKG_BOOT_SECONDS=3600
+# A machine that is emulated on a busy one may stand still for a while.
+PKG_BOOT_APPEND='systemd.show_status=0 watchdog_thresh=60'
 PKG_BOOT_MAC=52:54:00:12:34
 
 # Put into a root what the lab's machine has and a fresh installation has not.
@@ -79,7 +81,7 @@ pkg_boot() # RELEASE
 		-monitor none -parallel none -nodefaults \
 		-serial file:/dev/stderr -serial file:/dev/stdout \
 		-kernel "$kernel" -initrd "${kernel/vmlinuz/initrd.img}" \
-		-append 'root=/dev/vda rw console=ttyS0 systemd.show_status=0' \
+		-append "root=/dev/vda rw console=ttyS0 $PKG_BOOT_APPEND" \
 		-drive "file=$disk,format=raw,if=virtio,cache=unsafe" \
 		"${nics[@]}" || rc=$?
 	rm -f "$disk"
