@@ -157,7 +157,7 @@ pkg_cases() # NUMBER RELEASE
 {
 	local rc=0
 
-	echo "    # Subtest: boot"
+	echo "        # Subtest: boot"
 	pkg_boot "$2" 2>&1 | tr -d '\r' | sed -u 's/^/        /' || rc=1
 	echo "    $([ "$rc" = 0 ] || echo 'not ')ok $1 boot"
 	return "$rc"
