@@ -78,7 +78,8 @@ void pep_syn_count(const struct pep_net *pn, unsigned int opener,
 		   const struct pep_tuple *tuple, unsigned int counter)
 {
 	pep_stat_inc(pn, counter);
-	trace_pep_syn(pn, tuple, opener, counter);
+	if (trace_pep_syn_enabled())
+		trace_pep_syn(pn, tuple, opener, pep_stat_name(counter));
 }
 
 static spinlock_t *pep_syn_lock(const struct pep_tuple *tuple)

@@ -124,44 +124,8 @@ TRACE_EVENT(pep_steer,
 		  __get_str(verdict))
 );
 
-/* A SYN that no socket was there for: the counter of what became of it. */
-TRACE_EVENT(pep_syn,
-
-	TP_PROTO(const struct pep_net *pn, const struct pep_tuple *tuple,
-		 unsigned int side, unsigned int counter),
-
-	TP_ARGS(pn, tuple, side, counter),
-
-	TP_STRUCT__entry(
-		__field(u64, netns)
-		__array(u8, saddr, sizeof(struct sockaddr_in6))
-		__array(u8, daddr, sizeof(struct sockaddr_in6))
-		__field(u16, dport)
-		__field(u8, side)
-		__string(verdict, pep_stat_name(counter))
-	),
-
-	TP_fast_assign(
-		__entry->netns = pn->net->net_cookie;
-		__entry->dport = ntohs(tuple->dport);
-		__entry->side = side;
-		pep_trace_addr(__entry->saddr, tuple->family, &tuple->src,
-			       tuple->sport);
-		pep_trace_addr(__entry->daddr, tuple->family, &tuple->dst,
-			       tuple->dport);
-		__assign_str(verdict);
-	),
-
-	TP_printk("netns=%llu side=%s src=%pISpc dst=%pISpc verdict=%s",
-		  __entry->netns, pep_show_side(__entry->side),
-		  __entry->saddr, __entry->daddr, __get_str(verdict))
-);
-
-/*
- * A listener has accepted a connection from a side: "paired" with the leg that
- * waited for it, "early" with one that connects now, or "refused".
- */
-TRACE_EVENT(pep_accept,
+/* What became of a connection's opening, before there is a flow. */
+DECLARE_EVENT_CLASS(pep_opening,
 
 	TP_PROTO(const struct pep_net *pn, const struct pep_tuple *tuple,
 		 unsigned int side, const char *result),
@@ -172,12 +136,14 @@ TRACE_EVENT(pep_accept,
 		__field(u64, netns)
 		__array(u8, saddr, sizeof(struct sockaddr_in6))
 		__array(u8, daddr, sizeof(struct sockaddr_in6))
+		__field(u16, dport)
 		__field(u8, side)
 		__string(result, result)
 	),
 
 	TP_fast_assign(
 		__entry->netns = pn->net->net_cookie;
+		__entry->dport = ntohs(tuple->dport);
 		__entry->side = side;
 		pep_trace_addr(__entry->saddr, tuple->family, &tuple->src,
 			       tuple->sport);
@@ -189,6 +155,23 @@ TRACE_EVENT(pep_accept,
 	TP_printk("netns=%llu side=%s src=%pISpc dst=%pISpc result=%s",
 		  __entry->netns, pep_show_side(__entry->side),
 		  __entry->saddr, __entry->daddr, __get_str(result))
+);
+
+/* A SYN that no socket was there for: the counter of what became of it. */
+DEFINE_EVENT(pep_opening, pep_syn,
+	TP_PROTO(const struct pep_net *pn, const struct pep_tuple *tuple,
+		 unsigned int side, const char *result),
+	TP_ARGS(pn, tuple, side, result)
+);
+
+/*
+ * A listener has accepted a connection from a side: "paired" with the leg that
+ * waited for it, "early" with one that connects now, or "refused".
+ */
+DEFINE_EVENT(pep_opening, pep_accept,
+	TP_PROTO(const struct pep_net *pn, const struct pep_tuple *tuple,
+		 unsigned int side, const char *result),
+	TP_ARGS(pn, tuple, side, result)
 );
 
 /*

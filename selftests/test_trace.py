@@ -120,8 +120,8 @@ def life(family, mode):
         for fields in traced.all(name):
             expect(f"ends in {name}", (fields["src"], fields["dst"]),
                    (source, target))
-    expect("verdicts", [fields["verdict"] for fields in traced.all("pep_syn")
-                        if fields["verdict"] not in SLOW], ["syn_split"])
+    expect("results", [fields["result"] for fields in traced.all("pep_syn")
+                       if fields["result"] not in SLOW], ["syn_split"])
     expect("accepted", traced.one("pep_accept")["result"],
            "paired" if mode == "truthful" else mode)
     answer = traced.one("pep_connect")
@@ -192,14 +192,14 @@ def verdicts(family):
 @case("a filter on a field")
 def filtered():
     """Only what it lets through is there."""
-    with Traced("pep_syn", only='verdict == "syn_pass_drain"') as traced:
+    with Traced("pep_syn", only='result == "syn_pass_drain"') as traced:
         exchange(pair(4), 100)
         pepadm("drain", "on")
         try:
             exchange(pair(4), 100)
         finally:
             pepadm("drain", "off")
-    expect("verdict", traced.one("pep_syn")["verdict"], "syn_pass_drain")
+    expect("result", traced.one("pep_syn")["result"], "syn_pass_drain")
 
 
 class Child:
