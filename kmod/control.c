@@ -9,6 +9,7 @@
 #include "bypass.h"
 #include "limit.h"
 #include "net.h"
+#include "reply.h"
 
 /* An attribute's number, or what was there before when it is not given. */
 static u32 pep_control_u32(const struct genl_info *info, int attr, u32 before)
@@ -29,21 +30,16 @@ int pep_nl_limit_get_doit(struct sk_buff *skb, struct genl_info *info)
 	struct pep_net *pn = pep_net(genl_info_net(info));
 	struct sk_buff *reply;
 	void *hdr;
+	int err;
 
-	reply = nlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	reply = pep_reply_begin(info, &hdr);
 	if (!reply)
 		return -ENOMEM;
-	hdr = genlmsg_iput(reply, info);
-	if (!hdr ||
-	    nla_put_u32(reply, PEP_A_LIMIT_FLOWS, READ_ONCE(pn->max_flows)) ||
-	    nla_put_u32(reply, PEP_A_LIMIT_PENDING,
-			READ_ONCE(pn->max_pending)) ||
-	    nla_put_u32(reply, PEP_A_LIMIT_DRAIN, READ_ONCE(pn->draining))) {
-		nlmsg_free(reply);
-		return -EMSGSIZE;
-	}
-	genlmsg_end(reply, hdr);
-	return genlmsg_reply(reply, info);
+	err = nla_put_u32(reply, PEP_A_LIMIT_FLOWS, READ_ONCE(pn->max_flows)) ?:
+	      nla_put_u32(reply, PEP_A_LIMIT_PENDING,
+			  READ_ONCE(pn->max_pending)) ?:
+	      nla_put_u32(reply, PEP_A_LIMIT_DRAIN, READ_ONCE(pn->draining));
+	return pep_reply_send(reply, info, hdr, err);
 }
 
 /**
@@ -102,29 +98,18 @@ int pep_nl_limit_replace_doit(struct sk_buff *skb, struct genl_info *info)
 }
 
 static int pep_control_fill_bypass(struct sk_buff *skb,
-				   const struct genl_info *info,
 				   const struct pep_bypass_entry *e)
 {
 	int len = e->family == AF_INET6 ? sizeof(e->addr.v6) :
 					  sizeof(e->addr.v4);
 	time64_t left = max_t(time64_t, e->until - ktime_get_seconds(), 0);
-	void *hdr;
 
-	hdr = genlmsg_put(skb, info->snd_portid, info->snd_seq,
-			  &pep_nl_family, NLM_F_MULTI, info->genlhdr->cmd);
-	if (!hdr)
-		return -EMSGSIZE;
-	if (nla_put_u32(skb, PEP_A_BYPASS_FAMILY, e->family) ||
-	    nla_put(skb, PEP_A_BYPASS_ADDR, len, &e->addr) ||
-	    nla_put_be16(skb, PEP_A_BYPASS_PORT, e->port) ||
-	    nla_put_u32(skb, PEP_A_BYPASS_REASON, e->reason) ||
-	    nla_put_u32(skb, PEP_A_BYPASS_LEFT, left) ||
-	    nla_put_u32(skb, PEP_A_BYPASS_HITS, e->hits)) {
-		genlmsg_cancel(skb, hdr);
-		return -EMSGSIZE;
-	}
-	genlmsg_end(skb, hdr);
-	return 0;
+	return nla_put_u32(skb, PEP_A_BYPASS_FAMILY, e->family) ?:
+	       nla_put(skb, PEP_A_BYPASS_ADDR, len, &e->addr) ?:
+	       nla_put_be16(skb, PEP_A_BYPASS_PORT, e->port) ?:
+	       nla_put_u32(skb, PEP_A_BYPASS_REASON, e->reason) ?:
+	       nla_put_u32(skb, PEP_A_BYPASS_LEFT, left) ?:
+	       nla_put_u32(skb, PEP_A_BYPASS_HITS, e->hits);
 }
 
 /* Is there a table yet? It comes with the first device and then stays. */
@@ -153,12 +138,14 @@ int pep_nl_bypass_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 	unsigned int index = cb->args[0];
 	struct pep_bypass_entry entry;
 	int err = 0;
+	void *hdr;
 
 	if (!pep_control_has_bypass(pn))
 		return 0;
 	while (pep_bypass_next(&pn->bypass, &index, &entry)) {
-		err = pep_control_fill_bypass(skb, info, &entry);
-		if (err)
+		hdr = pep_reply_part(skb, info);
+		err = hdr ? pep_control_fill_bypass(skb, &entry) : -EMSGSIZE;
+		if (pep_reply_part_end(skb, hdr, err))
 			break;
 		cb->args[0] = index;
 	}
@@ -227,23 +214,17 @@ int pep_nl_bypass_del_doit(struct sk_buff *skb, struct genl_info *info)
 			return err;
 		one = &which;
 	}
-	reply = nlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	reply = pep_reply_begin(info, &hdr);
 	if (!reply)
 		return -ENOMEM;
 	if (pep_control_has_bypass(pn))
 		n = pep_bypass_forget(&pn->bypass, one);
 	if (one && !n) {
-		nlmsg_free(reply);
 		NL_SET_ERR_MSG_ATTR(info->extack,
 				    info->attrs[PEP_A_BYPASS_ADDR],
 				    "addr: this destination is not remembered");
-		return -ENOENT;
+		return pep_reply_send(reply, info, hdr, -ENOENT);
 	}
-	hdr = genlmsg_iput(reply, info);
-	if (!hdr || nla_put_u32(reply, PEP_A_BYPASS_FORGOTTEN, n)) {
-		nlmsg_free(reply);
-		return -EMSGSIZE;
-	}
-	genlmsg_end(reply, hdr);
-	return genlmsg_reply(reply, info);
+	err = nla_put_u32(reply, PEP_A_BYPASS_FORGOTTEN, n);
+	return pep_reply_send(reply, info, hdr, err);
 }

@@ -11,6 +11,7 @@
 #include "gen.h"
 #include "net.h"
 #include "pool.h"
+#include "reply.h"
 #include "stat.h"
 
 static int pep_counter_fill_residence(struct sk_buff *skb, int attr,
@@ -45,23 +46,18 @@ int pep_nl_residence_get_doit(struct sk_buff *skb, struct genl_info *info)
 	struct pep_net *pn = pep_net(genl_info_net(info));
 	struct sk_buff *reply;
 	void *hdr;
+	int err;
 
-	reply = nlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	reply = pep_reply_begin(info, &hdr);
 	if (!reply)
 		return -ENOMEM;
-	hdr = genlmsg_iput(reply, info);
-	if (!hdr ||
-	    pep_counter_fill_residence(reply, PEP_A_RESIDENCE_TO_WIRELESS,
-				       PEP_A_RESIDENCE_SUM_TO_WIRELESS, pn,
-				       PEP_SIDE_WIRELESS) ||
-	    pep_counter_fill_residence(reply, PEP_A_RESIDENCE_TO_SERVER,
-				       PEP_A_RESIDENCE_SUM_TO_SERVER, pn,
-				       PEP_SIDE_SERVER)) {
-		nlmsg_free(reply);
-		return -EMSGSIZE;
-	}
-	genlmsg_end(reply, hdr);
-	return genlmsg_reply(reply, info);
+	err = pep_counter_fill_residence(reply, PEP_A_RESIDENCE_TO_WIRELESS,
+					 PEP_A_RESIDENCE_SUM_TO_WIRELESS, pn,
+					 PEP_SIDE_WIRELESS) ?:
+	      pep_counter_fill_residence(reply, PEP_A_RESIDENCE_TO_SERVER,
+					 PEP_A_RESIDENCE_SUM_TO_SERVER, pn,
+					 PEP_SIDE_SERVER);
+	return pep_reply_send(reply, info, hdr, err);
 }
 
 /* Sockets that a CPU keeps ready; pep_net.lock held. */
@@ -117,43 +113,33 @@ int pep_nl_stat_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct pep_net *pn = pep_net(genl_info_net(info));
 	struct sk_buff *reply;
+	int attr, err = 0;
 	void *hdr;
-	int attr;
 
-	reply = nlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	reply = pep_reply_begin(info, &hdr);
 	if (!reply)
 		return -ENOMEM;
-	hdr = genlmsg_iput(reply, info);
-	if (!hdr)
-		goto too_small;
-	for (attr = PEP_A_STAT_PAD + 1; attr <= PEP_A_STAT_MAX; attr++)
-		if (attr != PEP_A_STAT_CPU &&
-		    nla_put_uint(reply, attr, pep_counter_stat(pn, attr)))
-			goto too_small;
-	genlmsg_end(reply, hdr);
-	return genlmsg_reply(reply, info);
-
-too_small:
-	nlmsg_free(reply);
-	return -EMSGSIZE;
+	for (attr = PEP_A_STAT_PAD + 1; !err && attr <= PEP_A_STAT_MAX; attr++)
+		if (attr != PEP_A_STAT_CPU)
+			err = nla_put_uint(reply, attr,
+					   pep_counter_stat(pn, attr));
+	return pep_reply_send(reply, info, hdr, err);
 }
 
-/* Tell what a CPU has counted; pep_net.lock held. */
-static int pep_counter_fill_cpu(struct sk_buff *skb,
-				const struct genl_info *info,
-				const struct pep_net *pn, int cpu)
+/*
+ * Tell what a CPU has counted; pep_net.lock held. -ENODATA when there is nothing
+ * to tell.
+ */
+static int pep_counter_fill_cpu(struct sk_buff *skb, const struct pep_net *pn,
+				int cpu)
 {
-	bool empty = true;
-	void *hdr;
+	/* That a CPU in use has nothing to do is worth telling. */
+	bool worth = cpu_online(cpu);
 	int attr;
 	u64 n;
 
-	hdr = genlmsg_put(skb, info->snd_portid, info->snd_seq,
-			  &pep_nl_family, NLM_F_MULTI, info->genlhdr->cmd);
-	if (!hdr)
-		return -EMSGSIZE;
 	if (nla_put_u32(skb, PEP_A_STAT_CPU, cpu))
-		goto too_small;
+		return -EMSGSIZE;
 	/* Flows belong to no CPU, and its number is not counted: they are 0. */
 	for (attr = PEP_A_STAT_PAD + 1; attr <= PEP_A_STAT_MAX; attr++) {
 		n = attr == PEP_A_STAT_POOL_SOCKETS ?
@@ -161,19 +147,10 @@ static int pep_counter_fill_cpu(struct sk_buff *skb,
 		if (!n)
 			continue;
 		if (nla_put_uint(skb, attr, n))
-			goto too_small;
-		empty = false;
+			return -EMSGSIZE;
+		worth = true;
 	}
-	/* That a CPU in use has nothing to do is worth telling. */
-	if (empty && !cpu_online(cpu))
-		genlmsg_cancel(skb, hdr);
-	else
-		genlmsg_end(skb, hdr);
-	return 0;
-
-too_small:
-	genlmsg_cancel(skb, hdr);
-	return -EMSGSIZE;
+	return worth ? 0 : -ENODATA;
 }
 
 /**
@@ -192,16 +169,20 @@ int pep_nl_stat_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 	const struct genl_info *info = genl_info_dump(cb);
 	struct pep_net *pn = pep_net(genl_info_net(info));
 	int cpu, err = 0;
+	void *hdr;
 
 	mutex_lock(&pn->lock);
 	for_each_possible_cpu(cpu) {
 		if (cpu < cb->args[0])
 			continue;
-		err = pep_counter_fill_cpu(skb, info, pn, cpu);
-		if (err)
+		hdr = pep_reply_part(skb, info);
+		err = hdr ? pep_counter_fill_cpu(skb, pn, cpu) : -EMSGSIZE;
+		pep_reply_part_end(skb, hdr, err);
+		if (err == -EMSGSIZE)
 			break;
 		cb->args[0] = cpu + 1;
+		err = 0;
 	}
 	mutex_unlock(&pn->lock);
-	return err == -EMSGSIZE && skb->len ? skb->len : err;
+	return err && skb->len ? skb->len : err;
 }

@@ -13,6 +13,7 @@
 #include "gen.h"
 #include "live.h"
 #include "profile.h"
+#include "reply.h"
 #include "report.h"
 #include "setting.h"
 
@@ -21,36 +22,14 @@ static struct pep_net *pep_netlink_net(const struct genl_info *info)
 	return pep_net(genl_info_net(info));
 }
 
-/* Begin a reply to a request; NULL when it does not fit. */
-static void *pep_netlink_put(struct sk_buff *skb, const struct genl_info *info,
-			     int flags)
-{
-	return genlmsg_put(skb, info->snd_portid, info->snd_seq,
-			   &pep_nl_family, flags, info->genlhdr->cmd);
-}
-
-/* @cb is the dump that it is part of, NULL for none. */
 static int pep_netlink_fill_profile(struct sk_buff *skb,
-				    const struct genl_info *info,
-				    struct netlink_callback *cb,
 				    const struct pep_profile *profile)
 {
-	void *hdr = pep_netlink_put(skb, info, cb ? NLM_F_MULTI : 0);
-
-	if (!hdr)
-		return -EMSGSIZE;
-	if (cb)
-		genl_dump_check_consistent(cb, hdr);
-	if (nla_put_string(skb, PEP_A_PROFILE_NAME, profile->name) ||
-	    pep_setting_fill(skb, &profile->values) ||
-	    nla_put_u32(skb, PEP_A_PROFILE_DEVICES, profile->devices) ||
-	    nla_put_u32(skb, PEP_A_PROFILE_FLOWS,
-			atomic_read(&profile->tally->flows))) {
-		genlmsg_cancel(skb, hdr);
-		return -EMSGSIZE;
-	}
-	genlmsg_end(skb, hdr);
-	return 0;
+	return nla_put_string(skb, PEP_A_PROFILE_NAME, profile->name) ?:
+	       pep_setting_fill(skb, &profile->values) ?:
+	       nla_put_u32(skb, PEP_A_PROFILE_DEVICES, profile->devices) ?:
+	       nla_put_u32(skb, PEP_A_PROFILE_FLOWS,
+			   atomic_read(&profile->tally->flows));
 }
 
 /* The profile that a request names; pep_net.lock held. */
@@ -85,21 +64,18 @@ int pep_nl_profile_get_doit(struct sk_buff *skb, struct genl_info *info)
 	struct pep_net *pn = pep_netlink_net(info);
 	struct pep_profile *profile;
 	struct sk_buff *reply;
+	void *hdr;
 	int err;
 
-	reply = nlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	reply = pep_reply_begin(info, &hdr);
 	if (!reply)
 		return -ENOMEM;
 	mutex_lock(&pn->lock);
 	profile = pep_netlink_profile(pn, info);
 	err = IS_ERR(profile) ? PTR_ERR(profile) :
-	      pep_netlink_fill_profile(reply, info, NULL, profile);
+	      pep_netlink_fill_profile(reply, profile);
 	mutex_unlock(&pn->lock);
-	if (err) {
-		nlmsg_free(reply);
-		return err;
-	}
-	return genlmsg_reply(reply, info);
+	return pep_reply_send(reply, info, hdr, err);
 }
 
 /**
@@ -117,16 +93,20 @@ int pep_nl_profile_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 	const struct genl_info *info = genl_info_dump(cb);
 	struct pep_net *pn = pep_netlink_net(info);
 	struct pep_profile *profile;
-	long n = 0;
 	int err = 0;
+	long n = 0;
+	void *hdr;
 
 	mutex_lock(&pn->lock);
 	cb->seq = pn->profiles_seq;
 	list_for_each_entry(profile, &pn->profiles, node) {
 		if (n++ < cb->args[0])
 			continue;
-		err = pep_netlink_fill_profile(skb, info, cb, profile);
-		if (err)
+		hdr = pep_reply_part(skb, info);
+		if (hdr)
+			genl_dump_check_consistent(cb, hdr);
+		err = hdr ? pep_netlink_fill_profile(skb, profile) : -EMSGSIZE;
+		if (pep_reply_part_end(skb, hdr, err))
 			break;
 		cb->args[0] = n;
 	}
@@ -300,22 +280,6 @@ int pep_nl_profile_del_doit(struct sk_buff *skb, struct genl_info *info)
 	return err;
 }
 
-static int pep_netlink_fill_flow(struct sk_buff *skb,
-				 const struct genl_info *info, int flags,
-				 const struct pep_flow *flow)
-{
-	void *hdr = pep_netlink_put(skb, info, flags);
-
-	if (!hdr)
-		return -EMSGSIZE;
-	if (pep_report_flow(skb, flow)) {
-		genlmsg_cancel(skb, hdr);
-		return -EMSGSIZE;
-	}
-	genlmsg_end(skb, hdr);
-	return 0;
-}
-
 /**
  * pep_nl_flow_get_doit() - tell one flow
  * @skb: request
@@ -330,28 +294,24 @@ int pep_nl_flow_get_doit(struct sk_buff *skb, struct genl_info *info)
 	struct pep_flow *flow;
 	struct sk_buff *reply;
 	int err = -ENOENT;
+	void *hdr;
 
 	if (!info->attrs[PEP_A_FLOW_ID]) {
 		GENL_SET_ERR_MSG(info, "id: is required");
 		return -EINVAL;
 	}
-	reply = nlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	reply = pep_reply_begin(info, &hdr);
 	if (!reply)
 		return -ENOMEM;
 	rcu_read_lock();
 	flow = xa_load(&pn->flows, nla_get_u32(info->attrs[PEP_A_FLOW_ID]));
 	if (flow)
-		err = pep_netlink_fill_flow(reply, info, 0, flow);
+		err = pep_report_flow(reply, flow);
 	rcu_read_unlock();
-	if (err) {
-		nlmsg_free(reply);
-		if (err == -ENOENT)
-			NL_SET_ERR_MSG_ATTR(info->extack,
-					    info->attrs[PEP_A_FLOW_ID],
-					    "id: no such flow");
-		return err;
-	}
-	return genlmsg_reply(reply, info);
+	if (err == -ENOENT)
+		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[PEP_A_FLOW_ID],
+				    "id: no such flow");
+	return pep_reply_send(reply, info, hdr, err);
 }
 
 /**
@@ -372,6 +332,7 @@ int pep_nl_flow_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 	unsigned long id = cb->args[0];
 	struct pep_filter filter;
 	struct pep_flow *flow;
+	void *hdr;
 	int err;
 
 	err = pep_filter_parse(info, &filter);
@@ -379,11 +340,12 @@ int pep_nl_flow_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 		return err;
 	rcu_read_lock();
 	xa_for_each_start(&pn->flows, id, flow, cb->args[0]) {
-		if (pep_filter_match(flow, &filter))
-			err = pep_netlink_fill_flow(skb, info, NLM_F_MULTI,
-						    flow);
-		if (err)
-			break;
+		if (pep_filter_match(flow, &filter)) {
+			hdr = pep_reply_part(skb, info);
+			err = hdr ? pep_report_flow(skb, flow) : -EMSGSIZE;
+			if (pep_reply_part_end(skb, hdr, err))
+				break;
+		}
 		cb->args[0] = id + 1;
 		/* There may be a hundred thousand that are not meant. */
 		if (need_resched()) {
@@ -419,16 +381,10 @@ int pep_nl_flow_kill_doit(struct sk_buff *skb, struct genl_info *info)
 		GENL_SET_ERR_MSG(info, "which flows: is required, older-ms 0 for all");
 		return -EINVAL;
 	}
-	reply = nlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	reply = pep_reply_begin(info, &hdr);
 	if (!reply)
 		return -ENOMEM;
-	hdr = pep_netlink_put(reply, info, 0);
-	if (!hdr ||
-	    nla_put_u32(reply, PEP_A_FLOW_KILLED,
-			pep_flow_kill(pn, pep_filter_match, &filter))) {
-		nlmsg_free(reply);
-		return -EMSGSIZE;
-	}
-	genlmsg_end(reply, hdr);
-	return genlmsg_reply(reply, info);
+	err = nla_put_u32(reply, PEP_A_FLOW_KILLED,
+			  pep_flow_kill(pn, pep_filter_match, &filter));
+	return pep_reply_send(reply, info, hdr, err);
 }
