@@ -2,7 +2,9 @@
 /*
  * Memory of destinations, address and port, that cannot be split: those whose
  * answers do not come this way. New connections to them pass unsplit for a
- * while instead of each finding out anew.
+ * while instead of each finding out anew. What one opener has found out counts
+ * for that one, or a single subscriber could have a destination bypassed for
+ * all; what a second one confirms counts for everyone.
  *
  * A table of fixed size: a destination's hash leads to a bucket, in which the
  * entry that would cease to count first makes room for a new one.
@@ -36,6 +38,19 @@ static bool pep_bypass_same(const struct pep_bypass_entry *e,
 {
 	return e->family == family && e->port == port &&
 	       !memcmp(&e->addr, addr, sizeof(*addr));
+}
+
+/*
+ * Who opens: an IPv4 address, or the first 64 bits of an IPv6 one, the others
+ * being a subscriber's own to choose.
+ */
+static union pep_addr pep_bypass_opener(const struct pep_tuple *tuple)
+{
+	union pep_addr opener = tuple->src;
+
+	if (tuple->family == AF_INET6)
+		memset(&opener.v6.s6_addr[8], 0, 8);
+	return opener;
 }
 
 /**
@@ -77,8 +92,11 @@ void pep_bypass_exit(struct pep_bypass *b)
 void pep_bypass_add(struct pep_bypass *b, const struct pep_tuple *tuple,
 		    enum pep_bypass_reason reason)
 {
+	union pep_addr opener = pep_bypass_opener(tuple);
+	time64_t now = ktime_get_seconds(), until = now;
 	struct pep_bypass_entry *e, *old;
-	time64_t until = ktime_get_seconds();
+	bool everyone = false;
+	u32 hits = 0;
 	int i;
 
 	until += reason == PEP_BYPASS_REASON_ASYMMETRIC ?
@@ -89,6 +107,12 @@ void pep_bypass_add(struct pep_bypass *b, const struct pep_tuple *tuple,
 		if (pep_bypass_same(e, tuple->family, &tuple->dst,
 				    tuple->dport)) {
 			old = e;
+			if (e->until > now) {
+				everyone = e->everyone ||
+					   memcmp(&e->opener, &opener,
+						  sizeof(opener));
+				hits = e->hits;
+			}
 			break;
 		}
 		if (e->until < old->until)
@@ -96,9 +120,12 @@ void pep_bypass_add(struct pep_bypass *b, const struct pep_tuple *tuple,
 	}
 	*old = (struct pep_bypass_entry) {
 		.addr = tuple->dst,
+		.opener = opener,
 		.port = tuple->dport,
 		.family = tuple->family,
 		.reason = reason,
+		.everyone = everyone,
+		.hits = hits,
 		.until = until,
 	};
 	if (b->until < until)
@@ -107,7 +134,7 @@ void pep_bypass_add(struct pep_bypass *b, const struct pep_tuple *tuple,
 }
 
 /**
- * pep_bypass_find() - is the destination of a SYN remembered?
+ * pep_bypass_find() - is the destination of a SYN remembered for its opener?
  * @b: where
  * @tuple: tuple of the SYN
  *
@@ -120,17 +147,21 @@ bool pep_bypass_find(struct pep_bypass *b, const struct pep_tuple *tuple)
 {
 	time64_t now = ktime_get_seconds();
 	struct pep_bypass_entry *e;
+	union pep_addr opener;
 	bool found = false;
 	int i;
 
 	if (READ_ONCE(b->until) <= now)
 		return false;
+	opener = pep_bypass_opener(tuple);
 	spin_lock(&b->lock);
 	e = pep_bypass_bucket(b, &tuple->dst, tuple->dport);
 	for (i = 0; i < PEP_BYPASS_DEPTH && !found; i++, e++) {
 		found = e->until > now &&
 			pep_bypass_same(e, tuple->family, &tuple->dst,
-					tuple->dport);
+					tuple->dport) &&
+			(e->everyone ||
+			 !memcmp(&e->opener, &opener, sizeof(opener)));
 		e->hits += found;
 	}
 	spin_unlock(&b->lock);

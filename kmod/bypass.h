@@ -16,17 +16,22 @@
 /**
  * struct pep_bypass_entry - a destination that is not to be split for now
  * @addr: its address
+ * @opener: who has found it out, and whose connections pass unless it is
+ *	@everyone: its address, or that of its IPv6 network of 64 bits
  * @port: its port
  * @family: AF_INET or AF_INET6, 0 for an entry that was never used
  * @reason: why, enum pep_bypass_reason
+ * @everyone: another opener has found it out, too: it counts for all of them
  * @hits: SYNs that passed because of it
  * @until: when it ceases to count, seconds of ktime_get_seconds()
  */
 struct pep_bypass_entry {
 	union pep_addr addr;
+	union pep_addr opener;
 	__be16 port;
 	u8 family;
 	u8 reason;
+	bool everyone;
 	u32 hits;
 	time64_t until;
 };

@@ -109,7 +109,9 @@ static int pep_control_fill_bypass(struct sk_buff *skb,
 	       nla_put_be16(skb, PEP_A_BYPASS_PORT, e->port) ?:
 	       nla_put_u32(skb, PEP_A_BYPASS_REASON, e->reason) ?:
 	       nla_put_u32(skb, PEP_A_BYPASS_LEFT, left) ?:
-	       nla_put_u32(skb, PEP_A_BYPASS_HITS, e->hits);
+	       nla_put_u32(skb, PEP_A_BYPASS_HITS, e->hits) ?:
+	       (e->everyone ? 0 :
+		nla_put(skb, PEP_A_BYPASS_OPENER, len, &e->opener));
 }
 
 /* Is there a table yet? It comes with the first device and then stays. */

@@ -18,6 +18,11 @@ from peptest.pep import grows, least, pepadm
 from peptest.tcp import client, exchange, listen, pair, PORT
 
 BACK = {4: "198.18.2.1", 6: "2001:db8:2::1"}
+# Addresses of other subscribers, routed to the same namespace.
+OTHERS = {4: ("198.18.20.1", "198.18.20.2"),
+          6: ("2001:db8:20::1", "2001:db8:21::1")}
+# Another address of the usual subscriber's IPv6 network.
+BESIDE = "2001:db8::12"
 SILENT = {4: "198.18.13.9", 6: "2001:db8:13::9"}
 
 
@@ -34,6 +39,12 @@ def setup():
        "route add blackhole 2001:db8:13::/64")
     ip("pep", "route add 198.18.13.0/24 via 198.18.1.2",
        "route add 2001:db8:13::/64 via 2001:db8:1::2")
+    ip("sub", f"address add {BESIDE}/64 dev eth0 nodad preferred_lft 0")
+    for family, others in OTHERS.items():
+        for other in others:
+            ip("sub", f"address add {other}/{32 if family == 4 else 128} "
+               "dev lo")
+            ip("pep", f"route add {other} via {addr('sub', family)}")
 
 
 @after_case
@@ -48,11 +59,11 @@ def remembered():
     return json.loads(pepadm("-j", "bypass", "show").stdout)
 
 
-def around(family, verb):
-    """Send the server's packets to the subscriber around the gateway."""
+def around(family, verb, *to):
+    """Send the server's packets to a subscriber around the gateway."""
     prefix = "32" if family == 4 else "128"
-    ip("srv", f"route {verb} {addr('sub', family)}/{prefix} "
-       f"via {BACK[family]} dev back0")
+    for dest in to or (addr("sub", family),):
+        ip("srv", f"route {verb} {dest}/{prefix} via {BACK[family]} dev back0")
 
 
 @families("answers around the gateway")
@@ -81,6 +92,41 @@ def asymmetric(family):
     expect("remembered", remembered(), [])
     with grows(syn_split=1, flow_established=1):
         exchange(pair(family), 1000)
+
+
+def openers():
+    """For whom destinations are remembered."""
+    return [entry["opener"] for entry in remembered()]
+
+
+@families("what one opener finds out is for that one, of two for all")
+def another(family):
+    """An IPv6 network of 64 bits is one opener."""
+    own, network = addr("sub", family), "2001:db8::/64"
+    second, third = OTHERS[family]
+    beside = own if family == 4 else BESIDE
+    around(family, "add", own)
+    try:
+        with grows(connect_asymmetric=1):
+            exchange(pair(family), 1000)
+        expect("openers", openers(), [own if family == 4 else network])
+        with grows(syn_split=0, syn_pass_bypass=1):
+            exchange(pair(family, bind=(beside, 0)), 1000)
+        with grows(syn_split=1, flow_established=1, syn_pass_bypass=0):
+            exchange(pair(family, bind=(second, 0)), 1000)
+    finally:
+        around(family, "del", own)
+    around(family, "add", own, second)
+    try:
+        with grows(connect_asymmetric=1, syn_pass_bypass=0):
+            exchange(pair(family, bind=(second, 0)), 1000)
+        expect("openers", openers(), ["any"])
+        expect("hits", remembered()[0]["hits"], 1)
+        with grows(syn_split=0, syn_pass_bypass=3):
+            for source in own, second, third:
+                exchange(pair(family, bind=(source, 0)), 1000)
+    finally:
+        around(family, "del", own, second)
 
 
 def syns(ns):

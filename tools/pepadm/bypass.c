@@ -8,38 +8,46 @@
 
 #include <linux/pep.h>
 
+#include "end.h"
 #include "genl.h"
 #include "names-gen.h"
 #include "out.h"
+
+/* Show whose connections pass: an address, an IPv6 network, or "any". */
+static void show_opener(const struct nlattr *family,
+			const struct nlattr *addr)
+{
+	char text[sizeof("/64") + sizeof(((struct pep_end *)0)->addr)];
+	struct pep_end opener;
+
+	if (!addr) {
+		pep_out_string("opener", "opener", "any");
+		return;
+	}
+	pep_end_get(&opener, family, addr, NULL);
+	snprintf(text, sizeof(text), "%s%s", opener.addr,
+		 opener.family == AF_INET6 ? "/64" : "");
+	pep_out_string("opener", "opener", text);
+}
 
 /* Show one destination. */
 static int show_bypass(const struct nlmsghdr *nlh, void *data)
 {
 	const struct nlattr *tb[PEP_A_BYPASS_MAX + 1];
-	char addr[INET6_ADDRSTRLEN] = "-";
-	char text[INET6_ADDRSTRLEN + sizeof("[]:65535")];
-	unsigned int port;
-	size_t want;
-	int family;
+	struct pep_end destination;
+	char text[PEP_END_LEN];
 
 	(void)data;
 	pep_genl_parse(nlh, tb, PEP_A_BYPASS_MAX);
-	family = pep_nl_uint(tb[PEP_A_BYPASS_FAMILY]) == AF_INET6 ?
-		 AF_INET6 : AF_INET;
-	want = family == AF_INET6 ? sizeof(struct in6_addr) :
-				    sizeof(struct in_addr);
-	if (tb[PEP_A_BYPASS_ADDR] &&
-	    mnl_attr_get_payload_len(tb[PEP_A_BYPASS_ADDR]) == want)
-		inet_ntop(family, mnl_attr_get_payload(tb[PEP_A_BYPASS_ADDR]),
-			  addr, sizeof(addr));
-	port = ntohs((__u16)pep_nl_uint(tb[PEP_A_BYPASS_PORT]));
-	snprintf(text, sizeof(text), family == AF_INET6 ? "[%s]:%u" : "%s:%u",
-		 addr, port);
+	pep_end_get(&destination, tb[PEP_A_BYPASS_FAMILY],
+		    tb[PEP_A_BYPASS_ADDR], tb[PEP_A_BYPASS_PORT]);
+	pep_end_text(&destination, text);
 
 	pep_out_open_object(NULL);
-	pep_out_string("addr", NULL, addr);
-	pep_out_uint("port", NULL, port);
+	pep_out_string("addr", NULL, destination.addr);
+	pep_out_uint("port", NULL, destination.port);
 	pep_out_string(NULL, "bypass", text);
+	show_opener(tb[PEP_A_BYPASS_FAMILY], tb[PEP_A_BYPASS_OPENER]);
 	pep_out_string("reason", "reason",
 		       pep_genl_name(names_bypass_reason,
 				     ARRAY_SIZE(names_bypass_reason),

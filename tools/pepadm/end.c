@@ -6,17 +6,23 @@
 
 #include <linux/pep.h>
 
-/* Read address and port of one end. */
-static void read_end(struct pep_end *end, int family,
-		     const struct nlattr *addr, const struct nlattr *port)
+/**
+ * pep_end_get() - read address and port of one end
+ * @end: where to
+ * @family: attribute with the address family; IPv4 unless it says IPv6
+ * @addr: attribute with the address, NULL when the kernel sent none
+ * @port: attribute with the port, NULL for 0
+ */
+void pep_end_get(struct pep_end *end, const struct nlattr *family,
+		 const struct nlattr *addr, const struct nlattr *port)
 {
-	size_t want = family == AF_INET6 ? sizeof(struct in6_addr) :
-					   sizeof(struct in_addr);
+	bool v6 = pep_nl_uint(family) == AF_INET6;
+	size_t want = v6 ? sizeof(struct in6_addr) : sizeof(struct in_addr);
 
-	end->family = family;
+	end->family = v6 ? AF_INET6 : AF_INET;
 	end->port = ntohs((__u16)pep_nl_uint(port));
 	if (!addr || mnl_attr_get_payload_len(addr) != want ||
-	    !inet_ntop(family, mnl_attr_get_payload(addr), end->addr,
+	    !inet_ntop(end->family, mnl_attr_get_payload(addr), end->addr,
 		       sizeof(end->addr)))
 		snprintf(end->addr, sizeof(end->addr), "-");
 }
@@ -30,13 +36,11 @@ static void read_end(struct pep_end *end, int family,
 void pep_end_read(const struct nlattr **tb, struct pep_end *subscriber,
 		  struct pep_end *server)
 {
-	int family = pep_nl_uint(tb[PEP_A_FLOW_FAMILY]) == AF_INET6 ?
-		     AF_INET6 : AF_INET;
-
-	read_end(subscriber, family, tb[PEP_A_FLOW_SUBSCRIBER_ADDR],
-		 tb[PEP_A_FLOW_SUBSCRIBER_PORT]);
-	read_end(server, family, tb[PEP_A_FLOW_SERVER_ADDR],
-		 tb[PEP_A_FLOW_SERVER_PORT]);
+	pep_end_get(subscriber, tb[PEP_A_FLOW_FAMILY],
+		    tb[PEP_A_FLOW_SUBSCRIBER_ADDR],
+		    tb[PEP_A_FLOW_SUBSCRIBER_PORT]);
+	pep_end_get(server, tb[PEP_A_FLOW_FAMILY],
+		    tb[PEP_A_FLOW_SERVER_ADDR], tb[PEP_A_FLOW_SERVER_PORT]);
 }
 
 /**
