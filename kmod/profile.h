@@ -12,8 +12,6 @@
 
 struct pep_gen;
 
-#define PEP_PROFILE_DEFAULT "default"
-
 /* How long payload may stay here by default, ms. */
 #define PEP_PROFILE_RESIDENCE 50
 

@@ -11,9 +11,6 @@
 #include "args.h"
 #include "err.h"
 
-/* The profile that there always is. */
-#define PEP_PROFILE_DEFAULT "default"
-
 /**
  * struct pep_dev_conf - how a device is attached
  * @name: its name

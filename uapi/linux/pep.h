@@ -10,6 +10,7 @@
 #define PEP_FAMILY_VERSION	1
 
 #define PEP_NAME_LEN		16
+#define PEP_PROFILE_DEFAULT	"default"
 #define PEP_RESIDENCE_BUCKETS	24
 
 /**
