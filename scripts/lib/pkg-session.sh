@@ -85,17 +85,13 @@ import json, sys
 print(json.load(sys.stdin)[sys.argv[1]])' "$1"
 }
 
-# Follow the events of a kind with file descriptor $EVENTS, all of them from now
-# on.
-follow() # new|closed
+# Follow events with file descriptor $EVENTS, all of them from now on.
+follow() # PEPADM-ARGUMENT...
 {
-	local pid
-
-	exec {EVENTS}< <(exec pepadm -j monitor "$1")
-	pid=$!
-	# shellcheck disable=SC2064 # this one
-	trap "kill $pid" EXIT
-	until awk -v pid="$pid" '$3 == pid && $4 != "00000000" { found = 1 }
+	exec {EVENTS}< <(exec pepadm "$@")
+	FOLLOWER=$!
+	trap 'kill "$FOLLOWER"' EXIT
+	until awk -v pid="$FOLLOWER" '$3 == pid && $4 != "00000000" { found = 1 }
 			END { exit !found }' /proc/net/netlink; do
 		sleep 0.1
 	done
@@ -106,7 +102,7 @@ event()
 {
 	local line
 
-	read -r -t 300 -u "$EVENTS" line || wrong "no event has come"
+	IFS= read -r -t 300 -u "$EVENTS" line || wrong "no event has come"
 	echo "$line"
 }
 
@@ -191,10 +187,11 @@ case_split()
 	local flows
 
 	splits
-	follow new
+	follow -j monitor new
 	download 198.18.1.2 100K &
 	event
 	typed pepadm -s flow show
+	typed pepadm flow top delay 2 count 2
 	flows=$(pepadm -j flow show)
 	[[ $flows == *'"198.18.0.2"'*'"198.18.1.2"'* ]] || wrong "$flows"
 	wait "$!"
@@ -203,9 +200,9 @@ case_split()
 # Told when it ends, with what went through it.
 case_closed()
 {
-	local line bytes
+	local line='' bytes
 
-	follow closed
+	follow -j monitor closed
 	download '[2001:db8:1::2]'
 	line=$(event)
 	echo "\$ pepadm -j monitor closed"
@@ -213,6 +210,14 @@ case_closed()
 	bytes=$(python3 -c 'import json, sys
 print(json.loads(sys.argv[1])["bytes_to_wireless"])' "$line")
 	[ "$bytes" -gt "$BYTES" ] || wrong "$bytes bytes"
+	kill "$FOLLOWER"
+	follow -s -d monitor closed
+	download 198.18.1.2
+	echo "\$ pepadm -s -d monitor closed"
+	until [[ $line == *' syn '*' closed '* ]]; do
+		line=$(event)
+		echo "$line"
+	done
 }
 
 # Configure, save, and enable what is to come with the next boot.
@@ -253,7 +258,7 @@ case_reload()
 {
 	local first
 
-	follow new
+	follow -j monitor new
 	download 198.18.1.2 100K &
 	event
 	first=$(pepadm -j flow show)
