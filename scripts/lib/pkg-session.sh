@@ -69,12 +69,17 @@ peers()
 	done
 }
 
-# As the subscriber, get the file, no faster than RATE bytes per second, and
-# insist that it is what the server has.
-download() # ADDRESS [RATE]
+# As the subscriber, get the file, and insist that it is what the server has.
+download() # ADDRESS
 {
-	ip netns exec subscriber curl -sS --max-time 300 \
-		--limit-rate "${2:-100M}" "http://$1/file" | cmp - /run/web/file
+	ip netns exec subscriber curl -sS --max-time 300 "http://$1/file" |
+		cmp - /run/web/file
+}
+
+# Have the link to the subscriber take half a minute for the file, or none again.
+slow() # add|del
+{
+	tc qdisc "$1" dev "$WIRELESS" root tbf rate 1mbit burst 20k latency 2s
 }
 
 # Print a counter.
@@ -187,14 +192,16 @@ case_split()
 	local flows
 
 	splits
+	slow add
 	follow -j monitor new
-	download 198.18.1.2 100K &
+	download 198.18.1.2 &
 	event
 	typed pepadm -s flow show
-	typed pepadm flow top delay 2 count 2
+	typed pepadm flow top delay 2 count 3
 	flows=$(pepadm -j flow show)
 	[[ $flows == *'"198.18.0.2"'*'"198.18.1.2"'* ]] || wrong "$flows"
 	wait "$!"
+	slow del
 }
 
 # Told when it ends, with what went through it.
@@ -258,8 +265,9 @@ case_reload()
 {
 	local first
 
+	slow add
 	follow -j monitor new
-	download 198.18.1.2 100K &
+	download 198.18.1.2 &
 	event
 	first=$(pepadm -j flow show)
 	typed sed -i 's/ residence 100 / residence 80 /' "$CONF"
@@ -271,6 +279,7 @@ case_reload()
 		"$(grep -o '"id":[0-9]*' <<< "$first")" ] ||
 		wrong "the flow was $first, now $(pepadm -j flow show)"
 	wait "$!" || wrong "the download has failed"
+	slow del
 	[ "$(counter flow_reset)" = 0 ] || wrong "flows were reset"
 }
 
