@@ -7,6 +7,8 @@
 #include "report.h"
 
 #include <linux/netdevice.h>
+#include <linux/sock_diag.h>
+#include <linux/string.h>
 #include <net/inet_connection_sock.h>
 #include <net/tcp.h>
 
@@ -100,11 +102,46 @@ static int pep_report_leg_tcp(struct sk_buff *skb, const struct sock *sk)
 	return 0;
 }
 
+/* The own end of a leg that does not speak with the opener's address. */
+static int pep_report_leg_source(struct sk_buff *skb,
+				 const struct pep_flow *flow, int side,
+				 const struct sock *sk)
+{
+	const struct pep_tuple *t = &flow->tuple;
+	union pep_addr addr = {};
+	__be16 port = READ_ONCE(inet_sk(sk)->inet_sport);
+	int len;
+
+	if (t->family == AF_INET6) {
+		addr.v6 = sk->sk_v6_rcv_saddr;
+		len = sizeof(addr.v6);
+	} else {
+		addr.v4 = READ_ONCE(inet_sk(sk)->inet_rcv_saddr);
+		len = sizeof(addr.v4);
+	}
+	/* An address comes with the route. */
+	if (side == flow->opener || !memchr_inv(&addr, 0, sizeof(addr)) ||
+	    (port == t->sport && !memcmp(&addr, &t->src, sizeof(addr))))
+		return 0;
+	return nla_put(skb, PEP_A_LEG_SOURCE_ADDR, len, &addr) ?:
+	       nla_put_be16(skb, PEP_A_LEG_SOURCE_PORT, port);
+}
+
+static int pep_report_leg_cookie(struct sk_buff *skb, struct sock *sk)
+{
+	u32 cookie[2];
+
+	sock_diag_save_cookie(sk, cookie);
+	return nla_put_uint(skb, PEP_A_LEG_COOKIE,
+			    (u64)cookie[1] << 32 | cookie[0]);
+}
+
 /* One leg, read without its lock, as tcp_get_info() does for its part. */
 static int pep_report_fill_leg(struct sk_buff *skb, int attr,
-			       const struct pep_leg *leg,
-			       const struct sock *sk)
+			       const struct pep_flow *flow, int side,
+			       struct sock *sk)
 {
+	const struct pep_leg *leg = &flow->leg[side];
 	struct nlattr *nest;
 
 	nest = nla_nest_start(skb, attr);
@@ -113,7 +150,9 @@ static int pep_report_fill_leg(struct sk_buff *skb, int attr,
 	if (pep_report_leg_tcp(skb, sk) ||
 	    nla_put(skb, PEP_A_LEG_RESIDENCE, sizeof(leg->residence.count),
 		    leg->residence.count) ||
-	    pep_report_leg_dev(skb, sk)) {
+	    pep_report_leg_dev(skb, sk) ||
+	    pep_report_leg_cookie(skb, sk) ||
+	    pep_report_leg_source(skb, flow, side, sk)) {
 		nla_nest_cancel(skb, nest);
 		return -EMSGSIZE;
 	}
@@ -132,12 +171,11 @@ static int pep_report_fill_legs(struct sk_buff *skb,
 
 	for (side = 0; side < 2; side++) {
 		/* Pairs with the release in pep_flow_set_leg(). */
-		const struct sock *sk = smp_load_acquire(&flow->leg[side].sk);
+		struct sock *sk = smp_load_acquire(&flow->leg[side].sk);
 
 		if (!sk)
 			continue;
-		err = pep_report_fill_leg(skb, attrs[side], &flow->leg[side],
-					  sk);
+		err = pep_report_fill_leg(skb, attrs[side], flow, side, sk);
 		if (err)
 			return err;
 	}

@@ -23,7 +23,7 @@ LEG = {(): ["cc", "state", "rtt", "minrtt", "cwnd", "retrans", "unread",
             "unsent"],
        ("-s",): ["rx", "acked", "unacked", "residence", "p50", "p99",
                  *PACKETS],
-       ("-d",): ["mss", "dev"]}
+       ("-d",): ["mss", "dev", "sk"]}
 
 
 def text(options, *words):
@@ -84,12 +84,29 @@ def everything():
         if key not in found:
             fail(f"{key} is not in {found}")
     for key in ("mss", "bytes_received", "unacked", "residence", "dev",
-                "ifindex", *PACKETS):
+                "ifindex", "cookie", *PACKETS):
         if key not in found["legs"]["wireless"]:
             fail(f"{key} is not in {found['legs']}")
     for words in (("dev", "show"), ("profile", "show"), ("stat", "show"),
                   ("stat", "residence"), ("limit",), ("bypass",)):
         same_json(*words)
+    for sock in both:
+        sock.close()
+    pep.flows_end()
+
+
+@families("the sockets of a flow are those that ss has by that number")
+def cookies(family):
+    both = pair(family)
+    legs = pep.flows()[0]["legs"]
+    ports = {"wireless": both[0].getsockname()[1],
+             "server": both[1].getsockname()[1]}
+    for side, port in ports.items():
+        out = run("ss", "-tenH", "dport", "=", str(port), ns="pep").stdout
+        expect(f"sk of {side}", re.findall(r"\bsk:([0-9a-f]+)", out),
+               [f"{legs[side]['cookie']:x}"])
+        if "source" in legs[side]:
+            fail(f"{side} has another source than the opener: {legs}")
     for sock in both:
         sock.close()
     pep.flows_end()

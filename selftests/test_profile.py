@@ -150,7 +150,13 @@ def source_local(family):
     with profile(connect="early", source="local"):
         with grows(flow_established=1, flow_closed=1):
             both = pair(family)
-            expect("peer", both[1].getpeername()[0], addr("sv", family))
+            peer = both[1].getpeername()
+            expect("peer", peer[0], addr("sv", family))
+            legs = pep.flows()[0]["legs"]
+            expect("source", legs["server"]["source"],
+                   {"addr": peer[0], "port": peer[1]})
+            if "source" in legs["wireless"]:
+                fail(f"the opener's leg has a source: {legs}")
             exchange(both, 100000)
         with grows(flow_established=40):
             exchange_all([pair(family) for _ in range(40)], 1000)

@@ -24,7 +24,7 @@ static void show_opener(const struct nlattr *family,
 		pep_out_string("opener", "opener", "any");
 		return;
 	}
-	pep_end_get(&opener, family, addr, NULL);
+	pep_end_get(&opener, pep_nl_uint(family), addr, NULL);
 	snprintf(text, sizeof(text), "%s%s", opener.addr,
 		 opener.family == AF_INET6 ? "/64" : "");
 	pep_out_string("opener", "opener", text);
@@ -39,7 +39,7 @@ static int show_bypass(const struct nlmsghdr *nlh, void *data)
 
 	(void)data;
 	pep_genl_parse(nlh, tb, PEP_A_BYPASS_MAX);
-	pep_end_get(&destination, tb[PEP_A_BYPASS_FAMILY],
+	pep_end_get(&destination, pep_nl_uint(tb[PEP_A_BYPASS_FAMILY]),
 		    tb[PEP_A_BYPASS_ADDR], tb[PEP_A_BYPASS_PORT]);
 	pep_end_text(&destination, text);
 

@@ -9,17 +9,17 @@
 /**
  * pep_end_get() - read address and port of one end
  * @end: where to
- * @family: attribute with the address family; IPv4 unless it says IPv6
+ * @family: AF_INET6, anything else for AF_INET
  * @addr: attribute with the address, NULL when the kernel sent none
  * @port: attribute with the port, NULL for 0
  */
-void pep_end_get(struct pep_end *end, const struct nlattr *family,
-		 const struct nlattr *addr, const struct nlattr *port)
+void pep_end_get(struct pep_end *end, __u64 family, const struct nlattr *addr,
+		 const struct nlattr *port)
 {
-	bool v6 = pep_nl_uint(family) == AF_INET6;
-	size_t want = v6 ? sizeof(struct in6_addr) : sizeof(struct in_addr);
+	size_t want = family == AF_INET6 ? sizeof(struct in6_addr) :
+					   sizeof(struct in_addr);
 
-	end->family = v6 ? AF_INET6 : AF_INET;
+	end->family = family == AF_INET6 ? AF_INET6 : AF_INET;
 	end->port = ntohs((__u16)pep_nl_uint(port));
 	if (!addr || mnl_attr_get_payload_len(addr) != want ||
 	    !inet_ntop(end->family, mnl_attr_get_payload(addr), end->addr,
@@ -36,11 +36,12 @@ void pep_end_get(struct pep_end *end, const struct nlattr *family,
 void pep_end_read(const struct nlattr **tb, struct pep_end *subscriber,
 		  struct pep_end *server)
 {
-	pep_end_get(subscriber, tb[PEP_A_FLOW_FAMILY],
-		    tb[PEP_A_FLOW_SUBSCRIBER_ADDR],
+	__u64 family = pep_nl_uint(tb[PEP_A_FLOW_FAMILY]);
+
+	pep_end_get(subscriber, family, tb[PEP_A_FLOW_SUBSCRIBER_ADDR],
 		    tb[PEP_A_FLOW_SUBSCRIBER_PORT]);
-	pep_end_get(server, tb[PEP_A_FLOW_FAMILY],
-		    tb[PEP_A_FLOW_SERVER_ADDR], tb[PEP_A_FLOW_SERVER_PORT]);
+	pep_end_get(server, family, tb[PEP_A_FLOW_SERVER_ADDR],
+		    tb[PEP_A_FLOW_SERVER_PORT]);
 }
 
 /**

@@ -24,8 +24,8 @@ struct pep_end {
 	__u16 port;
 };
 
-void pep_end_get(struct pep_end *end, const struct nlattr *family,
-		 const struct nlattr *addr, const struct nlattr *port);
+void pep_end_get(struct pep_end *end, __u64 family, const struct nlattr *addr,
+		 const struct nlattr *port);
 void pep_end_read(const struct nlattr **tb, struct pep_end *subscriber,
 		  struct pep_end *server);
 void pep_end_text(const struct pep_end *end, char *text);

@@ -103,6 +103,34 @@ static void show_packets(const struct nlattr **tb)
 				     pep_nl_uint(tb[counts[i].attr]));
 }
 
+/* Show where a leg has connected from, when that is this host. */
+static void show_source(const struct nlattr **tb)
+{
+	const struct nlattr *addr = tb[PEP_A_LEG_SOURCE_ADDR];
+	struct pep_end end;
+
+	if (!addr)
+		return;
+	pep_end_get(&end, mnl_attr_get_payload_len(addr) ==
+		    sizeof(struct in6_addr) ? AF_INET6 : AF_INET, addr,
+		    tb[PEP_A_LEG_SOURCE_PORT]);
+	pep_out_word("source");
+	show_end("source", &end);
+}
+
+/* Show the number of its socket, in text as ss does. */
+static void show_cookie(const struct nlattr *cookie)
+{
+	char text[17];
+
+	if (!cookie)
+		return;
+	snprintf(text, sizeof(text), "%llx",
+		 (unsigned long long)pep_nl_uint(cookie));
+	pep_out_uint("cookie", NULL, pep_nl_uint(cookie));
+	pep_out_string(NULL, pep_out_detail("sk"), text);
+}
+
 /* Show one leg, when it exists. */
 static void show_leg(const char *side, const struct nlattr *nest)
 {
@@ -115,6 +143,8 @@ static void show_leg(const char *side, const struct nlattr *nest)
 	pep_out_word(side);
 	pep_out_open_object(side);
 	show_dev(tb[PEP_A_LEG_IFINDEX], tb[PEP_A_LEG_DEV]);
+	show_cookie(tb[PEP_A_LEG_COOKIE]);
+	show_source(tb);
 	pep_out_string("cc", "cc", pep_nl_string(tb[PEP_A_LEG_CC]));
 	pep_out_string("state", "state",
 		       pep_genl_name(tcp_states, ARRAY_SIZE(tcp_states),
@@ -271,5 +301,6 @@ const struct pep_cmd_object pep_flow_object = {
 	"pepadm flow top [ delay SECONDS ] [ count N ] [ FILTER ]\n"
 	"FILTER := all | [ subscriber ADDR[/BITS] ] [ subscriber-port PORT ]\n"
 	"          [ server ADDR[/BITS] ] [ server-port PORT ] [ state STATE ]\n"
-	"          [ profile NAME ] [ dev DEV ] [ older SECONDS ] [ bytes N ]\n",
+	"          [ profile NAME ] [ dev DEV ] [ older SECONDS ] [ bytes N ]\n"
+	"STATE := { connecting | answered | established | closing | dead }\n",
 };
