@@ -119,7 +119,8 @@ static void pep_action_free_params(struct pep_action_params *params)
 
 /* Find the action or make one; *bound: it is there, and not to be changed. */
 static int pep_action_alloc(struct net *net, u32 *index, struct nlattr *est,
-			    struct tc_action **a, u32 flags, bool *bound)
+			    struct tc_action **a, u32 flags, bool *bound,
+			    struct netlink_ext_ack *extack)
 {
 	struct tc_action_net *tn = net_generic(net, pep_action_ops.net_id);
 	bool bind = flags & TCA_ACT_FLAGS_BIND;
@@ -140,6 +141,8 @@ static int pep_action_alloc(struct net *net, u32 *index, struct nlattr *est,
 		return ACT_P_BOUND;
 	if (!(flags & TCA_ACT_FLAGS_REPLACE)) {
 		tcf_idr_release(*a, bind);
+		NL_SET_ERR_MSG_MOD(extack,
+				   "index: an action of this number is there");
 		return -EEXIST;
 	}
 	return 0;
@@ -179,7 +182,7 @@ static int pep_action_init(struct net *net, struct nlattr *nla,
 	}
 	parm = nla_data(tb[TCA_PEPSPLIT_PARMS]);
 	index = parm->index;
-	ret = pep_action_alloc(net, &index, est, a, flags, &bound);
+	ret = pep_action_alloc(net, &index, est, a, flags, &bound, extack);
 	if (ret < 0 || bound)
 		return ret;
 

@@ -295,7 +295,8 @@ def wrong():
             ("side wireless help", "Usage: ... pepsplit side SIDE"),
             ("help", "Usage: ... pepsplit side SIDE")):
         refused(f"actions add action pepsplit {options}", message)
-    refused("actions add action pepsplit side server index 1", "exists")
+    refused("actions add action pepsplit side server index 1",
+            "index: an action of this number is there")
     for options, message in (
             ("side server profile none", "profile: no profile of this name"),
             ("profile default", "side: is required"),
