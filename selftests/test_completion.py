@@ -2,6 +2,7 @@
 """What bash offers for pepadm: what its own help tells, and the profiles,
 devices and flows that there are."""
 
+import glob
 import os
 
 from peptest import env, pep
@@ -49,6 +50,14 @@ def commands():
     expect("dev", offered("dev "), ["add", "del", "help", "set", "show"])
     expect("conf", offered("conf "),
            ["check", "help", "load", "save", "show", "sync"])
+    expect("conf load", offered("conf load w"), ["wait"])
+    expect("conf load FILE", offered("conf load file "), ["wait"])
+    expect("conf load wait", offered("conf load wait "), offered("conf show "))
+    expect("conf show", offered("conf show "), [])
+    expect("conf check", offered("conf check /etc/host"),
+           sorted(glob.glob("/etc/host*")))
+    expect("help", offered("help d"), ["dev", "drain"])
+    expect("help", offered("help dev "), [])
     expect("drain", offered("drain o"), ["off", "on"])
     expect("stat", offered("stat "), ["help", "residence", "show"])
     expect("stat show", offered("stat show "), ["--prometheus", "percpu"])

@@ -533,6 +533,30 @@ dev none side server
         fail(f"sv0 is not attached again: {saved()!r}")
 
 
+@case("one change waits for another")
+def alone():
+    """Whoever makes it: here somebody who has the lock."""
+    write(PLAIN.replace("residence 50", "residence 90"))
+    before = saved()
+    os.makedirs("/run/pep", mode=0o700, exist_ok=True)
+    lock = os.open("/run/pep", os.O_RDONLY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        child = subprocess.Popen(
+            ["ip", "netns", "exec", "pep", PEPADM, "conf", "sync", FILE],
+            stderr=subprocess.PIPE, text=True)
+        expect("it says", child.stderr.readline(),
+               "pepadm: conf sync: warning: waiting for another pepadm that "
+               "changes the configuration\n")
+        expect("conf save", saved(), before)
+    finally:
+        os.close(lock)
+    expect("exit code", child.wait(30), 0)
+    if "residence 90" not in saved():
+        fail(f"it is not what was wanted: {saved()!r}")
+    pepadm("conf", "sync", "-", stdin=PLAIN)
+
+
 def waiting(text, seconds):
     """Begin to put a configuration in force that waits; it has told for what
     when this returns."""

@@ -7,6 +7,7 @@ d0 and d1, without a qdisc when a case begins.
 
 import itertools
 import json
+import os
 import re
 import tempfile
 
@@ -382,6 +383,14 @@ def words():
         expect(" ".join(one), text(*one), text(*other))
     if "pepadm dev add DEV side" not in pepadm("dev", "help").stdout:
         fail("dev help")
+    for line in ("help dev", "dev add help", "dev show help"):
+        expect(line, text(*line.split()), text("dev", "help"))
+    for line in ("profile add help", "profile set help", "conf save help",
+                 "conf load help", "flow kill help", "monitor closed help"):
+        expect(line, text(*line.split()), text(line.split()[0], "help"))
+    expect("profiles", show("profile", "show"), [DEFAULT])
+    if os.path.exists("help"):
+        fail("conf save has written to help")
     with open("/sys/module/pep/version", encoding="ascii") as file:
         version = file.read().strip()
     expect("-V", pepadm("-V").stdout,

@@ -235,7 +235,7 @@ def show():
           ('stat residence: "x": unexpected word', split("stat residence x")))
 
 
-@case("wrong words after limit, drain and bypass")
+@case("wrong words after limit, drain, bypass, conf and help")
 def limits():
     wrong(('limit: "foo" is not one of: set, show, help', split("limit foo")),
           ("limit set: nothing to set, one of: flows, pending",
@@ -260,7 +260,12 @@ def limits():
            split("bypass del here 80")),
           ('bypass del: PORT: "65536" is not a number from 1 to 65535',
            split("bypass del 198.18.0.1 65536")),
-          ('bypass flush: "all": unexpected word', split("bypass flush all")))
+          ('bypass flush: "all": unexpected word', split("bypass flush all")),
+          ("conf sync: wait: missing", split("conf sync wait")),
+          ('conf load: wait: "x" is not a number from 1 to 4294967295',
+           split("conf load wait x")),
+          ('OBJECT: "foo" is not one of: dev, profile, flow, stat, limit, '
+           "drain, bypass, conf, monitor, help", split("help foo")))
 
 
 @case("the kernel refuses: bypass")

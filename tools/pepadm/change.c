@@ -14,6 +14,7 @@
 #include "detach.h"
 #include "hold.h"
 #include "limit.h"
+#include "lock.h"
 #include "profile.h"
 #include "uses.h"
 
@@ -201,18 +202,21 @@ static enum pep_exit change(const struct pep_config *conf, bool anew)
  * @conf: the configuration
  * @anew: over no devices at all, which ends the flows
  *
- * All or nothing, and to its end, whoever hangs up or interrupts meanwhile.
+ * All or nothing, and to its end, whoever hangs up or interrupts meanwhile; not
+ * while another pepadm does the same.
  *
  * Return: PEP_OK; after a message PEP_USAGE or PEP_FAILED, with nothing changed
  * unless it says so.
  */
 enum pep_exit pep_change(const struct pep_config *conf, bool anew)
 {
+	int lock = pep_lock_take();
 	enum pep_exit err;
 	sigset_t old;
 
 	pep_hold_begin(&old);
 	err = change(conf, anew);
 	pep_hold_end(&old);
+	pep_lock_release(lock);
 	return err;
 }

@@ -76,7 +76,7 @@ static enum pep_exit take_conf(struct pep_args *args, __u32 *seconds,
 
 	*conf = (struct pep_config){ 0 };
 	if (pep_args_left(args) &&
-	    !(seconds && args->argc == 2 && !strcmp(*args->argv, "wait"))) {
+	    !(seconds && args->argc < 3 && !strcmp(*args->argv, "wait"))) {
 		path = *args->argv++;
 		args->argc--;
 	}

@@ -36,6 +36,7 @@ static enum pep_exit usage(const struct pep_cmd_object *object)
 	}
 
 	puts("pepadm [ -j ] [ -p ] [ -s ] [ -d ] [ -N NETNS ] OBJECT { COMMAND | help }\n"
+	     "pepadm help [ OBJECT ]\n"
 	     "pepadm [ -j ] [ -p ] [ -s ] [ -d ] [ -N NETNS ] -b FILE\n"
 	     "pepadm { -V | -h }\n"
 	     "  -j, --json         print JSON\n"
@@ -46,7 +47,7 @@ static enum pep_exit usage(const struct pep_cmd_object *object)
 	     "  -b, --batch FILE   carry out the lines of a file, - for standard input\n"
 	     "  -V, --version      print the version and exit\n"
 	     "  -h, --help         print this text and exit\n"
-	     "\"show\" is what every OBJECT does without a COMMAND.\n");
+	     "\"show\", or \"list\" or \"ls\", is what every OBJECT does without a COMMAND.\n");
 	for (i = 0; i < ARRAY_SIZE(objects); i++)
 		fputs(objects[i]->usage, stdout);
 	return PEP_OK;
@@ -88,6 +89,8 @@ static enum pep_exit run_object(const struct pep_cmd_object *object,
 	for (verb = object->verbs; verb->name; verb++) {
 		if (!strcmp(word, verb->name)) {
 			pep_err_context(object->name, verb->name);
+			if (args->argc == 1 && !strcmp(*args->argv, "help"))
+				return usage(object);
 			return verb->run(args);
 		}
 	}
@@ -101,18 +104,23 @@ static enum pep_exit run(struct pep_args *args)
 	static const char list[] =
 		"dev, profile, flow, stat, limit, drain, bypass, conf, monitor, help";
 	const char *word;
+	bool help;
 	size_t i;
 
 	if (!args->argc)
 		return pep_err_usage("OBJECT: missing, one of: %s", list);
 
+	help = !strcmp(*args->argv, "help");
+	if (help && args->argc == 1)
+		return usage(NULL);
+	args->argv += help;
+	args->argc -= help;
 	word = *args->argv++;
 	args->argc--;
-	if (!strcmp(word, "help"))
-		return usage(NULL);
 	for (i = 0; i < ARRAY_SIZE(objects); i++)
 		if (!strcmp(word, objects[i]->name))
-			return run_object(objects[i], args);
+			return help ? usage(objects[i]) :
+				      run_object(objects[i], args);
 	return pep_err_usage("OBJECT: \"%.64s\" is not one of: %s", word, list);
 }
 

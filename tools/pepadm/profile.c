@@ -504,5 +504,7 @@ const struct pep_cmd_object pep_profile_object = {
 	"           [ wireless-sndbuf { auto | BYTES } ] [ wireless-rcvbuf { auto | BYTES } ]\n"
 	"           [ server-sndbuf { auto | BYTES } ] [ server-rcvbuf { auto | BYTES } ]\n"
 	"           [ wireless-max-rate { unlimited | RATE } ]\n"
-	"           [ server-max-rate { unlimited | RATE } ] [ max-flows { unlimited | N } ]\n",
+	"           [ server-max-rate { unlimited | RATE } ] [ max-flows { unlimited | N } ]\n"
+	"RATE := NUMBER, in bit/s, or with bit or bps (bytes/s) behind it, and k, m, g, t\n"
+	"        or ki, mi, gi, ti before that\n",
 };
