@@ -6,7 +6,7 @@ netlink specification and the kernel's own ynl library for Python.
 usage: flows.py YNL SPEC [PORT]
 
 YNL is the folder tools/net/ynl of a kernel's source, 6.12 or later; SPEC is
-specs/pep.yaml. With PORT, of the server, the kernel leaves out other flows.
+pep.yaml. With PORT, of the server, the kernel leaves out other flows.
 Prints, tab-separated, the profile, the number of its flows, the payload that
 they have relayed in bytes, the highest smoothed round trip time of their
 wireless legs in ms, and how much of what these have sent was sent again, in %.
