@@ -12,7 +12,12 @@ set -euo pipefail
 
 ALIAS=net-pf-16-proto-16-family-pep
 METRICS=/var/lib/prometheus/node-exporter/pep.prom
+SHARE=/usr/share/pep
 POLICY=/var/log/policy-rc.log
+WANTS=/etc/systemd/system
+# The units of a namespace, enabled.
+TENANT=("$WANTS/multi-user.target.wants/pep@tenant.service"
+	"$WANTS/timers.target.wants/pep-metrics@tenant.timer")
 
 # Tell what is wrong.
 wrong() # TEXT...
@@ -125,18 +130,52 @@ step_module()
 	[ "$rc" = 77 ] || wrong "for 6.1 DKMS exits with $rc"
 }
 
+# Examples are where the documents say, and can be read.
+examples()
+{
+	local file out
+
+	for file in connect-latency residence relay-batch bypass-reasons legs \
+		stalls lock-wait; do
+		head -n 1 "$SHARE/trace/$file.bt" | grep '^#!.*bpftrace'
+		[ -x "$SHARE/trace/$file.bt" ] || wrong "$file.bt does not run"
+	done
+	for file in record add-btf; do
+		sh -n "$SHARE/trace/$file.sh"
+	done
+	python3 -m json.tool "$SHARE/pep.json" > /dev/null
+	grep -x 'groups:' "$SHARE/pep.rules.yml"
+	grep -x 'name: pep' "$SHARE/netlink/pep.yaml"
+	out=$("$SHARE/netlink/flows.py" 2>&1 || true)
+	grep '^usage: flows.py' <<< "$out" || wrong "flows.py printed: $out"
+}
+
+# The release's own tc finds the plugin by itself; help needs no kernel.
+plugin()
+{
+	local out
+
+	out=$(env -u TC_LIB_DIR tc action add action pepsplit help 2>&1 || true)
+	grep -F 'Usage: ... pepsplit side SIDE' <<< "$out" ||
+		wrong "tc printed: $out"
+}
+
 step_tools()
 {
 	[[ $(pepadm -V) == "pepadm $(version old),"* ]] || wrong "$(pepadm -V)"
 	pepadm help | grep '^pepadm dev '
 	echo 'dev lo side wireless' > /etc/pep/pep.conf
 	pepadm conf check
+	examples
+	plugin
 }
 
 step_manuals()
 {
 	man 8 pepadm | grep PEPADM
 	man 5 pep.conf | grep PEP.CONF
+	man 4 pep | grep 'PEP(4)'
+	man 8 tc-pepsplit | grep TC-PEPSPLIT
 }
 
 step_completion()
@@ -184,7 +223,7 @@ step_upgrade()
 
 	sed -i 's/^#alias/alias/' /etc/modprobe.d/pep.conf
 	sed -i 's/^#pep$/pep/' /etc/modules-load.d/pep.conf
-	systemctl enable pep.service
+	systemctl enable pep.service pep@tenant.service pep-metrics@tenant.timer
 	mkdir -p /run/systemd/system
 	: > "$POLICY"
 	# shellcheck disable=SC2046 # paths without blanks
@@ -227,9 +266,17 @@ step_remove()
 	done
 }
 
+# Nothing is left, not of a namespace of its own either.
 step_purge()
 {
+	local link
+
 	touch "$METRICS"
+	mkdir /etc/pep/netns
+	touch /etc/pep/netns/tenant.conf
+	for link in "${TENANT[@]}"; do
+		[ -L "$link" ] || wrong "there is no link $link"
+	done
 	apt purge pep-dkms pep-tools
 	rm -r /run/systemd/system
 	[ -z "$(dpkg-query -W 'pep-*' 2> /dev/null)" ] ||
