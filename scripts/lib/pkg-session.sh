@@ -17,7 +17,7 @@ BYTES=3000000
 CASES=(
 	'fresh attach split closed keep'
 	'configured again reload change metrics security units'
-	'missing late anew udev netns stop'
+	'missing late anew udev netns plugin dropin stop'
 )
 
 # Tell what is wrong.
@@ -413,6 +413,74 @@ case_netns()
 		pep-metrics@tenant.timer
 	[ -z "$(pepadm -N tenant dev show)" ] || wrong "it is still attached"
 	pepadm dev show | grep late0 || wrong "so is nothing else"
+	! systemctl --failed --quiet --plain | grep . || wrong "units failed"
+}
+
+# Print each filter of tc at a device's ingress with its actions, from JSON.
+filters() # DEV
+{
+	tc -j filter show dev "$1" ingress | python3 -c '
+import json, sys
+for part in json.load(sys.stdin):
+    for act in part.get("options", {}).get("actions", []):
+        print(part["kind"], part["pref"], act["kind"], act.get("side"),
+              act.get("profile"))'
+}
+
+# tc knows the action, with nothing that tells it where the plugin is.
+case_plugin()
+{
+	local dev=tc0 words='pepsplit side wireless profile default continue'
+
+	! pepadm dev del "$dev" || wrong "there was something to detach"
+	ip link add "$dev" type dummy
+	typed tc qdisc add dev "$dev" clsact
+	typed tc filter add dev "$dev" ingress protocol ip flower ip_proto tcp \
+		action pepsplit side wireless
+	typed tc filter show dev "$dev" ingress
+	tc filter show dev "$dev" ingress | grep -F "$words" ||
+		wrong "tc does not print '$words'"
+	[[ $(filters "$dev") == 'flower '*' pepsplit wireless default' ]] ||
+		wrong "in JSON: $(filters "$dev")"
+	typed tc filter del dev "$dev" ingress
+	[ -z "$(filters "$dev")" ] || wrong "left: $(filters "$dev")"
+	ip link del "$dev"
+}
+
+# Filters of tc come and go with the service, as in the guide.
+case_dropin()
+{
+	local dev=tc0 folder=/etc/systemd/system/pep.service.d wanted
+
+	wanted='flower 10 pepsplit wireless sat'
+	ip link add "$dev" type dummy
+	printf '%s\n' "qdisc replace dev $dev clsact" \
+		"filter add dev $dev ingress pref 10 protocol ip flower src_ip 198.18.0.0/24 ip_proto tcp dst_port 443 action pepsplit side wireless profile sat" \
+		> /etc/pep/filters.add
+	echo "filter del dev $dev ingress pref 10" > /etc/pep/filters.del
+	mkdir "$folder"
+	cat > "$folder/override.conf" << 'END'
+[Service]
+ExecStartPost=/usr/sbin/tc -batch /etc/pep/filters.add
+ExecStop=
+ExecStop=-/usr/sbin/tc -force -batch /etc/pep/filters.del
+ExecStop=/bin/sh -c '[ ! -d /sys/module/pep ] || exec /usr/sbin/pepadm conf load /dev/null'
+END
+	systemctl daemon-reload
+	for _ in 1 2; do
+		typed systemctl restart pep.service
+		[ "$(filters "$dev")" = "$wanted" ] ||
+			wrong "the filters are: $(filters "$dev")"
+	done
+	splits
+	typed systemctl stop pep.service
+	[ -z "$(filters "$dev")" ] || wrong "left: $(filters "$dev")"
+	[ -z "$(pepadm dev show)" ] || wrong "$(pepadm dev show)"
+	! pepadm profile show sat || wrong "the profile is still there"
+	rm -r "$folder" /etc/pep/filters.add /etc/pep/filters.del
+	ip link del "$dev"
+	systemctl daemon-reload
+	systemctl start pep.service
 	! systemctl --failed --quiet --plain | grep . || wrong "units failed"
 }
 
