@@ -75,6 +75,29 @@ def flow(family):
     pep.flows_end()
 
 
+def held(ns):
+    """What ss says of the established sockets of a namespace, with their
+    memory and who has them open."""
+    return run("ss", "-HOtipmn", "state", "established",
+               ns=ns).stdout.splitlines()
+
+
+@families("ss shows the legs, which nobody has open")
+def bare(family):
+    """Those of the ends, which this program has open, are named with it."""
+    both = pair(family)
+    exchange_part(both, 1000)
+    for ns, count, owned in ("pep", 2, 0), ("sub", 1, 1), ("srv", 1, 1):
+        lines = held(ns)
+        expect(f"sockets of {ns}", len(lines), count)
+        for line in lines:
+            for word, wanted in (("skmem:(", 1), ("users:(", owned)):
+                expect(f"{word} in {line}", line.count(word), wanted)
+    for sock in both:
+        sock.close()
+    pep.flows_end()
+
+
 @case("JSON has everything in any case")
 def everything():
     both = pair(4)

@@ -23,6 +23,7 @@ NLM_F_ACK_TLVS = 0x200
 NLMSG_ERROR = 2
 NLMSG_DONE = 3
 NLMSGERR_ATTR_MSG = 1
+NLMSGERR_ATTR_OFFS = 2
 SOL_NETLINK = 270
 NETLINK_CAP_ACK = 10
 NETLINK_EXT_ACK = 11
@@ -70,34 +71,50 @@ def ask(ns, family, command, payload=b"", dump=False):
     return sock
 
 
-def explained(kind, flags, body):
-    """What the kernel says about an error, if only its number. NLMSG_ERROR has
-    the header of the request before it."""
-    start = 20 if kind == NLMSG_ERROR else 4
-    told = dict(attrs(body[start:])) if flags & NLM_F_ACK_TLVS else {}
-    text = told.get(NLMSGERR_ATTR_MSG, b"").rstrip(b"\0").decode()
-    return text or os.strerror(-struct.unpack_from("i", body)[0])
+class Refused(OSError):
+    """An error of the kernel; offset is where in the request the attribute
+    begins that it is about, None when it does not say."""
+
+    def __init__(self, kind, flags, body):
+        # NLMSG_ERROR has the header of the request before what explains it.
+        start = 20 if kind == NLMSG_ERROR else 4
+        told = dict(attrs(body[start:])) if flags & NLM_F_ACK_TLVS else {}
+        err = -struct.unpack_from("i", body)[0]
+        text = told.get(NLMSGERR_ATTR_MSG, b"").rstrip(b"\0").decode()
+        super().__init__(err, text or os.strerror(err))
+        offset = told.get(NLMSGERR_ATTR_OFFS)
+        self.offset = offset and struct.unpack("I", offset)[0]
+
+
+def parts(sock, size=1 << 17):
+    """The answers part by part, each a list of flags and payloads; the kernel
+    makes the parts of a dump so long that so many bytes hold one. Raises
+    Refused for an error of the kernel."""
+    done = False
+    while not done:
+        data = sock.recv(size)
+        part = []
+        while data and not done:
+            length, kind, flags = struct.unpack_from("IHH", data)
+            body = data[16:length]
+            data = data[(length + 3) & ~3:]
+            if kind not in (NLMSG_ERROR, NLMSG_DONE):
+                part.append((flags, body[4:]))
+                continue
+            if struct.unpack_from("i", body)[0]:
+                raise Refused(kind, flags, body)
+            done = True
+        yield part
 
 
 def answers(sock):
-    """The flags and the payload of each answer; raises OSError for an error of
-    the kernel, with its text."""
-    while True:
-        data = sock.recv(1 << 17)
-        while data:
-            size, kind, flags = struct.unpack_from("IHH", data)
-            body = data[16:size]
-            data = data[(size + 3) & ~3:]
-            if kind in (NLMSG_ERROR, NLMSG_DONE):
-                err = struct.unpack_from("i", body)[0]
-                if err:
-                    raise OSError(-err, explained(kind, flags, body))
-                return
-            yield flags, body[4:]
+    """The flags and the payload of each answer; raises Refused."""
+    for part in parts(sock):
+        yield from part
 
 
 def request(*what, **how):
-    """Send a request and return the payloads of the answers; raises OSError
+    """Send a request and return the payloads of the answers; raises Refused
     for an error of the kernel."""
     with ask(*what, **how) as sock:
         return [payload for _, payload in answers(sock)]
