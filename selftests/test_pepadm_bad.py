@@ -411,6 +411,41 @@ def kernel_mode():
     expect("state", state(), _before[0])
 
 
+@case("the kernel refuses: an attribute that it does not know")
+def kernel_unknown():
+    """The first one after those that a command takes, and after all there
+    are, as a program that knows more would send it; what it says is where
+    that attribute is."""
+    family = genl.family_id("pep", "pep")
+    commands = {name: key for key, name in genl.names("PEP_CMD_").items()}
+    for names, group, takes, dump in (
+            ("profile_get profile_del", "profile", "name", False),
+            ("profile_add profile_replace", "profile", "max_flows", False),
+            ("profile_set", "profile", "live", False),
+            ("flow_get", "flow", "id", False),
+            ("flow_get", "flow", "bytes_min", True),
+            ("flow_kill", "flow", "bytes_min", False),
+            ("limit_set", "limit", "drain", False),
+            ("limit_replace", "limit", "pending", False),
+            ("bypass_del", "bypass", "port", False)):
+        known = {name: key for key, name in
+                 genl.names(f"PEP_A_{group.upper()}_").items()}
+        first = (genl.attr(known["name"], b"gold\0") if group == "profile"
+                 else b"")
+        for kind, name in itertools.product(
+                (known[takes] + 1, max(known.values()) + 1), split(names)):
+            what = f"{name} with attribute {kind}"
+            try:
+                genl.request("pep", family, commands[name],
+                             first + genl.attr(kind, struct.pack("I", 1)),
+                             dump)
+                fail(f"{what} is not refused")
+            except genl.Refused as err:
+                expect(what, (err.errno, err.offset),
+                       (errno.EINVAL, 20 + len(first)))
+    expect("state", state(), _before[0])
+
+
 def impossible(*cases):
     """What the kernel says is in the way; nothing has changed after each."""
     for message, words in cases:
@@ -418,19 +453,25 @@ def impossible(*cases):
         expect(f"state after pepadm {words}", state(), _before[0])
 
 
-@case("an unprivileged user")
-def strangers():
-    """Nobody but the administrator changes or sees other people's traffic."""
+@case("an unprivileged user", {},
+      "setpriv", "--reuid", "65534", "--clear-groups")
+@case("root of a user namespace with its own network",
+      {"dev add": "needs CAP_NET_ADMIN in the first user namespace",
+       "dev del": "d0 has no pep filters"},
+      "unshare", "--user", "--map-root-user", "--net", "sh", "-ec",
+      "ip link add d0 type veth peer d1; exec \"$@\"", "sh")
+def strangers(own, *how):
+    """Nobody but the administrator changes or sees other people's traffic; not
+    even by filters on a device of one's own."""
     for words in ("dev add d1 side server", "dev del d0", "profile add new",
                   "profile set gold connect early", "profile del gold",
                   "flow show", "limit set flows 5", "drain on",
                   "bypass show", "bypass flush"):
-        done = run("setpriv", "--reuid", "65534", "--clear-groups",
-                   pep.env.PEPADM, *split(words), ns="pep", check=False)
+        done = run(*how, env.PEPADM, *split(words), ns="pep", check=False)
         expect(f"exit code of {words}", done.returncode, 1)
         verb = " ".join(split(words)[:2])
-        expect("message", done.stderr,
-               f"pepadm: {verb}: Operation not permitted\n")
+        why = own.get(verb, "Operation not permitted")
+        expect("message", done.stderr, f"pepadm: {verb}: {why}\n")
     expect("state", state(), _before[0])
 
 
