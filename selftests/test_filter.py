@@ -9,15 +9,18 @@ import socket
 import struct
 
 from peptest import genl, pep, service
-from peptest.ktap import case, expect, fail, families, wait_for
+from peptest.env import amount
+from peptest.ktap import (case, expect, expect_least, fail, families, note,
+                          wait_for)
 from peptest.netns import ip, run
 from peptest.pep import grows, pepadm
 from peptest.tcp import (Load, exchange, exchange_part, expect_reset, one_way,
-                         pair)
+                         pair, reset, start)
 
 COMMANDS = {name: number for number, name in genl.names("PEP_CMD_").items()}
 ATTRS = {name: number for number, name in genl.names("PEP_A_FLOW_").items()}
 MUCH = 50000            # bytes
+STAY = amount(180)      # flows that stay while a dump is made
 NETS = {4: "198.18.0.0/16", 6: "2001:db8::/64"}
 SECOND = {4: "198.18.0.77", 6: "2001:db8::77"}
 
@@ -152,6 +155,47 @@ def dump():
     expect("the last", len(chosen("subscriber-port", str(port))), 1)
     for both in pairs:
         exchange(both, 10)
+
+
+def told(part):
+    """Numbers of the flows in a part of a dump."""
+    return [struct.unpack("I", dict(genl.attrs(payload))[ATTRS["id"]])[0]
+            for _, payload in part]
+
+
+@case("flows of a dump, told while others come and go", seconds=300)
+def churn():
+    """In small parts. As many flows as stay end, between any two parts one
+    that has been told and one that has not; others come."""
+    pairs = [both for _ in range(3) for family in (4, 6)
+             for both in start(family, STAY // 3)]
+    by_name = {(flow["subscriber"]["addr"], flow["subscriber"]["port"]):
+               flow["id"] for flow in pep.flows()}
+    expect("flows", len(by_name), len(pairs))
+    numbers = {by_name[both[0].getsockname()[:2]]: both for both in pairs}
+    order = sorted(numbers)
+    stay = set(order[::2])
+    doomed = [numbers[each] for each in order[1::2]]
+    seen, new, count = [], [], 0
+    with genl.ask("pep", genl.family_id("pep", "pep"), COMMANDS["flow_get"],
+                  dump=True) as sock:
+        for part in genl.parts(sock, 4096):
+            seen += told(part)
+            count += 1
+            for place in 0, -1:
+                if doomed:
+                    near, far = doomed.pop(place)
+                    reset(near)
+                    far.close()
+            if count <= STAY // 4:
+                new.append(pair((4, 6)[count % 2]))
+    note(f"{count} parts, {len(seen)} flows, {len(doomed)} were left to end")
+    expect_least("parts", count, 10)
+    expect("told twice", sorted({each for each in seen
+                                 if seen.count(each) > 1}), [])
+    expect("stayed and not told", sorted(stay - set(seen)), [])
+    expect("told that came meanwhile",
+           any(each > order[-1] for each in seen), True)
 
 
 @case("top: the busiest flows first")
