@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Commands of several administrators at once: profiles that come, change and
+go, whole configurations, devices, limits and flows that are ended, with
+traffic beside them. Each does what it is to or says why not; after it all the
+gateway is what one more command makes of it."""
+
+import json
+import random
+import re
+import threading
+
+from peptest import pep, service
+from peptest.env import amount
+from peptest.ktap import case, expect, fail, families, note
+from peptest.netns import ip
+from peptest.pep import grows, pepadm
+from peptest.tcp import exchange, pair, reset
+
+THREADS = 4
+ROUNDS = max(amount(6), 1)     # how often each does all of it
+SECONDS = 400
+USUAL = """\
+profile default cc-wireless bbr cc-server cubic connect truthful \
+mptcp bypass source client server-dev none mark 0 dscp copy \
+keepalive-idle 0 keepalive-interval 0 keepalive-count 0 user-timeout 0 \
+idle-timeout 0 residence 50 wireless-sndbuf auto wireless-rcvbuf auto \
+server-sndbuf auto server-rcvbuf auto wireless-max-rate unlimited \
+server-max-rate unlimited max-flows unlimited
+limit flows 262144 pending 4096
+dev wl0 side wireless profile default
+dev sv0 side server profile default
+"""
+OTHER = """\
+profile gold cc-wireless cubic residence 80
+profile default connect early
+limit flows 500
+dev wl0 side wireless profile gold
+dev sv0 side server
+"""
+NO_PROFILE = r"(name|profile): no profile of this name"
+NO_FILTERS = r"\w+ has no pep filters"
+HAS_FILTERS = r"\w+ already has pep filters"
+# As the kernel says it when somebody else has been faster with a qdisc or a
+# filter.
+FASTER = ("File exists", "Parent Qdisc doesn't exists", ".* not found",
+          "Cannot find specified .*",
+          "Cannot delete qdisc with handle of zero")
+# What somebody else has done in the middle of a change of all.
+CHANGED = (NO_PROFILE, NO_FILTERS, HAS_FILTERS, *FASTER,
+           "name: a device uses the profile")
+# What is told in any case, when it was met half done.
+WARNINGS = (r"warning: \w+ has a filter for ipv?6? only, its line says both",
+            r"warning: \w+ has filters for ip and ipv6 that differ, .*",
+            r'warning: profile "gold" stays: other tc filters use it, .*',
+            "warning: not all of what was configured before could be restored")
+# What each does, and what it may be told instead of having it done.
+COMMANDS = {
+    "profile add gold mark 7": ("name: the profile exists",),
+    "profile set gold residence 30": (NO_PROFILE,),
+    "profile set default cc-wireless cubic live": (),
+    "profile del gold": (NO_PROFILE, "name: a device uses the profile"),
+    "profile show": (),
+    "flow show": (),
+    "bypass show": (),
+    "stat show": (),
+    "conf show": (),
+    "flow kill all": (),
+    "limit set flows 1000": (),
+    "drain on": (),
+    "drain off": (),
+    "bypass flush": (),
+    "dev add d0 side server": (HAS_FILTERS, *FASTER),
+    "dev del d0": (NO_FILTERS, *FASTER),
+    "conf sync usual": CHANGED,
+    "conf sync other": CHANGED,
+    "conf load usual": CHANGED,
+    "conf load other": CHANGED,
+}
+
+
+class Admin(threading.Thread):
+    """Gives all commands again and again, in an order of its own."""
+
+    def __init__(self, number):
+        super().__init__(daemon=True)
+        self.order = random.Random(number)
+        self.said = []
+        self.error = None
+        self.start()
+
+    def run(self):
+        try:
+            for _ in range(ROUNDS):
+                for line in self.order.sample(list(COMMANDS), len(COMMANDS)):
+                    self.said.append((line, command(line)))
+        except Exception as what:   # pylint: disable=broad-except
+            self.error = what
+
+
+def command(line):
+    """Give a command; return what became of it."""
+    words = [service.path(word) if word in ("usual", "other") else word
+             for word in line.split()]
+    return pepadm(*words, check=False)
+
+
+def setup():
+    """Attached, with another device; the files are there."""
+    pep.attached()
+    ip("pep", "link add d0 type veth peer name d1")
+    service.write("usual", USUAL)
+    service.write("other", OTHER)
+
+
+def traffic(admins):
+    """Connections that carry a little, one after the other, until nobody
+    gives commands any more; return how many did, and how many not."""
+    good = bad = 0
+    while any(admin.is_alive() for admin in admins):
+        family = (4, 6)[(good + bad) % 2]
+        both = ()
+        try:
+            both = pair(family)
+            both[0].sendall(b"x" * 1000)
+            good += 1
+        except OSError:
+            bad += 1
+        for sock in both:
+            reset(sock)
+    return good, bad
+
+
+def reasoned(line, said):
+    """Does it say, line by line, only what this command may be told?"""
+    place = r"pepadm: (\S+:\d+: )?" + " ".join(line.split()[:2]) + ": "
+    known = "|".join((*WARNINGS, *COMMANDS[line]))
+    return all(re.fullmatch(f"{place}({known})", each)
+               for each in said.splitlines())
+
+
+def judged(admins):
+    """Fail unless each command was done, or said why not; return how many
+    were done."""
+    done = 0
+    for line, what in (each for admin in admins for each in admin.said):
+        done += not what.returncode
+        if (what.returncode not in (0, 1) or
+                what.returncode and not what.stderr or
+                not reasoned(line, what.stderr)):
+            fail(f"{line}: {what.returncode}, {what.stderr!r}")
+    return done
+
+
+@case("all at once", seconds=SECONDS)
+def parallel():
+    admins = [Admin(number) for number in range(THREADS)]
+    note("connections that carried something, that did not:",
+         *traffic(admins))
+    for admin in admins:
+        admin.join()
+        if admin.error:
+            raise admin.error
+    note(judged(admins), "of", THREADS * ROUNDS * len(COMMANDS),
+         "commands were done")
+    pepadm("conf", "sync", service.path("usual"))
+    expect("what is configured", sorted(pepadm("conf", "save").stdout
+                                        .splitlines()),
+           sorted(USUAL.splitlines()))
+    expect("filters", {dev["dev"]: len(dev["filters"]) for dev in json.loads(
+        pepadm("-j", "dev", "show").stdout)}, {"wl0": 2, "sv0": 2})
+    pepadm("drain", "off")
+    pepadm("bypass", "flush")
+    pepadm("flow", "kill", "all")
+    pep.flows_end()
+    service.services_down()
+
+
+@families("afterwards connections are split")
+def after(family):
+    with grows(syn_split=1, flow_established=1, flow_closed=1):
+        exchange(pair(family), 100000)
