@@ -52,7 +52,9 @@ CHANGED = (NO_PROFILE, NO_FILTERS, HAS_FILTERS, *FASTER,
 WARNINGS = (r"warning: \w+ has a filter for ipv?6? only, its line says both",
             r"warning: \w+ has filters for ip and ipv6 that differ, .*",
             r'warning: profile "gold" stays: other tc filters use it, .*',
-            "warning: not all of what was configured before could be restored")
+            "warning: not all of what was configured before could be restored",
+            "warning: waiting for another pepadm that changes the "
+            "configuration")
 # What each does, and what it may be told instead of having it done.
 COMMANDS = {
     "profile add gold mark 7": ("name: the profile exists",),
