@@ -85,6 +85,16 @@ static bool pep_accept_pair(struct pep_listener *l, struct sock *child,
 	return paired;
 }
 
+/* Begin to connect a leg to the target of an opener, both legs locked. */
+static int pep_accept_connect(const struct pep_listener *l, struct sock *sk,
+			      const struct pep_tuple *tuple)
+{
+	if (l->opener == PEP_SIDE_WIRELESS &&
+	    l->gen->values.source == PEP_SOURCE_MODE_LOCAL)
+		return pep_leg_connect_local(sk, tuple);
+	return pep_leg_connect(sk, tuple, 0, NULL);
+}
+
 /* Connect to the target of a connection that was answered early. */
 static bool pep_accept_early(struct pep_listener *l, struct sock *child,
 			     struct pep_sock *shell,
@@ -95,7 +105,6 @@ static bool pep_accept_early(struct pep_listener *l, struct sock *child,
 	struct pep_flow *flow;
 	struct pep_sock *ps;
 	struct sock *sk;
-	int err;
 
 	ps = pep_pool_take(this_cpu_ptr(gen->pools),
 			   pep_pool_connector(!l->opener, l->family));
@@ -124,12 +133,10 @@ static bool pep_accept_early(struct pep_listener *l, struct sock *child,
 	WRITE_ONCE(sk->sk_bound_dev_if,
 		   pep_gen_bound(gen, !l->opener, child->sk_bound_dev_if));
 	pep_handshake_copy_dscp(flow, sk, dsfield);
-	if (l->opener == PEP_SIDE_WIRELESS &&
-	    gen->values.source == PEP_SOURCE_MODE_LOCAL)
-		err = pep_leg_connect_local(sk, tuple);
-	else
-		err = pep_leg_connect(sk, tuple, 0, NULL);
-	if (err)
+	/* One that was reset before it had callbacks will not call them. */
+	if (pep_leg_failed(child))
+		pep_flow_end(flow, PEP_A_STAT_OPENER_LOST);
+	else if (pep_accept_connect(l, sk, tuple))
 		pep_flow_end(flow, PEP_A_STAT_CONNECT_FAILED);
 	else
 		pep_stamp(flow, PEP_FLOW_TIME_SYN_OUT);

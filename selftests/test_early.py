@@ -5,8 +5,8 @@ also what is sent before the target has answered."""
 
 from peptest import pep
 from peptest.env import amount
-from peptest.ktap import expect, families
-from peptest.netns import addr, netem
+from peptest.ktap import expect, families, wait_for
+from peptest.netns import addr, ip, netem
 from peptest.pep import grows
 from peptest.tcp import (accept, connect, exchange, exchange_all, expect_reset,
                          listen, one_way, pair, reset, start)
@@ -67,9 +67,29 @@ def ahead(family, opener, opened):
         netem(opened, "eth0", "off")
 
 
+def gone(family, opener, opened):
+    """Openers whose reset comes together with the end of their handshake,
+    while the target says nothing: nothing waits for it in vain."""
+    exchange(pair(family, opener, opened), 100)
+    silence = (f"blackhole {addr(opener, family)}/"
+               f"{'32' if family == 4 else '128'}")
+    ip(opened, "route add " + silence)
+    netem(opener, "eth0", "slot", "100ms", "100ms")
+    try:
+        with grows(opener_lost=10, flow_established=0) as before:
+            for _ in range(10):
+                reset(connect(opener, family, addr(opened, family)))
+            wait_for("the last of them", lambda: pep.stat("opener_lost") ==
+                     before["opener_lost"] + 10, 10)
+    finally:
+        netem(opener, "eth0", "off")
+        ip(opened, "route del " + silence)
+
+
 for _text, *_ends in WAYS:
     families("both ways" + _text, *_ends)(both_ways)
     families("half-closed" + _text, *_ends)(half_closed)
     families("a reset of either end" + _text, *_ends)(resets)
     families(f"{FLOWS} flows at once" + _text, *_ends)(many)
     families("payload before the target's answer" + _text, *_ends)(ahead)
+    families("openers that are gone when accepted" + _text, *_ends)(gone)
