@@ -87,6 +87,9 @@ void pep_bypass_exit(struct pep_bypass *b)
  * @tuple: tuple of a SYN to it
  * @reason: why; decides for how long
  *
+ * What is remembered of it for another reason stays if it counts longer, and
+ * gives way otherwise.
+ *
  * Context: BH off.
  */
 void pep_bypass_add(struct pep_bypass *b, const struct pep_tuple *tuple,
@@ -107,7 +110,11 @@ void pep_bypass_add(struct pep_bypass *b, const struct pep_tuple *tuple,
 		if (pep_bypass_same(e, tuple->family, &tuple->dst,
 				    tuple->dport)) {
 			old = e;
-			if (e->until > now) {
+			if (e->until <= now)
+				break;
+			if (e->reason != reason && e->until >= until)
+				goto out;
+			if (e->reason == reason) {
 				everyone = e->everyone ||
 					   memcmp(&e->opener, &opener,
 						  sizeof(opener));
@@ -130,6 +137,7 @@ void pep_bypass_add(struct pep_bypass *b, const struct pep_tuple *tuple,
 	};
 	if (b->until < until)
 		WRITE_ONCE(b->until, until);
+out:
 	spin_unlock(&b->lock);
 }
 

@@ -129,6 +129,33 @@ def another(family):
         around(family, "del", own, second)
 
 
+@families("what one opener finds out for another reason confirms nothing")
+def reasons(family):
+    """A second one is not answered: the server has no route back to it."""
+    second = OTHERS[family][0]
+    prefix = "32" if family == 4 else "128"
+    around(family, "add")
+    try:
+        with grows(connect_asymmetric=1):
+            exchange(pair(family), 1000)
+    finally:
+        around(family, "del")
+    before = remembered()[0]
+    ip("srv", f"route add blackhole {second}/{prefix}")
+    try:
+        sock = client("sub", family, bind=(second, 0))
+        sock.setblocking(False)
+        with grows(syn_split=1, syn_pass_unanswered=1, connect_timeout=1):
+            sock.connect_ex((addr("srv", family), PORT))
+            wait_for("the fourth SYN", lambda: pep.stat("pending") == 1, 5)
+            wait_for("the fourth SYN", lambda: pep.stat("pending") == 0, 20)
+    finally:
+        ip("srv", f"route del blackhole {second}/{prefix}")
+    after, = remembered()
+    for key in "opener", "reason":
+        expect(key, after[key], before[key])
+
+
 def syns(ns):
     """SYNs that a namespace has sent, while it sends nothing else."""
     return nstat(ns, "TcpOutSegs", "TcpRetransSegs")
