@@ -195,7 +195,7 @@ static bool pep_steer_reuses(const struct sock *tw,
 	if (after(ntohl(pkt->th->seq), READ_ONCE(tcptw->tw_rcv_nxt)))
 		return true;
 	pep_option_scan((const u8 *)(pkt->th + 1), pkt->options, &options);
-	return options.has_ts &&
+	return options.has_ts && READ_ONCE(tcptw->tw_ts_recent_stamp) &&
 	       (s32)(READ_ONCE(tcptw->tw_ts_recent) - options.tsval) < 0;
 }
 
