@@ -116,6 +116,9 @@ static bool pep_gather_flat(struct pep_gather *g, const struct sk_buff *skb,
 	const skb_frag_t *frag = info->frags;
 	const skb_frag_t *end = frag + info->nr_frags;
 
+	/* Memory of a device has no pages. */
+	if (!skb_frags_readable(skb))
+		return false;
 	if (off < skb_headlen(skb)) {
 		if (!pep_gather_head(g, skb, off))
 			return false;
