@@ -10,8 +10,7 @@ from peptest.ktap import case, expect
 from peptest.pep import pepadm
 
 FIRST = 2               # 1 is padding
-# In the order of their numbers; add new ones at the end, with their own first
-# number behind AFTER, which are no counters.
+# In the order of their numbers, up to CPU's, which is no counter.
 NAMES = """
 flows pending pool_sockets delivered held dropped pass_other pass_no_flow
 pass_foreign pass_malformed pass_fragment pass_exthdr pass_icmp pass_not_host
