@@ -15,20 +15,9 @@ from peptest import pep
 from peptest.env import PEPADM, TOP
 from peptest.ktap import after_case, case, expect, fail, wait_for
 from peptest.netns import Within, ip, run
-from peptest.pep import grows, pepadm
+from peptest.pep import PLAIN, grows, pepadm
 from peptest.tcp import expect_reset, exchange, pair
 
-PLAIN = """\
-profile default cc-wireless bbr cc-server cubic connect truthful \
-mptcp bypass source client server-dev none mark 0 dscp copy \
-keepalive-idle 0 keepalive-interval 0 keepalive-count 0 user-timeout 0 \
-idle-timeout 0 residence 50 wireless-sndbuf auto wireless-rcvbuf auto \
-server-sndbuf auto server-rcvbuf auto wireless-max-rate unlimited \
-server-max-rate unlimited max-flows unlimited
-limit flows 262144 pending 4096
-dev wl0 side wireless profile default
-dev sv0 side server profile default
-"""
 GOLD = """\
 # The order does not matter.
 dev sv0 side server

@@ -13,23 +13,12 @@ from peptest import pep, service
 from peptest.env import amount
 from peptest.ktap import case, expect, fail, families, note
 from peptest.netns import ip
-from peptest.pep import grows, pepadm
+from peptest.pep import PLAIN, grows, pepadm
 from peptest.tcp import exchange, pair, reset
 
 THREADS = 4
 ROUNDS = max(amount(6), 1)     # how often each does all of it
 SECONDS = 400
-USUAL = """\
-profile default cc-wireless bbr cc-server cubic connect truthful \
-mptcp bypass source client server-dev none mark 0 dscp copy \
-keepalive-idle 0 keepalive-interval 0 keepalive-count 0 user-timeout 0 \
-idle-timeout 0 residence 50 wireless-sndbuf auto wireless-rcvbuf auto \
-server-sndbuf auto server-rcvbuf auto wireless-max-rate unlimited \
-server-max-rate unlimited max-flows unlimited
-limit flows 262144 pending 4096
-dev wl0 side wireless profile default
-dev sv0 side server profile default
-"""
 OTHER = """\
 profile gold cc-wireless cubic residence 80
 profile default connect early
@@ -110,7 +99,7 @@ def setup():
     """Attached, with another device; the files are there."""
     pep.attached()
     ip("pep", "link add d0 type veth peer name d1")
-    service.write("usual", USUAL)
+    service.write("usual", PLAIN)
     service.write("other", OTHER)
 
 
@@ -167,7 +156,7 @@ def parallel():
     pepadm("conf", "sync", service.path("usual"))
     expect("what is configured", sorted(pepadm("conf", "save").stdout
                                         .splitlines()),
-           sorted(USUAL.splitlines()))
+           sorted(PLAIN.splitlines()))
     expect("filters", {dev["dev"]: len(dev["filters"]) for dev in json.loads(
         pepadm("-j", "dev", "show").stdout)}, {"wl0": 2, "sv0": 2})
     pepadm("drain", "off")

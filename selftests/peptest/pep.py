@@ -14,6 +14,19 @@ from .netns import run, spaces, spaces_down, topology_up
 STATS = genl.names("PEP_A_STAT_")
 CMD_STAT_GET = next(number for number, name in
                     genl.names("PEP_CMD_").items() if name == "stat_get")
+# What "conf save" writes when the usual devices are attached, and nothing else
+# has been changed.
+PLAIN = """\
+profile default cc-wireless bbr cc-server cubic connect truthful \
+mptcp bypass source client server-dev none mark 0 dscp copy \
+keepalive-idle 0 keepalive-interval 0 keepalive-count 0 user-timeout 0 \
+idle-timeout 0 residence 50 wireless-sndbuf auto wireless-rcvbuf auto \
+server-sndbuf auto server-rcvbuf auto wireless-max-rate unlimited \
+server-max-rate unlimited max-flows unlimited
+limit flows 262144 pending 4096
+dev wl0 side wireless profile default
+dev sv0 side server profile default
+"""
 _family = None
 
 
