@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # demo.sh - lab demo: what pep gains over a lossy wireless link
 
-DEMO_TIMEOUT=460
+DEMO_TIMEOUT=600
 
 lab_demo()
 {
