@@ -12,7 +12,7 @@ lab_demo()
 	packages_need build guest
 	lock test
 	dir=$(build_tree stock tools)
-	say "booting the stock kernel; the transfers take about 5 minutes"
+	say "booting the stock kernel; the transfers take about 6 minutes"
 	(
 		cd "$dir"
 		guest_run stock "$DEMO_TIMEOUT" "$log" \
