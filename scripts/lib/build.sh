@@ -42,7 +42,10 @@ build_module() # KERNEL KDIR FOLDER
 {
 	case $1 in
 	next) next_make "$(next_root)" "$3" ;;
-	*) make -C "$3" -j"$(nproc)" KDIR="$2" modules ;;
+	*)
+		make -C "$3" -j"$(nproc)" KDIR="$2" "ARCH=$(kernel_arch "$1")" \
+			modules
+		;;
 	esac
 }
 

@@ -107,6 +107,7 @@ guest_shell() # KERNEL PROGRAM
 {
 	local image kvm=(--disable-kvm)
 
+	[ "$1" != sim ] || bad "a guest in simulated time has no terminal; use run"
 	image=$(guest_image "$1")
 	if guest_kvm; then
 		kvm=()
@@ -124,6 +125,10 @@ guest_run() # KERNEL|IMAGE SECONDS LOG COMMAND
 	local kernel=$1 seconds=$2 log=$3 image file rc=0 kvm=(--disable-kvm)
 	local init=$TOP/scripts/lib/guest-init.sh folder=$PEP_LAB_CACHE/run
 
+	if [ "$kernel" = sim ]; then
+		sim_run "${@:2}"
+		return
+	fi
 	image=$(guest_image "$kernel")
 	if guest_kvm; then
 		kvm=()
@@ -148,11 +153,17 @@ guest_run() # KERNEL|IMAGE SECONDS LOG COMMAND
 		"bash $init ${file#"$GUEST_ROOT"}"
 	"$TOP/scripts/lib/guest.py" "$log" "$seconds" "${exec_guest[@]}" || rc=$?
 	rm -f "$file"
-	case $rc in
+	guest_ended "$kernel" "$rc" "$log"
+}
+
+# Return the exit code of a guest; when it died, show the end of its console.
+guest_ended() # KERNEL CODE LOG
+{
+	case $2 in
 	124 | 125)
-		tr -d '\r' < "$log" | tail -n 40 >&2
-		say "the $kernel guest died; its whole console is $log"
+		tr -d '\r' < "$3" | tail -n 40 >&2
+		say "the $1 guest died; its whole console is $3"
 		;;
 	esac
-	return "$rc"
+	return "$2"
 }

@@ -4,17 +4,18 @@
 #
 # stock        Debian's linux-image 6.12, as installed by apt
 # next         linux-image 7.3 of trixie-backports, in the root of next.sh
-# fast, frags, debug  built from Debian's linux-source-6.12 out of the fragments
-#              in selftests/config, kept under $PEP_LAB_CACHE/kernels/NAME-KEY;
-#              KEY is a hash of everything that goes in, so that a changed
-#              fragment, source package or compiler builds a new one.
+# fast, frags, debug, sim  built from Debian's linux-source-6.12 out of the
+#              fragments in selftests/config, kept under
+#              $PEP_LAB_CACHE/kernels/NAME-KEY; KEY is a hash of everything that
+#              goes in, so that a changed fragment, source package or compiler
+#              builds a new one. sim is User Mode Linux, for sim.sh.
 
 # Fail when there is no such kernel.
 kernel_known() # NAME
 {
 	case $1 in
-	stock | next | fast | frags | debug) ;;
-	*) bad "no such kernel: $1 (stock, next, fast, frags or debug)" ;;
+	stock | next | fast | frags | debug | sim) ;;
+	*) bad "no such kernel: $1 (stock, next, fast, frags, debug or sim)" ;;
 	esac
 }
 
@@ -27,8 +28,15 @@ kernel_fragments() # FLAVOUR
 	fast) echo "$dir/base.config" "$dir/net.config" ;;
 	frags) echo "$dir/base.config" "$dir/net.config" "$dir/frags.config" ;;
 	debug) echo "$dir/base.config" "$dir/net.config" "$dir/debug.config" ;;
+	sim) echo "$dir/net.config" "$dir/sim.config" ;;
 	*) die "not a kernel that the lab builds: $1" ;;
 	esac
+}
+
+# Print the architecture of a built kernel, as make wants it.
+kernel_arch() # FLAVOUR
+{
+	[ "$1" = sim ] && echo um || echo x86
 }
 
 # Unpack Debian's kernel source into the cache; prints the folder. To be called
@@ -67,19 +75,23 @@ kernel_key() # FLAVOUR
 }
 
 # Fail when an option of the fragments did not end up in the configuration:
-# allnoconfig drops what lacks a dependency without a word.
+# allnoconfig drops what lacks a dependency without a word. Of an option that
+# several fragments set the last one counts.
 kernel_check_config() # CONFIG FRAGMENT...
 {
 	local config=$1 missing
 
 	shift
-	missing=$(cat "$@" | grep '^CONFIG_[A-Z0-9_]*=[^n]' |
-		grep -vxFf "$config" || true)
+	missing=$(cat "$@" | sed -n 's/^# \(CONFIG_[A-Z0-9_]*\) is not set$/\1=n/p
+		/^CONFIG_/p' | awk -F= '{ last[$1] = $0 }
+		END { for (name in last) print last[name] }' |
+		grep '=[^n]' | grep -vxFf "$config" || true)
 	[ -z "$missing" ] || die "kernel options that did not stick: $missing"
 }
 
 # Print the build folder of a kernel, built first unless it is in the cache;
-# it serves as KDIR for modules and holds vmlinux and arch/x86/boot/bzImage.
+# it serves as KDIR for modules and holds vmlinux and arch/x86/boot/bzImage,
+# that of User Mode Linux the program linux.
 kernel_build() # FLAVOUR
 {
 	local out
@@ -95,25 +107,28 @@ kernel_build() # FLAVOUR
 # Configure and compile a kernel into a folder, or go on with it.
 kernel_make() # FLAVOUR FOLDER
 {
-	local flavour=$1 out=$2 src frags log
+	local flavour=$1 out=$2 src frags log make targets='bzImage modules'
 
+	[ "$flavour" != sim ] || targets='linux modules'
 	src=$(kernel_source)
 	frags=$(kernel_fragments "$flavour")
 	log=$out/build.log
+	make=(make -C "$src" O="$out" "ARCH=$(kernel_arch "$flavour")")
 	say "building the $flavour kernel (10 to 20 minutes on 2 cores, once)"
 	if [ ! -e "$out/.configured" ]; then
 		rm -rf "$out"
 		mkdir -p "$out"
 		# shellcheck disable=SC2086 # a list of files
 		cat $frags > "$out/all.config"
-		make -s -C "$src" O="$out" \
-			KCONFIG_ALLCONFIG="$out/all.config" allnoconfig \
-			> "$log" 2>&1 || die_log "$log" "configuration"
+		"${make[@]}" -s KCONFIG_ALLCONFIG="$out/all.config" \
+			allnoconfig > "$log" 2>&1 ||
+			die_log "$log" "configuration"
 		# shellcheck disable=SC2086 # a list of files
 		kernel_check_config "$out/.config" $frags
 		touch "$out/.configured"
 	fi
-	progress "$log" make -C "$src" O="$out" -j"$(nproc)" \
-		bzImage modules || die_log "$log" "kernel build"
+	# shellcheck disable=SC2086 # a list of targets
+	progress "$log" "${make[@]}" -j"$(nproc)" $targets ||
+		die_log "$log" "kernel build"
 	touch "$out/.complete"
 }

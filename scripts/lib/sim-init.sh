@@ -1,0 +1,34 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# First program of a guest of User Mode Linux: makes a root of the host's files
+# that can be written to, without writing to these, and runs guest-init.sh in it.
+#
+# The kernel's command line gives as environment: lab_init (guest-init.sh),
+# lab_command (the file it runs), lab_cwd (where), lab_folder (a folder of the
+# host's that may be written to, or nothing).
+
+export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+
+exec < /dev/null > /dev/tty0 2>&1
+stty -F /dev/tty0 -onlcr
+mount -t tmpfs tmpfs /mnt
+mkdir /mnt/upper /mnt/work /mnt/root
+mount -t overlay -o lowerdir=/,upperdir=/mnt/upper,workdir=/mnt/work overlay \
+	/mnt/root
+cd /mnt/root || exit
+mount -t proc proc proc
+mount -t sysfs sysfs sys
+mount -t devtmpfs devtmpfs dev
+mkdir -p dev/pts dev/shm
+mount -t devpts devpts dev/pts
+mount -t debugfs debugfs sys/kernel/debug
+for dir in dev/shm run tmp; do
+	mount -t tmpfs tmpfs "$dir"
+done
+if [ -n "$lab_folder" ]; then
+	mkdir -p ".$lab_folder"
+	mount -t hostfs -o "$lab_folder" none ".$lab_folder"
+fi
+# shellcheck disable=SC2154 # of the environment
+chroot . /bin/bash -c 'cd "$lab_cwd" && exec bash "$lab_init" "$lab_command"'
+exec busybox poweroff -f

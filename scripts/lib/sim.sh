@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# sim.sh - boot User Mode Linux in simulated time and run a command in it
+#
+# The guest is a process of this machine. Its clock stands still while it
+# computes and jumps to the next timer when it has nothing to do: what takes an
+# hour in it takes as long as the instructions of that hour. It has one CPU and
+# no hardware. Its random numbers come from a seed, its date and its memory are
+# always the same, so that two runs of a command do not differ.
+
+# The seed of a guest, a number.
+: "${SIM_SEED:=1}"
+
+# The CPU of this machine that a guest runs on. The kernel and its programs are
+# processes that take turns; on two CPUs each turn costs ten times as much.
+: "${SIM_CPU:=0}"
+
+# The date of every guest's boot, ns since 1970.
+SIM_DATE=1800000000000000000
+
+# Like guest_run of the kernel sim. SECONDS are those of this machine, for a
+# program that asks for the time without sleeping stops the guest's clock.
+sim_run() # SECONDS LOG COMMAND
+{
+	local seconds=$1 log=$2 file rc=0 lib=$TOP/scripts/lib linux
+	local folder=$PEP_LAB_CACHE/run
+
+	linux=$(kernel_build sim)/linux
+	mkdir -p "$folder" "$(dirname "$log")"
+	file=$(mktemp "$folder/command-XXXXXX")
+	printf '%s\n' "$3" > "$file"
+	"$lib/guest.py" "$log" "$seconds" \
+		setpriv --pdeathsig KILL \
+		unshare --mount --pid --fork --kill-child --mount-proc \
+		taskset -c "$SIM_CPU" setarch -R \
+		env "SIM_SEED=$SIM_SEED" \
+		"LD_PRELOAD=$PEP_LAB_CACHE/build/sim/tools/bench/seeded.so" \
+		"$linux" "mem=$GUEST_MEMORY" rootfstype=hostfs rootflags=/ ro \
+		"init=$lib/sim-init.sh" time-travel=inf-cpu \
+		"time-travel-start=$SIM_DATE" con=null \
+		con0=null,fd:1 con1=null,fd:2 console=tty1 "lab_init=$lib/guest-init.sh" \
+		"lab_command=$file" "lab_cwd=$PWD" \
+		"lab_folder=$GUEST_FOLDER" || rc=$?
+	rm -f "$file"
+	guest_ended sim "$rc" "$log"
+}
