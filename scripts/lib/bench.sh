@@ -219,6 +219,121 @@ bench_residence() # [--short] [-6] [-o FOLDER] [CONTESTANT...]
 		"${command% }"
 }
 
+# The sets of cells of bench link.
+BENCH_SETS='quick standard full'
+
+# What a subscriber gets over many links, in simulated time, and report.
+bench_link() # [--set SET] [--seed N] [-o FOLDER] [--against FILE] [--json]
+{
+	local set=quick seed=1 out='' against='' json='' folder
+	local command="scripts/lab bench link $*" program=scripts/bench/link
+
+	while [ $# -gt 0 ]; do
+		case $1 in
+		--json) json=1 ;;
+		--set | --seed | -o | --against)
+			[ $# -ge 2 ] || bad "bench link: $1 needs a value"
+			case $1 in
+			--set) set=$2 ;;
+			--seed) seed=$2 ;;
+			-o) out=$2 ;;
+			--against) against=$2 ;;
+			esac
+			shift
+			;;
+		*) bad "no such argument of bench link: $1" ;;
+		esac
+		shift
+	done
+	bench_known set "$BENCH_SETS" "$set"
+	[[ $seed =~ ^[1-9][0-9]{0,8}$ ]] ||
+		bad "bench link: a seed is a number from 1 to 999999999: $seed"
+	[ -z "$against" ] || [ -r "$against" ] ||
+		bad "bench link: cannot read $against"
+
+	BENCH_KERNEL=sim
+	packages_need build source guest link
+	BENCH_DIR=$(build_tree sim tools)
+	/usr/bin/python3 -m compileall -q "$BENCH_DIR/selftests/peptest" \
+		"$BENCH_DIR/scripts/bench"
+	folder=$(bench_link_folder "$set" "$seed")
+	bench_link_runs "$set" "$seed" "$folder" >&2
+	: "${out:=$([ "$set" = standard ] && bench_folder full ||
+		bench_folder "$set")}"
+	mkdir -p "$out"
+	cd "$BENCH_DIR" || exit
+	"$program/plan.py" gather "$set" "$seed" "$folder" "${command% }" \
+		"$(cat "$(kernel_build sim)/include/config/kernel.release")"
+	[ "$folder/link.jsonl" -ef "$out/link.jsonl" ] ||
+		cp "$folder/link.jsonl" "$out"
+	"$program/report.py" "$out" "$out/link.jsonl" >&2
+	[ -z "$json" ] || "$program/report.py" --json "$out/link.jsonl"
+	[ -z "$against" ] ||
+		"$program/compare.py" "$out/link.jsonl" "$against" >&2
+	say "the bench took $SECONDS s; results are in $out"
+}
+
+# Print the folder that keeps the runs of a set: another one for each seed,
+# kernel and state of the sources that have a part in what is measured. What an
+# interrupted bench had begun is begun again.
+bench_link_folder() # SET SEED
+{
+	local folder key
+
+	key=$(cd "$BENCH_DIR" && {
+		kernel_key sim
+		grep -E '^(kmod|uapi|tools/(pepadm|bench)|scripts/bench/link|selftests/peptest)/' \
+			.files | xargs -d '\n' sha256sum
+		dpkg-query -W -f '${Version}' haproxy
+	} | sha256sum | cut -c1-12)
+	folder=$PEP_LAB_CACHE/link/$1-$2-$key
+	mkdir -p "$folder"
+	find "$folder" -name '*.claim' | while read -r file; do
+		[ -e "${file%.claim}.jsonl" ] || rm -f "$file"
+	done
+	echo "$folder"
+}
+
+# Do all runs, one at a time on each CPU.
+bench_link_runs() # SET SEED FOLDER
+{
+	local cpu pids=() pid failed=''
+
+	say "runs are kept in $3: an interrupted bench goes on there"
+	for cpu in $(seq 0 $(($(nproc) - 1))); do
+		SIM_CPU=$cpu SIM_SEED=$2 bench_link_worker "$@" &
+		pids+=("$!")
+	done
+	for pid in "${pids[@]}"; do
+		wait "$pid" || failed=1
+	done
+	[ -z "$failed" ] || die "a run of the link laboratory failed"
+}
+
+# Do runs as long as there are any.
+bench_link_worker() # SET SEED FOLDER
+{
+	local job title log complaints
+
+	cd "$BENCH_DIR" || exit
+	while job=$(scripts/bench/link/plan.py next "$@") && [ -n "$job" ]; do
+		if [ "$job" = wait ]; then
+			sleep 1
+			continue
+		fi
+		title=$(basename "$job" .claim)
+		log=$PEP_LAB_CACHE/logs/link-$title.log
+		GUEST_MEMORY=700M GUEST_FOLDER=$3 guest_run sim \
+			"$BENCH_SECONDS" "$log" "
+			export PEP_KO=$BENCH_DIR/kmod/pep.ko PEP_KERNEL=sim
+			export PEPADM=$BENCH_DIR/tools/pepadm/pepadm
+			/usr/bin/python3 scripts/bench/link/guest.py $job \
+				${job%.claim}.jsonl"
+		complaints=$(guest_complaints "$log")
+		[ -z "$complaints" ] || die "the kernel complained: $complaints"
+	done
+}
+
 # The benchmark of what pep costs in its short form, as a KTAP stream of one
 # case: it runs, and what it writes is whole.
 bench_check() # FOLDER
@@ -254,7 +369,7 @@ lab_bench()
 	[ $# = 0 ] || shift
 	lock test
 	case $what in
-	cost | profile | residence) "bench_$what" "$@" ;;
-	*) bad "bench needs a word: cost, profile or residence" ;;
+	cost | profile | residence | link) "bench_$what" "$@" ;;
+	*) bad "bench needs a word: cost, link, profile or residence" ;;
 	esac
 }

@@ -32,6 +32,9 @@ packages_of() # GROUP
 		echo haproxy nginx libnginx-mod-stream linux-perf clang \
 			libbpf-dev
 		;;
+	link)
+		echo python3-matplotlib
+		;;
 	style)
 		echo sparse shellcheck codespell yamllint pyflakes3 \
 			pycodestyle g++ mandoc systemd python3-sphinx

@@ -1,0 +1,347 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Doing a task over a link: what a sample of each kind is.
+
+A sample begins with the link as it was made, seeded, and with nothing under
+way. A cold one is the first of a new subscriber.
+"""
+
+import hashlib
+import json
+import select
+import socket
+import statistics
+import struct
+import time
+
+from links import HANDOVER_GAP, HANDOVER_RATE, HANDOVER_RTT
+from peptest import pep
+from peptest.netns import Within, addr, nstat
+from quic import Quic
+from radio import STEP, rates
+from tasks import PAGE_LINES, SMALL
+from transfer import OTHER_PORTS, PORTS, Client, Loop, Server
+from world import bind
+
+WARM_UP = 1_000_000     # bytes that a subscriber has loaded who is warm
+SETTLE = 3              # s of a long transfer before goodput counts
+STEADY = 15             # s in which it does
+LOADED = 8              # s after these, with small loads beside
+ROUND_TRIPS = 40        # that each of the first two lasts at least
+SHARED = 10, 40         # s from which and to which shares are compared
+PING = 0.1              # s between two pings
+SMALL_STEP = 0.8        # s between two small loads beside
+ECHO = {4: (socket.IPPROTO_ICMP, 8, 0), 6: (socket.IPPROTO_ICMPV6, 128, 129)}
+FOREVER = 1 << 40       # bytes
+
+
+class Ping:
+    """Echo requests of a subscriber to the gateway; times in ms."""
+
+    def __init__(self, loop, family, who):
+        self.loop = loop
+        self.family = family
+        self.number = 0
+        self.begun = {}
+        self.times = []
+        self.timer = None
+        protocol, self.request, self.reply = ECHO[family]
+        with Within("sub"):
+            self.sock = socket.socket(
+                socket.AF_INET if family == 4 else socket.AF_INET6,
+                socket.SOCK_RAW, protocol)
+        self.sock.setblocking(False)
+        bind(self.sock, who, family)
+        loop.add(self.sock, select.EPOLLIN, self.answer)
+        self.ask()
+
+    def ask(self):
+        """Send the next one."""
+        self.number += 1
+        body = struct.pack(">HHQ", 77, self.number & 0xffff, 0)
+        head = struct.pack(">BBH", self.request, 0, 0) + body
+        total = sum(struct.unpack(f">{len(head) // 2}H", head))
+        total = (total >> 16) + (total & 0xffff)
+        head = struct.pack(">BBH", self.request, 0, ~total & 0xffff) + body
+        self.begun[self.number & 0xffff] = time.monotonic()
+        self.sock.sendto(head, (addr("pep", self.family), 0))
+        self.timer = self.loop.after(PING, self.ask)
+
+    def answer(self, _):
+        """Take in what has come."""
+        try:
+            while True:
+                data = self.sock.recv(2048)
+                if self.family == 4:
+                    data = data[(data[0] & 15) * 4:]
+                kind, _, _, _, number = struct.unpack_from(">BBHHH", data)
+                if kind == self.reply and number in self.begun:
+                    self.times.append(
+                        1e3 * (time.monotonic() - self.begun.pop(number)))
+        except BlockingIOError:
+            pass
+
+    def close(self):
+        """End it."""
+        self.loop.cancel(self.timer)
+        self.loop.remove(self.sock)
+        self.sock.close()
+
+
+class Runner:
+    """Does tasks over one link with one contestant."""
+
+    def __init__(self, world, contestant, seed):
+        self.world = world
+        self.link = world.link
+        self.contestant = contestant
+        self.seed = seed
+        self.family = self.link.family
+        self.loop = Loop()
+        self.server = Server(self.loop, self.family)
+        self.who = 0
+        self.played = []
+        self.port = PORTS["bbr" if contestant == "bbr" else "cubic"]
+        self.sender = "srv" if contestant in ("cubic", "bbr") else "pep"
+
+    def close(self):
+        """End the server."""
+        self.server.close()
+        self.loop.close()
+
+    def run(self, task):
+        """All samples of a task, lists by metric."""
+        samples = {}
+        if task.state == "warm":
+            self.who += 1
+            self.begin(task, "warm-up")
+            self.load([WARM_UP])
+        for number in range(task.samples):
+            if task.state != "warm":
+                self.who += 1
+            self.begin(task, number)
+            for name, values in getattr(self, task.kind)(task).items():
+                samples.setdefault(name, []).extend(
+                    values if isinstance(values, list) else [values])
+        return {name: [round(value, 5) for value in values]
+                for name, values in samples.items()}
+
+    def begin(self, task, number):
+        """Wait until nothing is under way, then make the link as it was."""
+        self.loop.run(until=time.monotonic() + 3 * self.link.whole + 0.5)
+        text = f"{self.seed} {self.link.name} {task.name} {number}"
+        seed = int.from_bytes(
+            hashlib.sha256(text.encode()).digest()[:6], "little")
+        self.world.reset(seed)
+        self.played = []
+        if self.link.trace:
+            self.play(time.monotonic())
+        if self.link.handover:
+            self.hand_over()
+
+    def play(self, start):
+        """Have the rate vary from now on, until the sample ends."""
+        for number, share in enumerate(rates()):
+            self.played.append(self.loop.at(
+                start + number * STEP, lambda share=share: self.world.change(
+                    share, self.link.rtt / 2)))
+
+    def hand_over(self):
+        """Let the rate and the round trip jump, after a gap."""
+        start = time.monotonic() + self.link.handover
+        gap = self.link.rtt / 2 + 1e3 * HANDOVER_GAP
+        after = self.link.rtt / 2 * HANDOVER_RTT
+        self.played = [
+            self.loop.at(start, lambda: self.world.change(1, gap)),
+            self.loop.at(start + HANDOVER_GAP, lambda: self.world.change(
+                HANDOVER_RATE, after))]
+
+    def still(self):
+        """What changes the link stops."""
+        for entry in self.played:
+            self.loop.cancel(entry)
+
+    def client(self, sizes, who=None, port=None, **how):
+        """A connection of the subscriber, or of another one."""
+        return Client(self.loop, self.family, who or self.who,
+                      port or self.port, sizes, **how)
+
+    def load(self, sizes, **how):
+        """Load objects over one connection; return the client."""
+        client = self.client(sizes, **how)
+        self.loop.run(done=lambda: client.last)
+        self.still()
+        return client
+
+    def object(self, task):
+        """One object over a new connection."""
+        client = self.load([task.size])
+        return {"ttfb": client.first - client.begun,
+                "ttlb": client.last - client.begun}
+
+    def kept(self, task):
+        """Objects one after the other on one connection."""
+        client = self.load([task.size] * task.count)
+        return {"ttlb": client.last - client.begun}
+
+    def upload(self, task):
+        """From the SYN until the server says that it has everything."""
+        client = self.load([100], upload=task.size)
+        return {"ttlb": client.last - client.begun}
+
+    def parallel(self, task):
+        """Objects at the same time: until the last one is there."""
+        begun = time.monotonic()
+        clients = [self.client([task.size]) for _ in range(task.count)]
+        self.loop.run(done=lambda: all(c.last for c in clients))
+        self.still()
+        return {"ttfb": statistics.median(c.first - begun for c in clients),
+                "ttlb": max(c.last for c in clients) - begun}
+
+    def page(self, task):
+        """Objects over so many lines, each on a new connection."""
+        begun = time.monotonic()
+        wanted, done = task.count, []
+
+        def following(client=None):
+            nonlocal wanted
+            if client:
+                done.append(client)
+            if wanted:
+                wanted -= 1
+                self.client([task.size], done=following)
+
+        for _ in range(PAGE_LINES):
+            following()
+        self.loop.run(done=lambda: len(done) == task.count)
+        self.still()
+        return {"ttlb": time.monotonic() - begun}
+
+    def long(self, _):
+        """A download without end: its goodput while nothing but pings is
+        beside, then small loads of others and of the same subscriber."""
+        client = self.client([FOREVER])
+        self.until(max(SETTLE, 20 * self.link.whole))
+        ping = Ping(self.loop, self.family, self.who + 5000)
+        found = self.steady(client)
+        ping.close()
+        found.update(self.loaded())
+        client.close()
+        self.still()
+        found["ping_p50"] = percentile(ping.times, 0.5)
+        found["ping_p95"] = percentile(ping.times, 0.95)
+        return found
+
+    def until(self, seconds):
+        """Run for a while."""
+        self.loop.run(until=time.monotonic() + seconds)
+
+    def steady(self, client):
+        """Goodput of a download and what it costs the link."""
+        residence = self.residence()
+        got, (octets, frames) = client.got, self.world.sent()
+        again = nstat(self.sender, "TcpRetransSegs")
+        begun = time.monotonic()
+        self.until(max(STEADY, ROUND_TRIPS * self.link.whole))
+        got = client.got - got
+        octets, frames = (new - old for new, old in zip(
+            self.world.sent(), (octets, frames)))
+        again = nstat(self.sender, "TcpRetransSegs") - again
+        found = {"goodput": got * 8e-6 / (time.monotonic() - begun),
+                 "overhead": octets / max(got, 1),
+                 "retrans": again / max(frames, 1)}
+        found.update(waited(residence, self.residence()))
+        return found
+
+    def residence(self):
+        """Buckets of how long payload for the wireless side stayed in pep, if
+        that is there."""
+        if self.sender != "pep" or not pep.loaded():
+            return None
+        shown = json.loads(pep.pepadm("-j", "stat", "residence").stdout)
+        return {bucket["below_us"]: bucket["samples"]
+                for bucket in shown["wireless"]["residence"]["buckets"]}
+
+    def loaded(self):
+        """Small loads beside a long one, by two subscribers in turn."""
+        found = {"second": [], "own": []}
+        end = time.monotonic() + max(LOADED, 10 * self.link.whole)
+        turn, live = 0, []
+
+        def start():
+            nonlocal turn
+            name = ("second", "own")[turn % 2]
+            who = self.who + (6000 if name == "second" else 0)
+            turn += 1
+            live.append(self.client(
+                [SMALL], who=who, done=lambda client: found[name].append(
+                    client.last - client.begun)))
+            if time.monotonic() < end:
+                self.loop.after(SMALL_STEP, start)
+
+        start()
+        self.until(end - time.monotonic() + SMALL_STEP)
+        self.loop.run(done=lambda: all(client.last for client in live))
+        return found
+
+    def both(self, _):
+        """A download and an upload at the same time."""
+        down = self.client([FOREVER])
+        up = self.client([100], who=self.who + 7000, upload=FOREVER)
+        self.until(max(SETTLE, 20 * self.link.whole))
+        begun, got, sent = time.monotonic(), down.got, self.server.received
+        self.until(max(STEADY, ROUND_TRIPS * self.link.whole))
+        took = time.monotonic() - begun
+        found = {"goodput": (down.got - got) * 8e-6 / took,
+                 "up": (self.server.received - sent) * 8e-6 / took}
+        down.close()
+        up.close()
+        self.still()
+        return found
+
+    def beside(self, task):
+        """A download and one of another kind, which the contestant leaves
+        alone unless it is of the same."""
+        own = self.client([FOREVER])
+        self.until(1 + 2 * (self.seed % 97) / 97)
+        who = self.who + 8000
+        if task.other == "quic":
+            other = Quic(self.loop, self.family, who)
+        else:
+            other = self.client([FOREVER], who=who, port=OTHER_PORTS.get(
+                task.other, self.port))
+        self.until(SHARED[0])
+        before, begun = (own.got, other.got), time.monotonic()
+        self.until(SHARED[1] - SHARED[0])
+        took = time.monotonic() - begun
+        mine, theirs = ((now - old) * 8e-6 / took for now, old in zip(
+            (own.got, other.got), before))
+        own.close()
+        other.close()
+        return {"jain": (mine + theirs) ** 2 / max(
+                    2 * (mine ** 2 + theirs ** 2), 1e-9),
+                "goodput": mine, "other": theirs}
+
+
+def percentile(values, share):
+    """The value below which a share of all is."""
+    if not values:
+        return 0.0
+    return sorted(values)[min(int(share * len(values)), len(values) - 1)]
+
+
+def waited(before, after):
+    """Percentiles of residence in ms out of buckets at two times."""
+    if not after:
+        return {}
+    grown = sorted((top, count - before.get(top, 0))
+                   for top, count in after.items())
+    total = sum(count for _, count in grown)
+    found = {}
+    for name, share in (("residence_p50", 0.5), ("residence_p99", 0.99)):
+        seen = 0
+        for top, count in grown:
+            seen += count
+            if total and seen >= share * total:
+                found[name] = top / 1e3
+                break
+    return found
