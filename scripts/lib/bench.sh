@@ -219,18 +219,25 @@ bench_residence() # [--short] [-6] [-o FOLDER] [CONTESTANT...]
 		"${command% }"
 }
 
+# What has a part in what bench link measures: all but the report.
+BENCH_LINK_SOURCES='^(kmod|uapi|tools/(pepadm|bench)|selftests/peptest)/'
+BENCH_LINK_SOURCES+='|^scripts/bench/contestants.py$'
+BENCH_LINK_SOURCES+='|^scripts/bench/link/(floor|guest|links|netem|proxies|quic)\.py$'
+BENCH_LINK_SOURCES+='|^scripts/bench/link/(radio|runs|sets|tasks|tracing|transfer|world)\.'
+
 # The sets of cells of bench link.
 BENCH_SETS='quick standard full'
 
 # What a subscriber gets over many links, in simulated time, and report.
-bench_link() # [--set SET] [--seed N] [-o FOLDER] [--against FILE] [--json]
+bench_link() # [--set SET] [--seed N] [--fresh] [-o FOLDER] [--against FILE] [--json]
 {
-	local set=quick seed=1 out='' against='' json='' folder
+	local set=quick seed=1 fresh='' out='' against='' json='' folder
 	local command="scripts/lab bench link $*" program=scripts/bench/link
 
 	while [ $# -gt 0 ]; do
 		case $1 in
 		--json) json=1 ;;
+		--fresh) fresh=1 ;;
 		--set | --seed | -o | --against)
 			[ $# -ge 2 ] || bad "bench link: $1 needs a value"
 			case $1 in
@@ -257,6 +264,7 @@ bench_link() # [--set SET] [--seed N] [-o FOLDER] [--against FILE] [--json]
 	/usr/bin/python3 -m compileall -q "$BENCH_DIR/selftests/peptest" \
 		"$BENCH_DIR/scripts/bench"
 	folder=$(bench_link_folder "$set" "$seed")
+	[ -z "$fresh" ] || find "$folder" -type f -delete
 	bench_link_runs "$set" "$seed" "$folder" >&2
 	: "${out:=$([ "$set" = standard ] && bench_folder full ||
 		bench_folder "$set")}"
@@ -282,8 +290,7 @@ bench_link_folder() # SET SEED
 
 	key=$(cd "$BENCH_DIR" && {
 		kernel_key sim
-		grep -E '^(kmod|uapi|tools/(pepadm|bench)|scripts/bench/link|selftests/peptest)/' \
-			.files | xargs -d '\n' sha256sum
+		grep -E "$BENCH_LINK_SOURCES" .files | xargs -d '\n' sha256sum
 		dpkg-query -W -f '${Version}' haproxy
 	} | sha256sum | cut -c1-12)
 	folder=$PEP_LAB_CACHE/link/$1-$2-$key
@@ -334,21 +341,31 @@ bench_link_worker() # SET SEED FOLDER
 	done
 }
 
-# The benchmark of what pep costs in its short form, as a KTAP stream of one
-# case: it runs, and what it writes is whole.
+# Benchmarks in their short forms, as a KTAP stream: each runs, and what it
+# writes is whole.
 bench_check() # FOLDER
 {
-	local dir=$1/bench
-
-	rm -rf "$dir"
 	echo "TAP version 13"
-	echo "1..1"
-	if (bench_cost --short -o "$dir" pep) > "$1/bench.log" 2>&1 &&
-		"$TOP/scripts/bench/check.py" "$dir" 2>> "$1/bench.log"; then
-		echo "ok 1 short"
+	echo "1..2"
+	bench_check_one 1 "$1/bench-cost" check.py bench_cost --short pep
+	bench_check_one 2 "$1/bench-link" link/check.py \
+		bench_link --set quick --fresh
+}
+
+# One case of these; the arguments of the bench begin with its options.
+bench_check_one() # NUMBER FOLDER PROGRAM BENCH ARGUMENT...
+{
+	local number=$1 dir=$2 check=$3 bench=$4
+
+	shift 4
+	rm -rf "$dir"
+	mkdir -p "$dir"
+	if ("$bench" -o "$dir" "$@") > "$dir.log" 2>&1 &&
+		"$TOP/scripts/bench/$check" "$dir" >> "$dir.log" 2>&1; then
+		echo "ok $number $bench"
 	else
-		sed 's/^/# /' "$1/bench.log"
-		echo "not ok 1 short"
+		sed 's/^/# /' "$dir.log"
+		echo "not ok $number $bench"
 	fi
 }
 

@@ -10,6 +10,10 @@ TEST_GUESTS=(4 2 2 2)
 TEST_WIDE='contend'
 TEST_PATIENT='asymmetric_link asymmetry death route timers window'
 
+# Those that wait most, and do nothing that a kernel in simulated time cannot:
+# without -k it has them in place of the stock kernel, in a tenth of the time.
+TEST_SIMULATED='asymmetric_link asymmetry death window'
+
 # Tests of programs, which the debug kernel only makes slow: it is left
 # out unless they are named. It has no events to trace.
 TEST_PROGRAMS='completion dashboard trace ynl'
@@ -18,11 +22,21 @@ TEST_PROGRAMS='completion dashboard trace ynl'
 test_list() # [KERNEL]
 {
 	/usr/bin/python3 "$TOP/selftests/run.py" --list |
-		if [ "${1:-}" = debug ]; then
-			grep -vxE "${TEST_PROGRAMS// /|}"
-		else
-			cat
-		fi
+		case ${1:-} in
+		debug) grep -vxE "${TEST_PROGRAMS// /|}" ;;
+		sim) grep -xE "${TEST_SIMULATED// /|}" ;;
+		*) cat ;;
+		esac
+}
+
+# Print the selftests of a kernel in a run of all.
+test_all() # KERNEL
+{
+	test_list "$1" | if [ "$1" = stock ]; then
+		grep -vxE "${TEST_SIMULATED// /|}"
+	else
+		cat
+	fi
 }
 
 # Print the seconds the selftests of one guest may take in all.
@@ -30,6 +44,7 @@ test_timeout() # KERNEL
 {
 	case $1 in
 	debug) echo 3000 ;;
+	sim) echo 600 ;;
 	*) echo 1800 ;;
 	esac
 }
@@ -52,7 +67,7 @@ test_host()
 # The benchmarks, of which only their form is tested.
 test_bench()
 {
-	say "running a benchmark in its short form"
+	say "running benchmarks in their short forms"
 	bench_check "$TEST_LOGS" |
 		"$TOP/scripts/lib/ktap.py" bench "$TEST_LOGS/bench.ktap" \
 			"$TEST_COUNTS" || true
@@ -113,7 +128,7 @@ test_kernel() # KERNEL NAME...
 	shift
 	names=("$@")
 	[ $# -gt 0 ] || mapfile -t names < <(test_list "$kernel")
-	[ "$kernel" = stock ] || test_build_end
+	[ "$kernel" != debug ] || test_build_end
 	dir=$(build_tree "$kernel" tools)
 	guest_kvm || true
 	packages_vng > /dev/null
@@ -123,7 +138,7 @@ test_kernel() # KERNEL NAME...
 	for i in "${!TEST_GUESTS[@]}"; do
 		mapfile -t share < <(test_share "$i" "${names[@]}")
 		[ "${#share[@]}" -gt 0 ] || continue
-		GUEST_CPUS=${TEST_GUESTS[i]} \
+		GUEST_CPUS=${TEST_GUESTS[i]} SIM_CPU=$((i % $(nproc))) \
 			GUEST_PARALLEL=$([ "$i" -gt 0 ] || echo 1) \
 			test_guest "$kernel" "$dir" "$kernel-$((i + 1))" \
 			"${share[@]}" &
@@ -193,7 +208,7 @@ test_guest_once() # KERNEL FOLDER TITLE NAME...
 
 lab_test() # [-k KERNEL] [NAME...]
 {
-	local kernels='stock debug' kernel host=1
+	local kernels='sim stock debug' kernel host=1 names
 
 	if [ "$*" = packages ]; then
 		lab_packages
@@ -221,16 +236,20 @@ lab_test() # [-k KERNEL] [NAME...]
 	lock test
 	: > "$TEST_COUNTS"
 	packages_need build source guest
-	if [ "$kernels" = 'stock debug' ]; then
-		test_build_begin debug
-	fi
 	if [ -n "$host" ] && [ $# = 0 ]; then
-		packages_need style next
+		packages_need style next link
+		kernel_build sim > /dev/null
+		test_build_begin debug
 		test_host
 		test_bench
+	elif [ -n "$host" ]; then
+		kernels='stock debug'
 	fi
 	for kernel in $kernels; do
-		test_kernel "$kernel" "$@"
+		names=("$@")
+		[ $# -gt 0 ] || [ -z "$host" ] ||
+			mapfile -t names < <(test_all "$kernel")
+		test_kernel "$kernel" "${names[@]}"
 	done
 	"$TOP/scripts/lib/counts.py" sum "$TEST_COUNTS"
 }

@@ -13,15 +13,15 @@ import itertools
 class Link:
     """A wireless link and the server path behind it.
 
-    rtt and server are round trips in ms without queues; jitter is the standard
-    deviation of one way's delay in ms. rate is down, uprate up, in Mbit/s.
+    rtt and server are round trips in ms without queues; jitter is how far the
+    delay of one way may be off, in ms. rate is down, uprate up, in Mbit/s.
     loss is the share of packets in per cent that each way loses at random,
     burst the mean length of a run of losses (1: independent). reorder is the
     share in per cent that overtakes. queue is the depth in bandwidth-delay
-    products of rate and rtt. trace names a file of rates in traces, played from
-    the beginning of each sample. handover is the time in s after which rate
-    and round trip jump for good, with a gap of HANDOVER_GAP. window is the
-    kind of the subscriber's receive buffer.
+    products of rate and rtt. trace is "radio" where the rate varies as in
+    radio.trace, from the beginning of each sample. handover is the time in s
+    after which rate and round trip jump for good, with a gap of HANDOVER_GAP.
+    window is the kind of the subscriber's receive buffer.
     """
 
     name: str
@@ -108,8 +108,8 @@ def _radios():
                reorder=1)
     yield Link("radio", "60 ms, rate of a radio's trace, 0.1 % loss", "radio",
                loss=0.1, trace="radio")
-    yield Link("handover", "60 ms, 20 Mbit/s, handover after 1.5 s", "radio",
-               loss=0.1, handover=1.5)
+    yield Link("handover", "60 ms, 20 Mbit/s, handover after 4 s", "radio",
+               loss=0.1, handover=4)
     for ratio in 10, 100:
         yield Link(f"up-{ratio}",
                    _title(60, 20, 0.1, f"uplink {ratio} times slower"),
@@ -121,7 +121,7 @@ def _others():
                "edge", rtt=10, rate=50, loss=0.1, server=40)
     yield Link("edge-clean", _title(10, 50, 0, "server 4 ms behind"), "edge",
                rtt=10, rate=50, server=4)
-    yield Link("fair", _title(60, 20, 0, "shared"), "share")
+    yield Link("fair", _title(60, 20, 0, "shared"), "share", queue=1.5)
     for rtt, loss in (60, 0), (60, 1), (600, 0.1):
         yield Link(f"phone-{rtt}-l{loss:g}",
                    _title(rtt, 20, loss, "a phone's receive window"),

@@ -5,12 +5,12 @@
 usage: plan.py next SET SEED FOLDER
        plan.py gather SET SEED FOLDER COMMAND KERNEL
 
-A run is all cells of a link once, in one guest; FOLDER keeps what was measured,
-a file for each run, so that an interrupted bench goes on where it was. next
-claims a run, writes its job and prints the name of that file; it prints "wait"
-while others that run may make more necessary, and nothing when all is done.
-When every planned run of a link is there, its cells of too wide a spread are
-run again, up to the set's bound. gather writes link.jsonl.
+A run does all cells of a link once, in one guest. FOLDER keeps a file for each
+run, so that an interrupted bench goes on where it stopped. next claims a run,
+writes its job and prints the name of that file; it prints "wait" while running
+jobs may make more necessary, and nothing when all is done. When every planned
+run of a link is there, the cells of too wide a spread are run again, up to the
+set's bound. gather writes link.jsonl.
 """
 
 import collections
@@ -32,7 +32,7 @@ WIDE = 0.1              # spread of a median above which a cell is run again
 TIMELINES = {"g60-l1": ["object-1m-warm"], "phone-600-l0.1":
              ["object-1m-warm"], "g600-l0.1": ["object-100k-cold"]}
 # Simulated s of a long transfer, with what comes before and after.
-LASTS = {"long": 28, "both": 20, "beside": 42}
+LASTS = {"long": 20, "both": 15, "beside": 42}
 
 
 class Plan:
@@ -154,7 +154,8 @@ class Plan:
 def weight(link, task):
     """About how long a task takes over a link, in any unit."""
     if task.kind in LASTS:
-        return LASTS[task.kind] * link.rate / 8 / (2 if link.loss else 1)
+        return LASTS[task.kind] * min(link.rate, 40) / 8 / (
+            2 if link.loss else 1)
     return task.samples * (0.2 + task.size * task.count / 1e6)
 
 

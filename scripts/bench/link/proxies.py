@@ -31,7 +31,7 @@ backend origin
     option transparent
     source 0.0.0.0 usesrc client
 """
-SPARED = 50             # preference of rules and filters for what is left alone
+SPARED = 50             # preference of rules and filters that spare
 
 
 def _spared_ports():
@@ -41,8 +41,8 @@ def _spared_ports():
 
 @contextlib.contextmanager
 def haproxy():
-    """HAProxy, transparent, with splice. Its version in Debian 12 sets no
-    congestion control by side, so both have that of the namespace."""
+    """HAProxy, transparent, with splice. Debian 12's sets no congestion
+    control by side, so both sides have that of the namespace."""
     first, last = _spared_ports()
     rules = [f"rule add pref {SPARED} ipproto {proto} lookup main"
              for proto in ("udp", f"tcp dport {first}-{last}",

@@ -4,10 +4,10 @@
 
 usage: radio.py > radio.trace
 
-A line is the rate in Mbit/s of one STEP. The logarithm of the rate goes back to
-that of MEAN within about a second while noise drives it (an Ornstein-Uhlenbeck
-process, as for shadowing), and every ten seconds or so the subscriber is in a
-fade that leaves a tenth for half a second. The seed is fixed.
+Each line is the rate in Mbit/s of one STEP. Noise drives the logarithm of the
+rate, which returns to that of MEAN within about a second: an
+Ornstein-Uhlenbeck process, as for shadowing. Every ten seconds or so a fade
+leaves a tenth of the rate for half a second. The seed is fixed.
 """
 
 import math

@@ -24,9 +24,10 @@ from world import bind
 
 WARM_UP = 1_000_000     # bytes that a subscriber has loaded who is warm
 SETTLE = 3              # s of a long transfer before goodput counts
-STEADY = 15             # s in which it does
-LOADED = 8              # s after these, with small loads beside
-ROUND_TRIPS = 40        # that each of the first two lasts at least
+STEADY = 12             # s in which it does, fewer where the link is fast
+STEADY_BYTES = 30e6     # that the link could carry meanwhile
+LOADED = 5              # s after these, with small loads beside
+ROUND_TRIPS = 40        # that goodput is measured over at least
 SHARED = 10, 40         # s from which and to which shares are compared
 PING = 0.1              # s between two pings
 SMALL_STEP = 0.8        # s between two small loads beside
@@ -127,7 +128,7 @@ class Runner:
 
     def begin(self, task, number):
         """Wait until nothing is under way, then make the link as it was."""
-        self.loop.run(until=time.monotonic() + 3 * self.link.whole + 0.5)
+        self.loop.run(3 * self.link.whole + 0.5)
         text = f"{self.seed} {self.link.name} {task.name} {number}"
         seed = int.from_bytes(
             hashlib.sha256(text.encode()).digest()[:6], "little")
@@ -220,7 +221,7 @@ class Runner:
         """A download without end: its goodput while nothing but pings is
         beside, then small loads of others and of the same subscriber."""
         client = self.client([FOREVER])
-        self.until(max(SETTLE, 20 * self.link.whole))
+        self.loop.run(max(SETTLE, 20 * self.link.whole))
         ping = Ping(self.loop, self.family, self.who + 5000)
         found = self.steady(client)
         ping.close()
@@ -231,9 +232,10 @@ class Runner:
         found["ping_p95"] = percentile(ping.times, 0.95)
         return found
 
-    def until(self, seconds):
-        """Run for a while."""
-        self.loop.run(until=time.monotonic() + seconds)
+    def steadily(self):
+        """Seconds that goodput is measured for."""
+        return max(min(STEADY, STEADY_BYTES * 8e-6 / self.link.rate),
+                   ROUND_TRIPS * self.link.whole)
 
     def steady(self, client):
         """Goodput of a download and what it costs the link."""
@@ -241,7 +243,7 @@ class Runner:
         got, (octets, frames) = client.got, self.world.sent()
         again = nstat(self.sender, "TcpRetransSegs")
         begun = time.monotonic()
-        self.until(max(STEADY, ROUND_TRIPS * self.link.whole))
+        self.loop.run(self.steadily())
         got = client.got - got
         octets, frames = (new - old for new, old in zip(
             self.world.sent(), (octets, frames)))
@@ -279,7 +281,7 @@ class Runner:
                 self.loop.after(SMALL_STEP, start)
 
         start()
-        self.until(end - time.monotonic() + SMALL_STEP)
+        self.loop.run(end - time.monotonic() + SMALL_STEP)
         self.loop.run(done=lambda: all(client.last for client in live))
         return found
 
@@ -287,9 +289,9 @@ class Runner:
         """A download and an upload at the same time."""
         down = self.client([FOREVER])
         up = self.client([100], who=self.who + 7000, upload=FOREVER)
-        self.until(max(SETTLE, 20 * self.link.whole))
+        self.loop.run(max(SETTLE, 20 * self.link.whole))
         begun, got, sent = time.monotonic(), down.got, self.server.received
-        self.until(max(STEADY, ROUND_TRIPS * self.link.whole))
+        self.loop.run(self.steadily())
         took = time.monotonic() - begun
         found = {"goodput": (down.got - got) * 8e-6 / took,
                  "up": (self.server.received - sent) * 8e-6 / took}
@@ -302,16 +304,16 @@ class Runner:
         """A download and one of another kind, which the contestant leaves
         alone unless it is of the same."""
         own = self.client([FOREVER])
-        self.until(1 + 2 * (self.seed % 97) / 97)
+        self.loop.run(1 + 2 * (self.seed % 97) / 97)
         who = self.who + 8000
         if task.other == "quic":
             other = Quic(self.loop, self.family, who)
         else:
             other = self.client([FOREVER], who=who, port=OTHER_PORTS.get(
                 task.other, self.port))
-        self.until(SHARED[0])
+        self.loop.run(SHARED[0])
         before, begun = (own.got, other.got), time.monotonic()
-        self.until(SHARED[1] - SHARED[0])
+        self.loop.run(SHARED[1] - SHARED[0])
         took = time.monotonic() - begun
         mine, theirs = ((now - old) * 8e-6 / took for now, old in zip(
             (own.got, other.got), before))

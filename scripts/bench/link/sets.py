@@ -86,6 +86,6 @@ def _full():
 
 SETS = {
     "quick": Set(_quick(), 1, 2),
-    "standard": Set(tuple(dict.fromkeys(_standard())), 2, 4),
+    "standard": Set(tuple(dict.fromkeys(_standard())), 2, 3),
     "full": Set(_full(), 3, 9),
 }

@@ -39,10 +39,10 @@ class Task:
 def _objects():
     for name, size in OBJECTS.items():
         for state in "cold", "warm":
-            yield Task(f"object-{name}-{state}",
-                       f"{name.upper().replace('K', ' KB').replace('M', ' MB')}"
-                       f", {state}", "object", size=size, state=state,
-                       samples=2 if name == "20m" else 5)
+            title = name.replace("k", " KB").replace("m", " MB")
+            yield Task(f"object-{name}-{state}", f"{title}, {state}",
+                       "object", size=size, state=state,
+                       samples=1 if name == "20m" else 3)
 
 
 def _beside():
@@ -54,15 +54,15 @@ def _beside():
 TASKS = {task.name: task for task in (
     *_objects(),
     *(Task(f"parallel-{count}", f"{count} x 30 KB at a time", "parallel",
-           size=SMALL, count=count, samples=3, state="cold")
+           size=SMALL, count=count, samples=2, state="cold")
       for count in PARALLEL),
     *(Task(f"page-{state}", f"page, 30 x 40 KB on 6 lines, {state}", "page",
-           size=PAGE_OBJECT, count=PAGE_OBJECTS, state=state, samples=3)
+           size=PAGE_OBJECT, count=PAGE_OBJECTS, state=state, samples=2)
       for state in ("cold", "warm")),
     Task("kept", "30 x 40 KB on one connection", "kept", size=PAGE_OBJECT,
          count=PAGE_OBJECTS, samples=2),
     Task("long", "long download", "long", "goodput", "Mbit/s", "more"),
-    Task("upload-2m", "upload 2 MB", "upload", size=UPLOAD, samples=3,
+    Task("upload-2m", "upload 2 MB", "upload", size=UPLOAD, samples=2,
          state="cold"),
     Task("both", "download and upload at once", "both", "goodput", "Mbit/s",
          "more"),

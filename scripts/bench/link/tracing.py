@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a subscriber's receive window does, and a flow's life, by tracepoints."""
+"""A subscriber's receive window, and a flow's life by tracepoints."""
 
 import dataclasses
 import json

@@ -4,11 +4,11 @@
    sub ------- [term] ------- radio ------- pep ------- srv
    eth0         lan0 up0     s0 ... n0    wl0 sv0       eth0
 
-radio is the wireless link: what comes by one of its devices leaves by the
-other, through netem. It is a place of its own, so that neither end of TCP hears
-from a qdisc of its own host what the link drops. term, the subscriber's
-terminal, is there for pep at both ends alone. Subscribers have addresses of
-SUBSCRIBERS, which are local to sub and need not be configured one by one.
+radio is the wireless link: a packet that comes by one of its devices leaves by
+the other, through netem. It is a host of its own, so that neither end of TCP
+hears from a qdisc of its own host that the link drops a packet. term is the
+subscriber's terminal, for pep at both ends alone. Subscribers have addresses
+of SUBSCRIBERS, which are local to sub and need not be configured one by one.
 """
 
 import math
@@ -114,10 +114,10 @@ class World:
         """Default routes to the gateway, the subscribers behind theirs."""
         for family in 4, 6:
             many = SUBSCRIBERS[family]
-            ip("sub", f"route add local {many} dev lo", "route add default via "
-               + (TERMINAL if self.terminal else
-                  {f: addr("pep", f) for f in (4, 6)})[family],
-               family=family)
+            gateway = TERMINAL[family] if self.terminal else \
+                addr("pep", family)
+            ip("sub", f"route add local {many} dev lo",
+               f"route add default via {gateway}", family=family)
             ip("pep", f"route add {many} via {addr('sub', family)}",
                family=family)
             ip("srv", f"route add default via {addr('sv', family)}",
@@ -126,6 +126,8 @@ class World:
                 ip("term", f"route add {many} via {LAN[family]}",
                    f"route add default via {addr('pep', family)}",
                    family=family)
+        # A route makes IPv4's subscribers local, bind() wants more of IPv6's.
+        sysctl("sub", "net.ipv6.ip_nonlocal_bind=1")
         for name in ["pep"] + ["term"] * self.terminal:
             sysctl(name, "net.ipv4.ip_forward=1",
                    "net.ipv6.conf.all.forwarding=1")
@@ -197,4 +199,3 @@ def bind(sock, number, family):
 
 
 FAMILIES = {4: socket.AF_INET, 6: socket.AF_INET6}
-

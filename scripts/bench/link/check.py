@@ -1,0 +1,106 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Is a report of bench link whole? Says what is not and fails.
+
+usage: check.py FOLDER
+"""
+
+import html
+import pathlib
+import re
+import sys
+
+from table import ReportError, read
+
+ABOUT = ("command", "set", "kernel", "host", "packages")
+PLOTS = ("link-time.svg", "link-loss.svg")
+REFERENCE = re.compile(r"""\b(?:src|href)\s*=\s*["']?([^"'\s>]*)|"""
+                       r"""\burl\(\s*["']?([^"')\s]*)|"""
+                       r"""@import\s+([^;]*)""", re.IGNORECASE)
+
+
+def missing_cells(table):
+    """Cells that were promised and are not there or hold nothing."""
+    for key in table.header.get("cells", []):
+        if tuple(key) not in table.cells:
+            yield f"no cell {' '.join(key)}"
+    for key, cell in table.cells.items():
+        name = table.works[cell.work]["metric"]
+        if not any(value > 0 for value in cell.samples.get(name, [])):
+            yield f"cell {' '.join(key)} has no positive {name}"
+
+
+def data_faults(table):
+    """What is wrong with link.jsonl, as lines."""
+    for key in ABOUT:
+        if not table.about.get(key):
+            yield f"nothing says with which {key}"
+    if not table.cells:
+        yield "link.jsonl holds no cell"
+    yield from missing_cells(table)
+    for failure in table.failures:
+        yield "a run without a result: " + " ".join(failure)
+
+
+def outside(text):
+    """What a page refers to outside itself."""
+    for match in REFERENCE.finditer(text):
+        where = next((group for group in match.groups() if group), "")
+        if not where.startswith("#"):
+            yield where or match.group(0)
+
+
+def plot_faults(page, folder):
+    """Plots that the page or the folder lacks, as lines."""
+    figures = re.findall(r"<figure.*?</figure>", page, re.DOTALL)
+    if not figures:
+        yield "link.html has no plot"
+    for count, figure in enumerate(figures, 1):
+        if "<svg" not in figure or "</svg>" not in figure:
+            yield f"link.html: plot {count} has no <svg>"
+    for name in PLOTS:
+        path = folder / name
+        if not path.exists() or "</svg>" not in path.read_text("utf-8"):
+            yield f"{name} is missing or no <svg>"
+
+
+def text_faults(table, folder):
+    """What is wrong with link.md and link.html, as lines."""
+    for name, escape in (("link.md", str), ("link.html", html.escape)):
+        path = folder / name
+        if not path.exists():
+            yield f"{name} is missing"
+            continue
+        text = path.read_text("utf-8")
+        for link in table.links.values():
+            if escape(link["title"]) not in text:
+                yield f"{name} lacks the link {link['title']}"
+        if name == "link.html":
+            for where in dict.fromkeys(outside(text)):
+                yield f"link.html refers to {where}"
+            yield from plot_faults(text, folder)
+
+
+def faults(folder):
+    """What is wrong with the report, as lines."""
+    try:
+        table = read(folder / "link.jsonl")
+    except ReportError as error:
+        yield str(error)
+        return
+    yield from data_faults(table)
+    yield from text_faults(table, folder)
+
+
+def main():
+    """Check what the command line names."""
+    if len(sys.argv) != 2:
+        print(__doc__, file=sys.stderr)
+        sys.exit(2)
+    found = list(faults(pathlib.Path(sys.argv[1])))
+    print(*found, sep="\n", end="\n" if found else "", file=sys.stderr)
+    sys.exit(1 if found else 0)
+
+
+if __name__ == "__main__":
+    main()
