@@ -255,8 +255,10 @@ bench_link() # [--set SET] [--seed N] [--fresh] [-o FOLDER] [--against FILE] [--
 	bench_known set "$BENCH_SETS" "$set"
 	[[ $seed =~ ^[1-9][0-9]{0,8}$ ]] ||
 		bad "bench link: a seed is a number from 1 to 999999999: $seed"
-	[ -z "$against" ] || [ -r "$against" ] ||
-		bad "bench link: cannot read $against"
+	if [ -n "$against" ]; then
+		[ -r "$against" ] || bad "bench link: cannot read $against"
+		against=$(realpath "$against")
+	fi
 
 	BENCH_KERNEL=sim
 	packages_need build source guest link
@@ -266,14 +268,16 @@ bench_link() # [--set SET] [--seed N] [--fresh] [-o FOLDER] [--against FILE] [--
 	folder=$(bench_link_folder "$set" "$seed")
 	[ -z "$fresh" ] || find "$folder" -type f -delete
 	bench_link_runs "$set" "$seed" "$folder" >&2
-	: "${out:=$([ "$set" = standard ] && bench_folder full ||
-		bench_folder "$set")}"
+	if [ -z "$out" ] && [ "$set" = standard ]; then
+		out=$TOP/Documentation/benchmarks
+	fi
+	: "${out:=$PEP_LAB_CACHE/bench-link}"
 	mkdir -p "$out"
+	out=$(realpath "$out")
 	cd "$BENCH_DIR" || exit
 	"$program/plan.py" gather "$set" "$seed" "$folder" "${command% }" \
 		"$(cat "$(kernel_build sim)/include/config/kernel.release")"
-	[ "$folder/link.jsonl" -ef "$out/link.jsonl" ] ||
-		cp "$folder/link.jsonl" "$out"
+	cp "$folder/link.jsonl" "$out"
 	"$program/report.py" "$out" "$out/link.jsonl" >&2
 	[ -z "$json" ] || "$program/report.py" --json "$out/link.jsonl"
 	[ -z "$against" ] ||

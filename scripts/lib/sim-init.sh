@@ -29,6 +29,7 @@ if [ -n "$lab_folder" ]; then
 	mkdir -p ".$lab_folder"
 	mount -t hostfs -o "$lab_folder" none ".$lab_folder"
 fi
-# shellcheck disable=SC2154 # of the environment
-chroot . /bin/bash -c 'cd "$lab_cwd" && exec bash "$lab_init" "$lab_command"'
+# shellcheck disable=SC2016,SC2154 # expanded inside; of the environment
+chroot . /bin/bash -c 'cd "$1" && exec bash "$2" "$3"' bash \
+	"$lab_cwd" "$lab_init" "$lab_command"
 exec busybox poweroff -f
