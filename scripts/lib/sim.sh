@@ -18,12 +18,13 @@
 # The date of every guest's boot, ns since 1970.
 SIM_DATE=1800000000000000000
 
-# Like guest_run of the kernel sim. SECONDS are those of this machine, for a
-# program that asks for the time without sleeping stops the guest's clock.
+# Like guest_run of the kernel sim, after build_tree, from whose folder the guest
+# starts: /tmp is its own. SECONDS are those of this machine, for a program that
+# asks for the time without sleeping stops the guest's clock.
 sim_run() # SECONDS LOG COMMAND
 {
-	local seconds=$1 log=$2 file rc=0 lib=$TOP/scripts/lib linux
-	local folder=$PEP_LAB_CACHE/run
+	local seconds=$1 log=$2 file rc=0 linux folder=$PEP_LAB_CACHE/run
+	local build=$PEP_LAB_CACHE/build/sim lib=$build/scripts/lib
 
 	linux=$(kernel_build sim)/linux
 	mkdir -p "$folder" "$(dirname "$log")"
@@ -34,12 +35,13 @@ sim_run() # SECONDS LOG COMMAND
 		unshare --mount --pid --fork --kill-child --mount-proc \
 		taskset -c "$SIM_CPU" setarch -R \
 		env "SIM_SEED=$SIM_SEED" \
-		"LD_PRELOAD=$PEP_LAB_CACHE/build/sim/tools/bench/seeded.so" \
+		"LD_PRELOAD=$build/tools/bench/seeded.so" \
 		"$linux" "mem=$GUEST_MEMORY" rootfstype=hostfs rootflags=/ ro \
 		"init=$lib/sim-init.sh" time-travel=inf-cpu \
 		"time-travel-start=$SIM_DATE" con=null \
-		con0=null,fd:1 con1=null,fd:2 console=tty1 "lab_init=$lib/guest-init.sh" \
-		"lab_command=$file" "lab_cwd=$PWD" \
+		con0=null,fd:1 con1=null,fd:2 console=tty1 \
+		"lab_init=$lib/guest-init.sh" "lab_command=$file" \
+		"lab_cwd=$PWD" \
 		"lab_folder=$GUEST_FOLDER" || rc=$?
 	rm -f "$file"
 	guest_ended sim "$rc" "$log"
