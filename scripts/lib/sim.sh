@@ -24,8 +24,9 @@ SIM_DATE=1800000000000000000
 sim_run() # SECONDS LOG COMMAND
 {
 	local seconds=$1 log=$2 file rc=0 linux folder=$PEP_LAB_CACHE/run
-	local build=$PEP_LAB_CACHE/build/sim lib=$build/scripts/lib
+	local build=$PEP_LAB_CACHE/build/sim lib
 
+	lib=$build/scripts/lib
 	linux=$(kernel_build sim)/linux
 	mkdir -p "$folder" "$(dirname "$log")"
 	file=$(mktemp "$folder/command-XXXXXX")
