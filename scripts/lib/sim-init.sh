@@ -1,16 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # First program of a guest of User Mode Linux: makes a root of the host's files
-# that can be written to, without writing to these, and runs guest-init.sh in it.
+# that can be written to, without writing to these, and runs a program in it.
 #
-# The kernel's command line gives as environment: lab_init (guest-init.sh),
-# lab_command (the file it runs), lab_cwd (where), lab_folder (a folder of the
-# host's that may be written to, or nothing).
+# The kernel's command line gives as environment: lab_program, the argument
+# lab_command for it, lab_cwd, where it runs, lab_folder, a folder of the host's
+# that may be written to, or nothing, and lab_terminal when it is interactive.
 
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 
-exec < /dev/null > /dev/tty0 2>&1
-stty -F /dev/tty0 -onlcr
+exec < /dev/tty0 > /dev/tty0 2>&1
 mount -t tmpfs tmpfs /mnt
 mkdir /mnt/upper /mnt/work /mnt/root
 mount -t overlay -o lowerdir=/,upperdir=/mnt/upper,workdir=/mnt/work overlay \
@@ -25,11 +24,13 @@ mount -t debugfs debugfs sys/kernel/debug
 for dir in dev/shm run tmp; do
 	mount -t tmpfs tmpfs "$dir"
 done
-if [ -n "$lab_folder" ]; then
+if [ -n "${lab_folder:-}" ]; then
 	mkdir -p ".$lab_folder"
 	mount -t hostfs -o "$lab_folder" none ".$lab_folder"
 fi
+[ -n "${lab_terminal:-}" ] || stty -onlcr
 # shellcheck disable=SC2016,SC2154 # expanded inside; of the environment
-chroot . /bin/bash -c 'cd "$1" && exec bash "$2" "$3"' bash \
-	"$lab_cwd" "$lab_init" "$lab_command"
+setsid ${lab_terminal:+--ctty} --wait chroot . /bin/bash -c \
+	'cd "$1" && exec bash "$2" ${3:+"$3"}' bash \
+	"$lab_cwd" "$lab_program" "${lab_command:-}"
 exec busybox poweroff -f

@@ -23,27 +23,47 @@ SIM_DATE=1800000000000000000
 # asks for the time without sleeping stops the guest's clock.
 sim_run() # SECONDS LOG COMMAND
 {
-	local seconds=$1 log=$2 file rc=0 linux folder=$PEP_LAB_CACHE/run
-	local build=$PEP_LAB_CACHE/build/sim lib
+	local seconds=$1 log=$2 file rc=0 folder=$PEP_LAB_CACHE/run
+	local lib=$PEP_LAB_CACHE/build/sim/scripts/lib
 
-	lib=$build/scripts/lib
-	linux=$(kernel_build sim)/linux
 	mkdir -p "$folder" "$(dirname "$log")"
 	file=$(mktemp "$folder/command-XXXXXX")
 	printf '%s\n' "$3" > "$file"
-	"$lib/guest.py" "$log" "$seconds" \
-		setpriv --pdeathsig KILL \
-		unshare --mount --pid --fork --kill-child --mount-proc \
-		taskset -c "$SIM_CPU" setarch -R \
-		env "SIM_SEED=$SIM_SEED" \
-		"LD_PRELOAD=$build/tools/bench/seeded.so" \
-		"$linux" "mem=$GUEST_MEMORY" rootfstype=hostfs rootflags=/ ro \
-		"init=$lib/sim-init.sh" time-travel=inf-cpu \
-		"time-travel-start=$SIM_DATE" con=null \
-		con0=null,fd:1 con1=null,fd:2 console=tty1 \
-		"lab_init=$lib/guest-init.sh" "lab_command=$file" \
-		"lab_cwd=$PWD" \
-		"lab_folder=$GUEST_FOLDER" || rc=$?
+	sim_guest con0=null,fd:1 "lab_program=$lib/guest-init.sh" \
+		"lab_command=$file"
+	"$lib/guest.py" "$log" "$seconds" "${exec_guest[@]}" || rc=$?
 	rm -f "$file"
 	guest_ended sim "$rc" "$log"
+}
+
+# Boot and run a program on this terminal; LOG gets the console. Its clock runs
+# ahead whenever the program waits for what is typed.
+sim_shell() # LOG PROGRAM
+{
+	local terminal rc=0
+
+	terminal=$(stty -g)
+	sim_guest con0=fd:0,fd:1 "lab_program=$2" lab_terminal=1
+	"${exec_guest[@]}" 2> "$1" || rc=$?
+	stty "$terminal"
+	return "$rc"
+}
+
+# Put the command that boots a guest into $exec_guest; the arguments, for
+# sim-init.sh and the terminal, go onto the kernel's command line.
+sim_guest() # ARGUMENT...
+{
+	local build=$PEP_LAB_CACHE/build/sim linux
+
+	linux=$(kernel_build sim)/linux
+	exec_guest=(setpriv --pdeathsig KILL
+		unshare --mount --pid --fork --kill-child --mount-proc
+		taskset -c "$SIM_CPU" setarch -R
+		env "SIM_SEED=$SIM_SEED"
+		"LD_PRELOAD=$build/tools/bench/seeded.so"
+		"$linux" "mem=$GUEST_MEMORY" rootfstype=hostfs rootflags=/ ro
+		"init=$build/scripts/lib/sim-init.sh" time-travel=inf-cpu
+		"time-travel-start=$SIM_DATE"
+		con=null "con1=null,fd:2" console=tty1
+		"lab_cwd=$PWD" "lab_folder=$GUEST_FOLDER" "$@")
 }
