@@ -345,31 +345,27 @@ bench_link_worker() # SET SEED FOLDER
 	done
 }
 
-# Benchmarks in their short forms, as a KTAP stream: each runs, and what it
-# writes is whole.
-bench_check() # FOLDER
+# A benchmark in its short form, as a KTAP stream of one case: it runs, and its
+# report is whole.
+bench_check() # cost|link FOLDER
 {
-	echo "TAP version 13"
-	echo "1..2"
-	bench_check_one 1 "$1/bench-cost" check.py bench_cost --short pep
-	bench_check_one 2 "$1/bench-link" link/check.py \
-		bench_link --set quick --fresh
-}
+	local dir=$2 bench check
 
-# One case of these; the arguments of the bench begin with its options.
-bench_check_one() # NUMBER FOLDER PROGRAM BENCH ARGUMENT...
-{
-	local number=$1 dir=$2 check=$3 bench=$4
-
-	shift 4
+	case $1 in
+	cost) bench='bench_cost --short' check=check.py ;;
+	link) bench='bench_link --set quick --fresh' check=link/check.py ;;
+	esac
 	rm -rf "$dir"
 	mkdir -p "$dir"
-	if ("$bench" -o "$dir" "$@") > "$dir.log" 2>&1 &&
+	echo "TAP version 13"
+	echo "1..1"
+	# shellcheck disable=SC2086 # a command with options
+	if ($bench -o "$dir") > "$dir.log" 2>&1 &&
 		"$TOP/scripts/bench/$check" "$dir" >> "$dir.log" 2>&1; then
-		echo "ok $number $bench"
+		echo "ok 1 $1"
 	else
 		sed 's/^/# /' "$dir.log"
-		echo "not ok $number $bench"
+		echo "not ok 1 $1"
 	fi
 }
 

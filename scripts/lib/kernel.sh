@@ -89,6 +89,15 @@ kernel_check_config() # CONFIG FRAGMENT...
 	[ -z "$missing" ] || die "kernel options that did not stick: $missing"
 }
 
+# Is a kernel there, or one that the lab builds in the cache?
+kernel_built() # KERNEL
+{
+	case $1 in
+	stock | next) ;;
+	*) [ -e "$PEP_LAB_CACHE/kernels/$1-$(kernel_key "$1")/.complete" ] ;;
+	esac
+}
+
 # Print the build folder of a kernel, built first unless it is in the cache;
 # it serves as KDIR for modules and holds vmlinux and arch/x86/boot/bzImage,
 # that of User Mode Linux the program linux.

@@ -64,13 +64,13 @@ test_host()
 		"$TEST_COUNTS" || true
 }
 
-# The benchmarks, of which only their form is tested.
-test_bench()
+# A benchmark, of which only the form is tested.
+test_bench() # cost|link
 {
-	say "running benchmarks in their short forms"
-	bench_check "$TEST_LOGS" |
-		"$TOP/scripts/lib/ktap.py" bench "$TEST_LOGS/bench.ktap" \
-			"$TEST_COUNTS" || true
+	say "running the benchmark $1 in its short form"
+	bench_check "$1" "$TEST_LOGS/bench-$1" |
+		"$TOP/scripts/lib/ktap.py" "bench-$1" \
+			"$TEST_LOGS/bench-$1.ktap" "$TEST_COUNTS" || true
 }
 
 # Tell whether a guest died of its emulator: QEMU runs each CPU in a thread of
@@ -81,8 +81,8 @@ test_emulator_fault() # LOG
 	! guest_kvm && grep -qa 'Oops: int3' "$1"
 }
 
-# Print the tests of one guest: all but the first and the last one take turns in
-# pairs of tests, which makes them end at about the same time.
+# Print the tests of one guest: all but the first and the last one take turns,
+# which makes them end at about the same time.
 test_share() # INDEX NAME...
 {
 	local guest=$1 name turn i=0 last=$((${#TEST_GUESTS[@]} - 1))
@@ -94,18 +94,22 @@ test_share() # INDEX NAME...
 		elif grep -qwF -- "$name" <<< "$TEST_WIDE"; then
 			turn=0
 		else
-			turn=$((1 + i / 2 % (last - 1)))
+			turn=$((1 + i % (last - 1)))
 			i=$((i + 1))
 		fi
 		[ "$turn" != "$guest" ] || echo "$name"
 	done
 }
 
-# Build a kernel while the CPUs have nothing else to do.
-test_build_begin() # KERNEL
+# Build kernels while the CPUs have nothing else to do.
+test_build_begin() # KERNEL...
 {
-	setsid chrt --idle 0 "$TOP/scripts/lab" kernel "$1" \
-		> "$TEST_LOGS/build-$1.log" 2>&1 &
+	# shellcheck disable=SC2016 # expanded by the inner shell
+	setsid chrt --idle 0 bash -ec '
+		lab=$1
+		shift
+		for kernel in "$@"; do "$lab" kernel "$kernel"; done
+	' bash "$TOP/scripts/lab" "$@" > "$TEST_LOGS/build.log" 2>&1 &
 	TEST_BUILD=$!
 	trap test_build_end EXIT
 }
@@ -128,7 +132,7 @@ test_kernel() # KERNEL NAME...
 	shift
 	names=("$@")
 	[ $# -gt 0 ] || mapfile -t names < <(test_list "$kernel")
-	[ "$kernel" != debug ] || test_build_end
+	kernel_built "$kernel" || test_build_end
 	dir=$(build_tree "$kernel" tools)
 	guest_kvm || true
 	packages_vng > /dev/null
@@ -208,7 +212,7 @@ test_guest_once() # KERNEL FOLDER TITLE NAME...
 
 lab_test() # [-k KERNEL] [NAME...]
 {
-	local kernels='sim stock debug' kernel host=1 names
+	local kernels='' kernel host=1
 
 	if [ "$*" = packages ]; then
 		lab_packages
@@ -237,21 +241,29 @@ lab_test() # [-k KERNEL] [NAME...]
 	: > "$TEST_COUNTS"
 	packages_need build source guest
 	if [ -n "$host" ] && [ $# = 0 ]; then
-		packages_need style next link
-		kernel_build sim > /dev/null
-		test_build_begin debug
-		test_host
-		test_bench
-	elif [ -n "$host" ]; then
-		kernels='stock debug'
+		test_everything
+	else
+		for kernel in ${kernels:-stock debug}; do
+			test_kernel "$kernel" "$@"
+		done
 	fi
-	for kernel in $kernels; do
-		names=("$@")
-		[ $# -gt 0 ] || [ -z "$host" ] ||
-			mapfile -t names < <(test_all "$kernel")
-		test_kernel "$kernel" "${names[@]}"
-	done
 	"$TOP/scripts/lib/counts.py" sum "$TEST_COUNTS"
+}
+
+# All there is, each test on the kernels where it shows something.
+test_everything()
+{
+	local kernel names
+
+	packages_need style next link
+	test_build_begin sim debug
+	test_host
+	test_bench cost
+	for kernel in stock sim debug; do
+		mapfile -t names < <(test_all "$kernel")
+		test_kernel "$kernel" "${names[@]}"
+		[ "$kernel" != sim ] || test_bench link
+	done
 }
 
 # Check the names of selftests before anything is built.
