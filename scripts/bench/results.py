@@ -28,10 +28,10 @@ def read(folder, bench):
     return found
 
 
-def versions():
-    """Versions of the installed packages by name."""
+def versions(packages=PACKAGES):
+    """Versions of packages by name, those that are installed."""
     out = subprocess.run(
-        ["dpkg-query", "-W", "-f", "${Package} ${Version}\\n", *PACKAGES],
+        ["dpkg-query", "-W", "-f", "${Package} ${Version}\\n", *packages],
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
         check=False).stdout
     pairs = (line.split() for line in out.splitlines())

@@ -3,20 +3,27 @@
 # sim.sh - boot User Mode Linux in simulated time and run a command in it
 #
 # The guest is a process of this machine. Its clock stands still while it
-# computes and jumps to the next timer when it has nothing to do: what takes an
-# hour in it takes as long as the instructions of that hour. It has one CPU and
-# no hardware. Its random numbers come from a seed, its date and its memory are
+# computes and jumps to the next timer when it has nothing to do: an hour in it
+# takes as long as the instructions of that hour. It has one CPU and no
+# hardware. Its random numbers come from a seed, its date and its memory are
 # always the same, so that two runs of a command do not differ.
 
 # The seed of a guest, a number.
 : "${SIM_SEED:=1}"
 
-# The CPU of this machine that a guest runs on. The kernel and its programs are
-# processes that take turns; on two CPUs each turn costs ten times as much.
-: "${SIM_CPU:=0}"
+# The CPU of this machine that a guest runs on, by default the first one. The
+# kernel and its programs are processes that take turns; on two CPUs each turn
+# costs ten times as much.
+: "${SIM_CPU:=}"
 
 # The date of every guest's boot, ns since 1970.
 SIM_DATE=1800000000000000000
+
+# Print the CPUs that this process may use.
+sim_cpus()
+{
+	/usr/bin/python3 -c 'import os; print(*sorted(os.sched_getaffinity(0)))'
+}
 
 # Like guest_run of the kernel sim, after build_tree, from whose folder the guest
 # starts: /tmp is its own. SECONDS are those of this machine, for a program that
@@ -56,6 +63,7 @@ sim_guest() # ARGUMENT...
 	local build=$PEP_LAB_CACHE/build/sim linux
 
 	linux=$(kernel_build sim)/linux
+	: "${SIM_CPU:=$(sim_cpus | cut -d' ' -f1)}"
 	exec_guest=(setpriv --pdeathsig KILL
 		unshare --mount --pid --fork --kill-child --mount-proc
 		taskset -c "$SIM_CPU" setarch -R

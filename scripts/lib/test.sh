@@ -142,7 +142,7 @@ test_kernel() # KERNEL NAME...
 	for i in "${!TEST_GUESTS[@]}"; do
 		mapfile -t share < <(test_share "$i" "${names[@]}")
 		[ "${#share[@]}" -gt 0 ] || continue
-		GUEST_CPUS=${TEST_GUESTS[i]} SIM_CPU=$((i % $(nproc))) \
+		GUEST_CPUS=${TEST_GUESTS[i]} \
 			GUEST_PARALLEL=$([ "$i" -gt 0 ] || echo 1) \
 			test_guest "$kernel" "$dir" "$kernel-$((i + 1))" \
 			"${share[@]}" &

@@ -9,6 +9,7 @@ of both and by at least 2 %, worst first. The exit code is 0 either way.
 """
 
 import json
+import math
 import sys
 
 from figures import percent, show
@@ -27,7 +28,7 @@ def change(new, old, key):
     gain = ratio(stats[1].median, stats[0].median, work["better"])
     if gain is None:
         return None
-    noise = max(SAME, *(stat.spread or 0 for stat in stats))
+    noise = max(SAME, math.hypot(*(stat.spread or 0 for stat in stats)))
     moved = abs(stats[0].median / stats[1].median - 1) \
         if stats[1].median else float("inf")
     return {"link": key[0], "work": key[1], "contestant": key[2],

@@ -9,10 +9,10 @@ link moves on. Nothing is lost and nobody has to find out how fast the link is.
 
 import bisect
 
+from qdisc import FRAME
 from tasks import PAGE_LINES, TASKS
 
 PAYLOAD = {4: 1448, 6: 1428}    # of a segment with timestamps
-FRAME = 1514
 
 
 def load(link, window, size):
@@ -30,17 +30,17 @@ def load(link, window, size):
             opened = arrived[min(window[at][0] // payload,
                                  len(arrived)) - 1] + link.rtt / 1e3
             last = max(last, opened)
-        last += frame
+        last += frame * min(1, 1 - (sent - size) / payload)
         arrived.append(last)
     return last
 
 
 def _page(link, window, task):
     """Lines load their objects one after the other, each on a connection of
-    its own, and share the rate."""
+    its own; together they need the time of all payload."""
     turns = -(-task.count // PAGE_LINES)
-    return turns * (2 * link.whole + load(link, window, task.size) +
-                    (PAGE_LINES - 1) * _time(link, task.size))
+    return max(turns * (2 * link.whole + load(link, window, task.size)),
+               2 * link.whole + _time(link, task.size * task.count))
 
 
 def _time(link, size):
@@ -49,8 +49,11 @@ def _time(link, size):
 
 
 def floors(link, window):
-    """The floor of each task that has one, in its unit."""
+    """The floor of each task that has one, in its unit; a link that varies
+    has none."""
     found = {}
+    if link.trace or link.handover:
+        return found
     for task in TASKS.values():
         handshake = 2 * link.whole
         if task.kind == "object":

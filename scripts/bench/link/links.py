@@ -2,7 +2,7 @@
 """The links of the laboratory: what lies between subscriber and server.
 
 A name says the group and the parameter that differs; g60-l1 is the grid's link
-of 60 ms and 1 % loss. Whatever a link does not state is that of Link.
+of 60 ms and 1 % loss. The defaults are those of the class.
 """
 
 import dataclasses
@@ -16,12 +16,13 @@ class Link:
     rtt and server are round trips in ms without queues; jitter is how far the
     delay of one way may be off, in ms. rate is down, uprate up, in Mbit/s.
     loss is the share of packets in per cent that each way loses at random,
-    burst the mean length of a run of losses (1: independent). reorder is the
-    share in per cent that overtakes. queue is the depth in bandwidth-delay
-    products of rate and rtt. trace is "radio" where the rate varies as in
-    radio.trace, from the beginning of each sample. handover is the time in s
-    after which rate and round trip jump for good, with a gap of HANDOVER_GAP.
-    window is the kind of the subscriber's receive buffer.
+    burst the mean length of a run of losses (1: independent). late is the
+    share in per cent that is HELD_BACK, so that others overtake.
+    queue is the depth in bandwidth-delay products of rate and rtt. trace is
+    "radio" where the rate varies as in radio.trace, from the beginning of each
+    sample. handover is the time in s after which rate and round trip jump for
+    good, with a gap of HANDOVER_GAP. window is the kind of the subscriber's
+    receive buffer.
     """
 
     name: str
@@ -33,7 +34,7 @@ class Link:
     server: float = 20
     jitter: float = 0
     burst: float = 1
-    reorder: float = 0
+    late: float = 0
     queue: float = 2
     uprate: float = 0
     trace: str = ""
@@ -52,7 +53,9 @@ class Link:
         return (self.rtt + self.server) / 1e3
 
 
-HANDOVER_GAP = 0.3      # s in which nothing gets through
+HELD_BACK = 10          # ms that a late packet comes behind its turn
+HANDOVER_GAP = 0.3      # s
+HANDOVER_LEFT = 0.002   # of the rate in the gap: a packet at most
 HANDOVER_RATE = 0.4     # of the rate that is left behind it
 HANDOVER_RTT = 1.5      # of the round trip
 
@@ -104,8 +107,8 @@ def _radios():
                loss=0.1, jitter=15)
     yield Link("burst", _title(60, 20, 1, "in bursts of 5"), "radio", loss=1,
                burst=5)
-    yield Link("reorder", _title(60, 20, 0, "1 % overtake"), "radio",
-               reorder=1)
+    yield Link("reorder", _title(60, 20, 0, "1 % come 10 ms late"), "radio",
+               late=1)
     yield Link("radio", "60 ms, rate of a radio's trace, 0.1 % loss", "radio",
                loss=0.1, trace="radio")
     yield Link("handover", "60 ms, 20 Mbit/s, handover after 4 s", "radio",

@@ -2,15 +2,16 @@
 # SPDX-License-Identifier: GPL-2.0
 """Which runs of a set there are to do, and which come next.
 
-usage: plan.py next SET SEED FOLDER
-       plan.py gather SET SEED FOLDER COMMAND KERNEL
+usage: plan.py next FOLDER SET SEED [FILTER...]
+       plan.py gather FOLDER COMMAND KERNEL SET SEED [FILTER...]
 
 A run does all cells of a link once, in one guest. FOLDER keeps a file for each
 run, so that an interrupted bench goes on where it stopped. next claims a run,
 writes its job and prints the name of that file; it prints "wait" while running
-jobs may make more necessary, and nothing when all is done. When every planned
-run of a link is there, the cells of too wide a spread are run again, up to the
-set's bound. gather writes link.jsonl.
+jobs may make more necessary, and nothing when all is done; it fails when a
+file "failed" is there. When every planned run of a link is there, the cells of
+too wide a spread are run again, up to the set's bound. gather writes
+link.jsonl. A FILTER is one of sets.py.
 """
 
 import collections
@@ -18,16 +19,18 @@ import fcntl
 import json
 import os
 import pathlib
+import platform
 import sys
 
 from links import LINKS
-from sets import CONTESTANTS, SETS
+from sets import CONTESTANTS, chosen
 from table import statistic
 from tasks import TASKS
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 import results as res  # noqa: E402 pylint: disable=wrong-import-position
 
+PACKAGES = "haproxy", "iproute2", "gcc", "linux-source-6.12"
 WIDE = 0.1              # spread of a median above which a cell is run again
 TIMELINES = {"g60-l1": ["object-1m-warm"], "phone-600-l0.1":
              ["object-1m-warm"], "g600-l0.1": ["object-100k-cold"]}
@@ -38,8 +41,8 @@ LASTS = {"long": 20, "both": 15, "beside": 42}
 class Plan:
     """The runs of a set in a folder."""
 
-    def __init__(self, name, seed, folder):
-        self.set = SETS[name]
+    def __init__(self, folder, name, seed, *filters):
+        self.set = chosen(name, filters)
         self.name = name
         self.seed = int(seed)
         self.folder = pathlib.Path(folder)
@@ -100,7 +103,7 @@ class Plan:
                         record["samples"][metric]
         stats = {cell: statistic(found) for cell, found in samples.items()}
         return [cell for cell, stat in stats.items()
-                if stat and (stat.spread or 0) > WIDE]
+                if stat and (stat.spread is None or stat.spread > WIDE)]
 
     def records(self, link, repeat):
         """What was measured in a run."""
@@ -125,6 +128,8 @@ class Plan:
             return self.claim(link, repeat, self.cells[link])
         for link, repeat, cells in self.extra():
             return self.claim(link, repeat, cells)
+        if (self.folder / "failed").exists():
+            raise RuntimeError("another run has failed")
         busy = any(not path.with_suffix(".jsonl").exists()
                    for path in self.folder.glob("*.claim"))
         return "wait" if busy else ""
@@ -138,17 +143,22 @@ class Plan:
                    path.stat().st_mtime for path in found)
         return found, took / (os.cpu_count() or 1)
 
-    def tell(self):
-        """Show how far it is, on standard error."""
+    def progress(self):
+        """How far it is, a line."""
         finished, took = self.finished()
         weights = sum(self.weight(job["link"], job["cells"]) for job in (
             json.loads(path.read_text("utf-8")) for path in finished))
-        left = sum(self.weight(link) for link, _ in self.open())
-        runs = self.set.repeats * len(self.cells)
-        text = f"{len(list(self.folder.glob('*.jsonl')))} of {runs} runs"
-        if weights:
+        planned = [(link, repeat) for link in self.cells
+                   for repeat in range(self.set.repeats)]
+        done = [run for run in planned if self.done(*run)]
+        left = sum(self.weight(link) for link, repeat in planned
+                   if (link, repeat) not in done)
+        text = f"{len(done)} of {len(planned)} runs"
+        if len(finished) > len(done):
+            text += f", {len(finished) - len(done)} more of wide cells"
+        if weights and left:
             text += f", about {left * took / weights / 60:.0f} minutes left"
-        print(f"  {text}", file=sys.stderr)
+        return text
 
 
 def weight(link, task):
@@ -162,6 +172,7 @@ def weight(link, task):
 def header(plan, command, kernel, floors, minutes):
     """The first line of link.jsonl."""
     def public(link):
+        """What the report shows of a link."""
         return {"title": link.title, "group": link.group, "rtt": link.rtt,
                 "jitter": link.jitter, "rate": link.rate, "uprate": link.up,
                 "loss": link.loss, "queue": link.queue,
@@ -169,6 +180,7 @@ def header(plan, command, kernel, floors, minutes):
                 "family": link.family}
 
     def task(found):
+        """What the report shows of a task."""
         return {"title": found.title, "kind": found.kind,
                 "metric": found.metric, "unit": found.unit,
                 "better": found.better, "size": found.size or None,
@@ -176,7 +188,9 @@ def header(plan, command, kernel, floors, minutes):
                 "other": found.other}
 
     tasks = dict.fromkeys(name for _, name, _ in plan.set.cells)
-    return {"about": {**res.about({"kernel": kernel, "family": 4}, command),
+    return {"about": {"command": command, "kernel": kernel,
+                      "host": platform.platform(),
+                      "packages": res.versions(PACKAGES),
                       "set": plan.name, "seed": plan.seed,
                       "minutes": round(minutes, 1)},
             "links": {name: public(LINKS[name]) for name in plan.cells},
@@ -186,7 +200,11 @@ def header(plan, command, kernel, floors, minutes):
 
 
 def gather(plan, command, kernel):
-    """Write link.jsonl out of the runs."""
+    """Write link.jsonl out of the runs; raises when one is missing."""
+    missing = [link for link in plan.cells for repeat in range(
+        plan.set.repeats) if not plan.done(link, repeat)]
+    if missing:
+        raise RuntimeError(f"no run of {missing[0]}")
     floors, lines, lines_after = {}, [], []
     for path in sorted(plan.folder.glob("*.[0-9].jsonl")):
         for line in path.read_text("utf-8").splitlines():
@@ -206,20 +224,31 @@ def gather(plan, command, kernel):
     os.rename(plan.folder / "link.jsonl.new", plan.folder / "link.jsonl")
 
 
+def claimed(plan):
+    """Claim a run, one process at a time, and show how far it is."""
+    with open(plan.folder / "lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        job = plan.next()
+        if job != "wait":
+            print(f"  {plan.progress()}", file=sys.stderr)
+        return job
+
+
 def main():
     """Do what the command line asks for."""
     verb, *rest = sys.argv[1:] or [""]
-    if verb == "next" and len(rest) == 3:
-        plan = Plan(*rest)
-        with open(plan.folder / "lock", "w", encoding="ascii") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            plan.tell()
-            print(plan.next())
-    elif verb == "gather" and len(rest) == 5:
-        gather(Plan(*rest[:3]), *rest[3:])
-    else:
-        print(__doc__, file=sys.stderr)
-        return 2
+    try:
+        if verb == "next" and len(rest) >= 3:
+            print(claimed(Plan(*rest)))
+        elif verb == "gather" and len(rest) >= 5:
+            folder, command, kernel, *cells = rest
+            gather(Plan(folder, *cells), command, kernel)
+        else:
+            print(__doc__, file=sys.stderr)
+            return 2
+    except RuntimeError as err:
+        print(f"plan.py: {err}", file=sys.stderr)
+        return 1
     return 0
 
 

@@ -6,21 +6,17 @@ way. A cold one is the first of a new subscriber.
 """
 
 import hashlib
-import json
-import select
-import socket
 import statistics
-import struct
 import time
 
-from links import HANDOVER_GAP, HANDOVER_RATE, HANDOVER_RTT
-from peptest import pep
-from peptest.netns import Within, addr, nstat
+import residence
+from links import (HANDOVER_GAP, HANDOVER_LEFT, HANDOVER_RATE, HANDOVER_RTT)
+from peptest.netns import nstat
+from ping import Ping
 from quic import Quic
 from radio import STEP, rates
 from tasks import PAGE_LINES, SMALL
 from transfer import OTHER_PORTS, PORTS, Client, Loop, Server
-from world import bind
 
 WARM_UP = 1_000_000     # bytes that a subscriber has loaded who is warm
 SETTLE = 3              # s of a long transfer before goodput counts
@@ -29,63 +25,8 @@ STEADY_BYTES = 30e6     # that the link could carry meanwhile
 LOADED = 5              # s after these, with small loads beside
 ROUND_TRIPS = 40        # that goodput is measured over at least
 SHARED = 10, 40         # s from which and to which shares are compared
-PING = 0.1              # s between two pings
 SMALL_STEP = 0.8        # s between two small loads beside
-ECHO = {4: (socket.IPPROTO_ICMP, 8, 0), 6: (socket.IPPROTO_ICMPV6, 128, 129)}
 FOREVER = 1 << 40       # bytes
-
-
-class Ping:
-    """Echo requests of a subscriber to the gateway; times in ms."""
-
-    def __init__(self, loop, family, who):
-        self.loop = loop
-        self.family = family
-        self.number = 0
-        self.begun = {}
-        self.times = []
-        self.timer = None
-        protocol, self.request, self.reply = ECHO[family]
-        with Within("sub"):
-            self.sock = socket.socket(
-                socket.AF_INET if family == 4 else socket.AF_INET6,
-                socket.SOCK_RAW, protocol)
-        self.sock.setblocking(False)
-        bind(self.sock, who, family)
-        loop.add(self.sock, select.EPOLLIN, self.answer)
-        self.ask()
-
-    def ask(self):
-        """Send the next one."""
-        self.number += 1
-        body = struct.pack(">HHQ", 77, self.number & 0xffff, 0)
-        head = struct.pack(">BBH", self.request, 0, 0) + body
-        total = sum(struct.unpack(f">{len(head) // 2}H", head))
-        total = (total >> 16) + (total & 0xffff)
-        head = struct.pack(">BBH", self.request, 0, ~total & 0xffff) + body
-        self.begun[self.number & 0xffff] = time.monotonic()
-        self.sock.sendto(head, (addr("pep", self.family), 0))
-        self.timer = self.loop.after(PING, self.ask)
-
-    def answer(self, _):
-        """Take in what has come."""
-        try:
-            while True:
-                data = self.sock.recv(2048)
-                if self.family == 4:
-                    data = data[(data[0] & 15) * 4:]
-                kind, _, _, _, number = struct.unpack_from(">BBHHH", data)
-                if kind == self.reply and number in self.begun:
-                    self.times.append(
-                        1e3 * (time.monotonic() - self.begun.pop(number)))
-        except BlockingIOError:
-            pass
-
-    def close(self):
-        """End it."""
-        self.loop.cancel(self.timer)
-        self.loop.remove(self.sock)
-        self.sock.close()
 
 
 class Runner:
@@ -101,6 +42,7 @@ class Runner:
         self.server = Server(self.loop, self.family)
         self.who = 0
         self.played = []
+        self.clients = []
         self.port = PORTS["bbr" if contestant == "bbr" else "cubic"]
         self.sender = "srv" if contestant in ("cubic", "bbr") else "pep"
 
@@ -127,8 +69,15 @@ class Runner:
                 for name, values in samples.items()}
 
     def begin(self, task, number):
-        """Wait until nothing is under way, then make the link as it was."""
+        """End whatever a failed sample has left, wait until nothing is under
+        way, then make the link as it was."""
+        self.still()
+        for client in self.clients:
+            client.close()
+        self.clients.clear()
         self.loop.run(3 * self.link.whole + 0.5)
+        while not self.world.empty():
+            self.loop.run(self.link.whole)
         text = f"{self.seed} {self.link.name} {task.name} {number}"
         seed = int.from_bytes(
             hashlib.sha256(text.encode()).digest()[:6], "little")
@@ -143,28 +92,28 @@ class Runner:
         """Have the rate vary from now on, until the sample ends."""
         for number, share in enumerate(rates()):
             self.played.append(self.loop.at(
-                start + number * STEP, lambda share=share: self.world.change(
-                    share, self.link.rtt / 2)))
+                start + number * STEP,
+                lambda share=share: self.world.change(share)))
 
     def hand_over(self):
         """Let the rate and the round trip jump, after a gap."""
         start = time.monotonic() + self.link.handover
-        gap = self.link.rtt / 2 + 1e3 * HANDOVER_GAP
-        after = self.link.rtt / 2 * HANDOVER_RTT
         self.played = [
-            self.loop.at(start, lambda: self.world.change(1, gap)),
+            self.loop.at(start, lambda: self.world.change(HANDOVER_LEFT)),
             self.loop.at(start + HANDOVER_GAP, lambda: self.world.change(
-                HANDOVER_RATE, after))]
+                HANDOVER_RATE, self.link.rtt / 2 * HANDOVER_RTT))]
 
     def still(self):
-        """What changes the link stops."""
+        """Leave the link as it is from now on."""
         for entry in self.played:
             self.loop.cancel(entry)
 
     def client(self, sizes, who=None, port=None, **how):
         """A connection of the subscriber, or of another one."""
-        return Client(self.loop, self.family, who or self.who,
-                      port or self.port, sizes, **how)
+        client = Client(self.loop, self.family, who or self.who,
+                        port or self.port, sizes, **how)
+        self.clients.append(client)
+        return client
 
     def load(self, sizes, **how):
         """Load objects over one connection; return the client."""
@@ -228,9 +177,7 @@ class Runner:
         found.update(self.loaded())
         client.close()
         self.still()
-        found["ping_p50"] = percentile(ping.times, 0.5)
-        found["ping_p95"] = percentile(ping.times, 0.95)
-        return found
+        return {**found, **ping.percentiles()}
 
     def steadily(self):
         """Seconds that goodput is measured for."""
@@ -239,7 +186,7 @@ class Runner:
 
     def steady(self, client):
         """Goodput of a download and what it costs the link."""
-        residence = self.residence()
+        before = residence.buckets()
         got, (octets, frames) = client.got, self.world.sent()
         again = nstat(self.sender, "TcpRetransSegs")
         begun = time.monotonic()
@@ -251,17 +198,7 @@ class Runner:
         found = {"goodput": got * 8e-6 / (time.monotonic() - begun),
                  "overhead": octets / max(got, 1),
                  "retrans": again / max(frames, 1)}
-        found.update(waited(residence, self.residence()))
-        return found
-
-    def residence(self):
-        """Buckets of how long payload for the wireless side stayed in pep, if
-        that is there."""
-        if self.sender != "pep" or not pep.loaded():
-            return None
-        shown = json.loads(pep.pepadm("-j", "stat", "residence").stdout)
-        return {bucket["below_us"]: bucket["samples"]
-                for bucket in shown["wireless"]["residence"]["buckets"]}
+        return {**found, **residence.grown(before, residence.buckets())}
 
     def loaded(self):
         """Small loads beside a long one, by two subscribers in turn."""
@@ -322,28 +259,3 @@ class Runner:
         return {"jain": (mine + theirs) ** 2 / max(
                     2 * (mine ** 2 + theirs ** 2), 1e-9),
                 "goodput": mine, "other": theirs}
-
-
-def percentile(values, share):
-    """The value below which a share of all is."""
-    if not values:
-        return 0.0
-    return sorted(values)[min(int(share * len(values)), len(values) - 1)]
-
-
-def waited(before, after):
-    """Percentiles of residence in ms out of buckets at two times."""
-    if not after:
-        return {}
-    grown = sorted((top, count - before.get(top, 0))
-                   for top, count in after.items())
-    total = sum(count for _, count in grown)
-    found = {}
-    for name, share in (("residence_p50", 0.5), ("residence_p99", 0.99)):
-        seen = 0
-        for top, count in grown:
-            seen += count
-            if total and seen >= share * total:
-                found[name] = top / 1e3
-                break
-    return found

@@ -1,8 +1,17 @@
+#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""The named sets of cells: which tasks are done over which links by whom."""
+"""The named sets of cells: which tasks are done over which links by whom.
+
+usage: sets.py SET [FILTER...]
+
+A FILTER leaves some of a set's cells: link=NAME,.. or work=NAME,.. or
+by=CONTESTANT,... As a program it checks a choice, with exit code 1 and a line
+on standard error for one that is wrong.
+"""
 
 import dataclasses
 import itertools
+import sys
 
 from links import LINKS
 from tasks import TASKS
@@ -37,10 +46,12 @@ class Set:
 
 
 def _cells(links, tasks, who):
+    """Every combination."""
     return tuple(itertools.product(links, tasks, who))
 
 
 def _group(*names):
+    """The names of the links of some groups."""
     return tuple(link.name for link in LINKS.values() if link.group in names)
 
 
@@ -59,6 +70,7 @@ def _standard():
     shown = "g60-l1", "g600-l0.1"
     yield from _cells(grid, BASIC, MAIN)
     yield from _cells(shown, BASIC, ("early", "pair"))
+    yield from _cells(grid, ("upload-2m",), ("pair",))
     yield from _cells(("g60-l0", *shown), (*CROWD, "kept"), MAIN)
     yield from _cells(phones, (*SIZES, *PAGES, "long"), MAIN)
     yield from _cells(_group("rate", "edge", "server"),
@@ -86,6 +98,30 @@ def _full():
 
 SETS = {
     "quick": Set(_quick(), 1, 2),
-    "standard": Set(tuple(dict.fromkeys(_standard())), 2, 3),
+    "standard": Set(tuple(dict.fromkeys(_standard())), 2, 4),
     "full": Set(_full(), 3, 9),
 }
+
+
+def chosen(name, filters):
+    """A set with the cells that filters leave; raises ValueError."""
+    found = SETS[name]
+    places = {"link": 0, "work": 1, "by": 2}
+    for text in filters:
+        key, _, names = text.partition("=")
+        place = places[key]
+        known = {cell[place] for cell in found.cells}
+        for one in names.split(","):
+            if one not in known:
+                raise ValueError(f"the set {name} has no {key} {one}: "
+                                 f"{' '.join(sorted(known))}")
+        found = dataclasses.replace(found, cells=tuple(
+            cell for cell in found.cells if cell[place] in names.split(",")))
+    return found
+
+
+if __name__ == "__main__":
+    try:
+        chosen(sys.argv[1], sys.argv[2:])
+    except ValueError as error:
+        sys.exit(f"lab: {error}")

@@ -12,7 +12,9 @@ from figures import METRICS
 BASE = "cubic"      # the contestant that factors compare with
 OWN = "pep"         # the contestant that the report is about
 RIVAL = "haproxy"   # the other proxy in pep's place
-TWO_ERRORS = 2 * 1.253 / 1.349
+FEW = 8             # samples from which on quartiles mean something
+# Student's t of 95 % for 2, 3, ... samples.
+STUDENT = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.2)
 SAME = 0.02         # two medians that differ by less count as equal
 
 
@@ -24,9 +26,11 @@ class ReportError(Exception):
 class Stat:
     """Statistics of the samples of one metric.
 
-    spread is two standard errors of the median over the median: 1.86 times
-    the interquartile range over the root of n, as for normal samples. None for
-    a single sample or a median of 0.
+    spread is the half of the 95 % confidence interval of the median over the
+    median, as for normal samples: Student's t times 1.253 standard errors. The
+    standard deviation is that of the samples, from eight of them on that which
+    the interquartile range stands for. None for a single sample or a median of
+    0.
     """
 
     n: int
@@ -49,10 +53,18 @@ def statistic(samples):
         return None
     ordered = sorted(samples)
     median = statistics.median(ordered)
-    ordered_range = quantile(ordered, 0.75) - quantile(ordered, 0.25)
-    errors = TWO_ERRORS * ordered_range / math.sqrt(len(ordered))
-    spread = errors / median if len(ordered) > 1 and median > 0 else None
+    spread = half_interval(ordered) / median \
+        if len(ordered) > 1 and median > 0 else None
     return Stat(len(ordered), median, quantile(ordered, 0.95), spread)
+
+
+def half_interval(ordered):
+    """Half of the confidence interval of the median of ordered samples."""
+    count = len(ordered)
+    deviation = statistics.stdev(ordered) if count < FEW else (
+        quantile(ordered, 0.75) - quantile(ordered, 0.25)) / 1.349
+    student = STUDENT[min(count, len(STUDENT) + 1) - 2]
+    return student * 1.253 * deviation / math.sqrt(count)
 
 
 class Cell:

@@ -28,7 +28,7 @@ PROBE = re.compile(
 def window(link):
     """Pairs of bytes received and the right edge that is offered then, of a
     subscriber to whom everything is sent at once."""
-    clean = dataclasses.replace(link, loss=0, jitter=0, reorder=0, trace="",
+    clean = dataclasses.replace(link, loss=0, jitter=0, late=0, trace="",
                                 handover=0, queue=1000)
     world = World(clean)
     found = []

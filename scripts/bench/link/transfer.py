@@ -245,7 +245,6 @@ class Client:
         self.left = 0
         self.unsent = 0
         self.got = 0
-        self.sent = 0
         self.first = self.last = None
         self.watch = None       # called after each read
         with Within("sub"):
@@ -260,7 +259,7 @@ class Client:
         loop.add(self.sock, select.EPOLLOUT, self.connected)
 
     def connected(self, _):
-        """The handshake is over."""
+        """The handshake is over, or has failed."""
         err = self.sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
         if err:
             raise TransferError(os.strerror(err))
@@ -279,9 +278,7 @@ class Client:
         """Send as much of the upload as fits."""
         try:
             while self.unsent:
-                size = self.sock.send(PIECE[:self.unsent])
-                self.unsent -= size
-                self.sent += size
+                self.unsent -= self.sock.send(PIECE[:self.unsent])
         except BlockingIOError:
             self.loop.want(self.sock, select.EPOLLIN | select.EPOLLOUT)
             return
@@ -290,10 +287,13 @@ class Client:
 
     def event(self, events):
         """Do what can be done."""
-        if events & select.EPOLLOUT:
-            self.send()
-        if events & ~select.EPOLLOUT:
-            self.receive()
+        try:
+            if events & select.EPOLLOUT:
+                self.send()
+            if events & ~select.EPOLLOUT:
+                self.receive()
+        except OSError as err:
+            raise TransferError(str(err)) from err
 
     def receive(self):
         """Receive what is there."""
@@ -320,6 +320,7 @@ class Client:
             self.done(self)
 
     def close(self):
-        """The connection is over; what is unread is reset."""
-        self.loop.remove(self.sock)
-        self.sock.close()
+        """The connection is over; TCP resets it if payload is unread."""
+        if self.sock.fileno() >= 0:
+            self.loop.remove(self.sock)
+            self.sock.close()

@@ -9,7 +9,8 @@ from table import BASE, OWN, RIVAL, SAME
 
 MOST = 20       # cells that a list names before it refers to the tables
 NAMES = 12      # links that a sentence names before it counts them
-SIDE = ("ping_p50", "second", "own", "other", "overhead")
+SIDE = ("ttfb", "up", "ping_p50", "ping_p95", "second", "own", "other",
+        "overhead", "retrans")
 
 
 def counted(count, noun):

@@ -6,20 +6,25 @@
 
 radio is the wireless link: a packet that comes by one of its devices leaves by
 the other, through netem. It is a host of its own, so that neither end of TCP
-hears from a qdisc of its own host that the link drops a packet. term is the
-subscriber's terminal, for pep at both ends alone. Subscribers have addresses
-of SUBSCRIBERS, which are local to sub and need not be configured one by one.
+hears from a qdisc of its own host that the link drops a packet. A link that
+varies or reorders has two stages in there, with m0 and m1 between n0 and s0:
+one for the rate, one for the delay or for packets that come late.
+
+term is the subscriber's terminal, for pep at both ends alone. Subscribers have
+addresses of SUBSCRIBERS, which are local to sub and need no configuration.
 """
 
 import math
 import socket
 
-from netem import Netem, Port
+from links import HELD_BACK
 from peptest.netns import (Within, addr, ip, offloads, space_up, spaces_down,
                            sysctl, tc)
+from qdisc import FRAME, Netem, Port, Tbf
 
-FRAME = 1514                # bytes of a full packet on the link
-LEAST_UP = 100              # packets that the queue up holds at least
+PATH_LIMIT = 100_000        # packets that are never too many
+LEAST_DOWN = 4              # packets that the queue down holds at least
+LEAST_UP = 100              # the same up, where most are acknowledgments
 SUBSCRIBERS = {4: "198.18.128.0/17", 6: "2001:db8:4000::/34"}
 TERMINAL = {4: "198.18.2.1", 6: "2001:db8:2::1"}
 LAN = {4: "198.18.2.2", 6: "2001:db8:2::2"}
@@ -46,19 +51,29 @@ class World:
         self.link = link
         self.terminal = terminal
         self.ports = {}
+        self.further = []
         self.seed = 0
+        self.varies = bool(link.trace or link.handover)
+        self.staged = self.varies or link.late
         self._spaces()
         self._routes()
         if link.window == "phone":
             sysctl("sub", f"net.ipv4.tcp_rmem={PHONE_RMEM}")
-        for name, where in (("down", ("radio", "s0")), ("up", ("radio", "n0")),
-                            ("to_server", ("pep", "sv0")),
-                            ("from_server", ("srv", "eth0"))):
-            self.ports[name] = Port(*where)
-        path = Netem(delay=link.server / 2, limit=100000)
+        self._ports()
+        self.reset(1)
+
+    def _ports(self):
+        """The devices with qdiscs; those of the server path for good. down
+        and up are the first stages, further the second ones."""
+        down, up = ("m0", "m1") if self.staged else ("s0", "n0")
+        self.ports = {"down": Port("radio", down), "up": Port("radio", up),
+                      "to_server": Port("pep", "sv0"),
+                      "from_server": Port("srv", "eth0")}
+        path = Netem(delay=self.link.server / 2, limit=PATH_LIMIT)
         for name in "to_server", "from_server":
             self.ports[name].set(path, 1)
-        self.reset(1)
+        self.further = [Port("radio", "s0"), Port("radio", "n0")] \
+            if self.staged else []
 
     def _spaces(self):
         """Namespaces, devices and addresses; every neighbour is known, so that
@@ -70,6 +85,8 @@ class World:
                  ("pep", "sv0", "srv", "eth0")]
         if self.terminal:
             pairs.append(("sub", "eth0", "term", "lan0"))
+        if self.staged:
+            pairs.append(("radio", "m0", "radio", "m1"))
         ip(None, *(f"netns add {name}" for name in names),
            *(f"link add {a} netns {na} type veth peer name {b} netns {nb}"
              for na, a, nb, b in pairs))
@@ -88,15 +105,22 @@ class World:
         for name, devices in ends.items():
             space_up(name, *devices)
         self._neighbours(near, dev)
-        ip("radio", "link set s0 up", "link set n0 up")
-        tc("radio", *(line for a, b in (("s0", "n0"), ("n0", "s0"))
-                      for line in (f"qdisc add dev {a} clsact",
-                                   f"filter add dev {a} ingress protocol all "
-                                   "matchall action mirred egress redirect "
-                                   f"dev {b}")))
+        self._redirect(*([("n0", "m0"), ("m1", "s0"), ("s0", "m1"),
+                          ("m0", "n0")] if self.staged else
+                         [("n0", "s0"), ("s0", "n0")]))
+
+    @staticmethod
+    def _redirect(*ways):
+        """Have packets that come by one device of the radio leave by
+        another."""
+        for dev, out in ways:
+            ip("radio", f"link set {dev} up")
+            tc("radio", f"qdisc add dev {dev} clsact",
+               f"filter add dev {dev} ingress protocol all matchall "
+               f"action mirred egress redirect dev {out}")
 
     def _neighbours(self, near, dev):
-        """Tell everybody the link-layer addresses of the others."""
+        """Set the link-layer addresses of all neighbours."""
         known = [(near, dev, "pep", 3), ("pep", "wl0", "sub", 0),
                  ("pep", "sv0", "srv", 5), ("srv", "eth0", "sv", 4)]
         for ns, out, name, number in known:
@@ -132,47 +156,49 @@ class World:
             sysctl(name, "net.ipv4.ip_forward=1",
                    "net.ipv6.conf.all.forwarding=1")
 
-    def down(self, rate=None, delay=None):
-        """The wireless link down, at another rate or delay of one way."""
+    def _ways(self, rate=1.0, delay=None):
+        """First and second stage down and up, at a share of the link's rates
+        and a delay of one way in ms."""
         link = self.link
-        rate = rate or link.rate
-        return self._way(rate, delay or link.rtt / 2,
-                         math.ceil(link.queue * packets(link.rate, link.rtt)))
-
-    def up(self, rate=None, delay=None):
-        """The wireless link up."""
-        link = self.link
-        rate = rate or link.up
-        depth = math.ceil(link.queue * packets(link.up, link.rtt))
-        return self._way(rate, delay or link.rtt / 2, max(depth, LEAST_UP))
-
-    def _way(self, rate, delay, depth):
-        link = self.link
-        under_way = math.ceil(packets(rate, delay))
-        return Netem(delay=delay, limit=max(depth, 4) + under_way, rate=rate,
-                     jitter=link.jitter, loss=link.loss, burst=link.burst,
-                     reorder=link.reorder)
+        delay = link.rtt / 2 if delay is None else delay
+        for full, least in (link.rate, LEAST_DOWN), (link.up, LEAST_UP):
+            depth = max(math.ceil(link.queue * packets(full, link.rtt)), least)
+            under_way = math.ceil(packets(full, link.rtt / 2))
+            air = {"delay": delay, "jitter": link.jitter, "loss": link.loss,
+                   "burst": link.burst}
+            if self.varies:
+                yield (Tbf(rate=rate * full, limit=depth),
+                       Netem(limit=PATH_LIMIT, **air))
+            else:
+                yield (Netem(limit=depth + under_way, rate=full, **air),
+                       Netem(limit=PATH_LIMIT, delay=HELD_BACK,
+                             prompt=100 - link.late))
 
     def reset(self, seed):
         """The link as it is at the beginning of a sample, which draws its
         random numbers from a seed."""
         self.seed = seed
-        self.ports["down"].set(self.down(), seed)
-        self.ports["up"].set(self.up(), seed + 1)
+        self.change()
 
-    def change(self, rate, delay):
-        """Other rates, as shares of those that the link has, and delay."""
-        self.seed += 2
-        self.ports["down"].set(self.down(rate * self.link.rate, delay),
-                               self.seed)
-        self.ports["up"].set(self.up(rate * self.link.up, delay),
-                             self.seed + 1)
+    def change(self, rate=1.0, delay=None):
+        """Another share of the link's rates, and delay of one way in ms."""
+        for number, (first, second) in enumerate(self._ways(rate, delay)):
+            self.ports[("down", "up")[number]].set(first, self.seed)
+            if self.further:
+                self.further[number].set(second, self.seed + 1)
+            self.seed += 2
+
+    def empty(self):
+        """Does the link hold no packet?"""
+        return not any(port.backlog()[1] for port in (
+            self.ports["down"], self.ports["up"], *self.further))
 
     def queued(self):
         """Bytes that wait for the link down, those under way not among
         them."""
         held = self.ports["down"].backlog()[0]
-        under_way = self.link.rate * 1e6 / 8 * self.link.rtt / 2e3
+        under_way = 0 if self.varies else \
+            self.link.rate * 1e6 / 8 * self.link.rtt / 2e3
         return max(held - under_way, 0)
 
     def sent(self):
@@ -188,7 +214,7 @@ class World:
 
     def end(self):
         """Take everything down."""
-        for port in self.ports.values():
+        for port in (*self.ports.values(), *self.further):
             port.close()
         spaces_down()
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The netem qdisc by rtnetlink: with a seed for its random numbers, which
-Debian 12's tc cannot give, and without a program to start for each change."""
+"""The qdiscs netem and tbf by rtnetlink: netem with a seed for its random
+numbers, which Debian 12's tc cannot set, and both without starting a program
+for each change."""
 
 import dataclasses
 import socket
@@ -20,6 +21,9 @@ TCA_KIND = 1
 TCA_OPTIONS = 2
 TCA_STATS2 = 7
 TCA_STATS_QUEUE = 3
+TCA_TBF_PARMS = 1
+LINKLAYER_ETHERNET = 1
+TICK = 64               # ns of a packet scheduler's tick, /proc/net/psched
 TCA_NETEM_REORDER = 3
 TCA_NETEM_LOSS = 5
 TCA_NETEM_RATE = 6
@@ -29,13 +33,15 @@ TCA_NETEM_PRNG_SEED = 14
 NETEM_LOSS_GE = 2
 NLA_F_NESTED = 0x8000
 MILLION = 1_000_000
+FRAME = 1514            # bytes of a full packet
 
 
 @dataclasses.dataclass(frozen=True)
 class Netem:
     """What a device does to packets: delay and jitter in ms, rate in Mbit/s
-    (0: any), loss and reorder in per cent, the mean length of a run of losses,
-    and the packets that it holds, those under way among them."""
+    (0: any), loss in per cent, the mean length of a run of losses, the share
+    in per cent that is not delayed, and the packets that the device holds,
+    those under way among them."""
 
     delay: float
     limit: int
@@ -43,13 +49,14 @@ class Netem:
     jitter: float = 0
     loss: float = 0
     burst: float = 1
-    reorder: float = 0
+    prompt: float = 0
+    kind = "netem"
 
     def options(self, seed):
         """TCA_OPTIONS of the qdisc."""
         even = 0 if self.burst > 1 else _share(self.loss)
         data = struct.pack("IIIIII", 0, self.limit, even,
-                           1 if self.reorder else 0, 0, 0)
+                           1 if self.prompt else 0, 0, 0)
         data += attr(TCA_NETEM_LATENCY64,
                      struct.pack("q", round(self.delay * MILLION)))
         data += attr(TCA_NETEM_JITTER64,
@@ -58,9 +65,9 @@ class Netem:
         if self.rate:
             data += attr(TCA_NETEM_RATE, struct.pack(
                 "IiIi", round(self.rate * MILLION / 8), 0, 0, 0))
-        if self.reorder:
+        if self.prompt:
             data += attr(TCA_NETEM_REORDER,
-                         struct.pack("II", _share(self.reorder), 0))
+                         struct.pack("II", _share(self.prompt), 0))
         if self.burst > 1:
             data += attr(TCA_NETEM_LOSS | NLA_F_NESTED, self._bursts())
         return data
@@ -75,38 +82,59 @@ class Netem:
             "IIII", _share(100 * enter), _share(100 * leave), 0, 0))
 
 
+@dataclasses.dataclass(frozen=True)
+class Tbf:
+    """A rate in Mbit/s that holds for packets as they leave, so that it can
+    change while they wait, and the packets that may wait."""
+
+    rate: float
+    limit: int
+    kind = "tbf"
+
+    def options(self, _):
+        """TCA_OPTIONS of the qdisc."""
+        rate = round(self.rate * MILLION / 8)
+        burst = round(2 * FRAME / rate * 1e9 / TICK)
+        spec = struct.pack("BBHhHI", 0, LINKLAYER_ETHERNET, 0, -1, 0, rate)
+        return attr(TCA_TBF_PARMS, spec + bytes(12) + struct.pack(
+            "III", self.limit * FRAME, burst, 0))
+
+
 def _share(per_cent):
     """A probability as netem has it."""
     return min(round(per_cent / 100 * (1 << 32)), (1 << 32) - 1)
 
 
 class Port:
-    """A device whose packets netem delays; sends requests about it."""
+    """A device with one of these qdiscs; sends requests about it."""
 
     def __init__(self, ns, dev):
         with Within(ns):
             self.index = socket.if_nametoindex(dev)
             self.sock = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)
 
-    def _header(self, kind, flags, body):
+    @staticmethod
+    def _request(kind, flags, body):
+        """A message to the kernel."""
         return struct.pack("IHHII", 16 + len(body), kind, flags, 1, 0) + body
 
-    def set(self, netem, seed):
-        """Have the device do so from now on; what it holds stays."""
+    def set(self, qdisc, seed):
+        """Have the device do so from now on; it keeps the packets that it
+        holds when it has a qdisc of that kind already."""
         body = struct.pack("BxxxiIII", socket.AF_UNSPEC, self.index,
                            0x10000, TC_H_ROOT, 0)
-        body += attr(TCA_KIND, b"netem\0")
-        body += attr(TCA_OPTIONS, netem.options(seed))
-        self.sock.send(self._header(
+        body += attr(TCA_KIND, qdisc.kind.encode() + b"\0")
+        body += attr(TCA_OPTIONS, qdisc.options(seed))
+        self.sock.send(self._request(
             RTM_NEWQDISC, NLM_F_REQUEST_ACK | NLM_F_REPLACE_CREATE, body))
         error = struct.unpack_from("i", self.sock.recv(1 << 16), 16)[0]
         if error:
-            raise OSError(-error, "netem")
+            raise OSError(-error, qdisc.kind)
 
     def backlog(self):
         """Bytes and packets that the device holds."""
         body = struct.pack("BxxxiIII", socket.AF_UNSPEC, self.index, 0, 0, 0)
-        self.sock.send(self._header(RTM_GETQDISC, NLM_F_DUMP, body))
+        self.sock.send(self._request(RTM_GETQDISC, NLM_F_DUMP, body))
         found = 0, 0
         while True:
             data = self.sock.recv(1 << 16)
@@ -114,9 +142,9 @@ class Port:
                 size, kind = struct.unpack_from("IH", data)
                 if kind == NLMSG_DONE:
                     return found
-                index = struct.unpack_from("i", data, 20)[0]
-                if index == self.index:
-                    found = _queue(data[36:size]) or found
+                index, _, parent = struct.unpack_from("iII", data, 20)
+                if (index, parent) == (self.index, TC_H_ROOT):
+                    found = _stats(data[36:size])
                 data = data[(size + 3) & ~3:]
 
     def close(self):
@@ -124,21 +152,18 @@ class Port:
         self.sock.close()
 
 
-def _queue(data):
-    """Bytes and packets out of the attributes of a qdisc, if it tells."""
+def _find(data, wanted):
+    """The payload of an attribute, empty when there is none."""
     while len(data) >= 4:
         size, kind = struct.unpack_from("HH", data)
-        if kind & 0x3fff == TCA_STATS2:
-            return _queue_stats(data[4:size])
+        if kind & 0x3fff == wanted:
+            return data[4:size]
         data = data[(size + 3) & ~3:]
-    return None
+    return b""
 
 
-def _queue_stats(data):
-    while len(data) >= 4:
-        size, kind = struct.unpack_from("HH", data)
-        if kind & 0x3fff == TCA_STATS_QUEUE:
-            packets, backlog = struct.unpack_from("II", data, 4)
-            return backlog, packets
-        data = data[(size + 3) & ~3:]
-    return None
+def _stats(data):
+    """Bytes and packets that a qdisc holds, out of its attributes."""
+    queue = _find(_find(data, TCA_STATS2), TCA_STATS_QUEUE)
+    packets, octets = struct.unpack_from("II", queue)
+    return octets, packets
