@@ -39,6 +39,9 @@ METRICS = {
 }
 
 
+ENOUGH = 6          # samples that a 95th percentile is shown of
+
+
 def metric(name):
     """The metric of a name, also of one that is not listed."""
     return METRICS.get(name, Metric(name, "", "less"))
@@ -72,11 +75,14 @@ def percent(share):
 
 
 def measured(stat, name, unit=None, wide=False):
-    """A statistic of a metric: median, unit, spread and the mark "~"."""
+    """A statistic of a metric: median, unit, spread, the 95th percentile of
+    times in brackets where there are samples enough, and the mark "~"."""
     if stat is None:
         return "-"
     kind = metric(name)
     text = show(stat.median * kind.scale, kind.unit if unit is None else unit)
     if stat.spread is not None:
         text += f" ± {percent(stat.spread)}"
+    if kind.unit == "s" and stat.n >= ENOUGH:
+        text += f" ({number(stat.p95 * kind.scale)})"
     return text + (" ~" if wide else "")

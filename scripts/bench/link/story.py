@@ -11,7 +11,8 @@ READING = """The figures are of simulated time: subscriber, wireless link, \
 gateway and server run in User Mode Linux, whose clock advances with the \
 events of the simulation and not with the load of the host. A cell is a work \
 over a link by a contestant; its figure is the median over all samples of all \
-repeats, ± half of its 95 % confidence interval. "~" marks a cell whose \
+repeats, ± half of its 95 % confidence interval, and in brackets the 95th \
+percentile of times. "~" marks a cell whose \
 spread, that half over the median, exceeds {wide:g} %. A factor is that over \
 no proxy in front of a CUBIC server, above 1 when better."""
 
