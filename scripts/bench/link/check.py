@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Is a report of bench link whole? Says what is not and fails.
+"""Is a report of bench link whole? Lists its faults and fails.
 
 usage: check.py FOLDER
 """

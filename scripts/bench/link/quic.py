@@ -144,7 +144,7 @@ class Quic:
             pass
 
     def probe(self):
-        """Nothing came for long: what was under way is lost."""
+        """Nothing came for long: everything under way is lost."""
         if time.monotonic() - self.heard > PROBE:
             self.acked = self.sent - 1
             self.cubic.window = 2.0

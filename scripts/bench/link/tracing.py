@@ -132,6 +132,7 @@ def _legs(text, cookies, begun):
 
 
 def _point(line, now, event, flight):
+    """Add what an event shows of a sender to its line."""
     line["t"].append(now)
     line["cwnd"].append(int(event["cwnd"]) * SEGMENT)
     line["flight"].append(flight % (1 << 32))

@@ -36,7 +36,7 @@ LIBC = ctypes.CDLL(None)
 
 
 class TransferError(Exception):
-    """A connection that did not do what it was to do."""
+    """A connection that failed or came to no end."""
 
 
 class Timer(ctypes.Structure):
@@ -47,9 +47,9 @@ class Timer(ctypes.Structure):
 
 
 class Loop:
-    """Waits for sockets and for times. System calls are what costs most in
-    User Mode Linux: times come by a timerfd, so that nobody asks for the time
-    when a packet comes."""
+    """Waits for sockets and for times. System calls cost most in User Mode
+    Linux: times come by a timerfd, so that nobody asks for the time when a
+    packet comes."""
 
     def __init__(self):
         self.poll = select.epoll()
