@@ -3,13 +3,16 @@
 # First program of a guest of User Mode Linux: makes a root of the host's files
 # that can be written to, without writing to these, and runs a program in it.
 #
-# The kernel's command line gives as environment: lab_program, the argument
-# lab_command for it, lab_cwd, where it runs, lab_folder, a folder of the host's
-# that may be written to, or nothing, and lab_terminal when it is interactive.
+# The file that the kernel's command line gives as lab_parameters sets
+# lab_program, the argument lab_command for it, lab_cwd, where it runs,
+# lab_folder, a folder of the host's that may be written to, or nothing, and
+# lab_terminal when it is interactive.
 
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 
 exec < /dev/tty0 > /dev/tty0 2>&1
+# shellcheck source=/dev/null # written by sim.sh
+. "${lab_parameters:?}"
 mount -t tmpfs tmpfs /mnt
 mkdir /mnt/upper /mnt/work /mnt/root
 mount -t overlay -o lowerdir=/,upperdir=/mnt/upper,workdir=/mnt/work overlay \

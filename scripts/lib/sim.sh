@@ -39,7 +39,7 @@ sim_run() # SECONDS LOG COMMAND
 	sim_guest con0=null,fd:1 "lab_program=$lib/guest-init.sh" \
 		"lab_command=$file"
 	"$lib/guest.py" "$log" "$seconds" "${exec_guest[@]}" || rc=$?
-	rm -f "$file"
+	rm -f "$file" "$sim_parameters"
 	guest_ended sim "$rc" "$log"
 }
 
@@ -53,25 +53,36 @@ sim_shell() # LOG PROGRAM
 	sim_guest con0=fd:0,fd:1 "lab_program=$2" lab_terminal=1
 	"${exec_guest[@]}" 2> "$1" || rc=$?
 	stty "$terminal"
+	rm -f "$sim_parameters"
 	return "$rc"
 }
 
-# Put the command that boots a guest into $exec_guest; the arguments, for
-# sim-init.sh and the terminal, go onto the kernel's command line.
-sim_guest() # ARGUMENT...
+# Put the command that boots a guest into $exec_guest, and parameters for
+# sim-init.sh into the file $sim_parameters. The guest finds that under a name
+# which is always the same: the kernel's command line goes into its random
+# numbers.
+sim_guest() # TERMINAL PARAMETER...
 {
 	local build=$PEP_LAB_CACHE/build/sim linux
 
 	linux=$(kernel_build sim)/linux
 	: "${SIM_CPU:=$(sim_cpus | cut -d' ' -f1)}"
+	mkdir -p "$PEP_LAB_CACHE/run"
+	sim_parameters=$(mktemp "$PEP_LAB_CACHE/run/parameters-XXXXXX")
+	printf '%q\n' "lab_cwd=$PWD" "lab_folder=$GUEST_FOLDER" "${@:2}" \
+		> "$sim_parameters"
+	touch "$build/.parameters"
+	# shellcheck disable=SC2016 # expanded by the inner shell
 	exec_guest=(setpriv --pdeathsig KILL
 		unshare --mount --pid --fork --kill-child --mount-proc
+		bash -ec 'mount --bind "$1" "$2"; shift 2; exec "$@"' bash
+		"$sim_parameters" "$build/.parameters"
 		taskset -c "$SIM_CPU" setarch -R
 		env "SIM_SEED=$SIM_SEED"
 		"LD_PRELOAD=$build/tools/bench/seeded.so"
 		"$linux" "mem=$GUEST_MEMORY" rootfstype=hostfs rootflags=/ ro
 		"init=$build/scripts/lib/sim-init.sh" time-travel=inf-cpu
 		"time-travel-start=$SIM_DATE"
-		con=null "con1=null,fd:2" console=tty1
-		"lab_cwd=$PWD" "lab_folder=$GUEST_FOLDER" "$@")
+		con=null "$1" "con1=null,fd:2" console=tty1
+		"lab_parameters=$build/.parameters")
 }
