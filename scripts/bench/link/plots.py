@@ -217,8 +217,8 @@ def thinned(times, values, most=400):
 LANES = (
     ("wireless leg", (("wireless", "cwnd", "congestion window", "pep"),
                       ("wireless", "flight", "in flight", "bbr"))),
-    ("server leg", (("server", "cwnd", "congestion window", "pep"),
-                    ("server", "flight", "in flight", "bbr"))),
+    ("server", (("server", "cwnd", "congestion window", "pep"),
+                ("server", "flight", "in flight", "bbr"))),
     ("queues", (("link_queue", "bytes", "queue on the link", "cubic"),
                 ("waiting", "bytes", "waiting in pep", "pair"))))
 

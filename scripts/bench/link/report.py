@@ -5,8 +5,9 @@
 usage: report.py FOLDER LINK.JSONL
        report.py --json LINK.JSONL
 
-Writes link.md, link.html, link-time.svg and link-loss.svg into the folder and
-prints the page in plain words, or prints the statistics as one JSON object.
+Writes link.md, link.html, link-time.svg, link-loss.svg and link-queue.svg into
+the folder and prints the page in plain words, or prints the statistics as one
+JSON object.
 """
 
 import dataclasses

@@ -61,7 +61,7 @@ def queue(table):
     text = plots.queue_plot(table)
     if text:
         yield Plot(text, "A ping beside a long download against the depth "
-                   "of the link's queue.")
+                   "of the link's queue.", "link-queue.svg")
 
 
 def timelines(table):
