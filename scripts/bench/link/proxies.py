@@ -1,40 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What stands on the gateway, and on the terminal, while tasks are done.
+"""The contestants on the gateway, and on the terminal, while tasks are done.
 
-Each contestant is a function of the link's family that returns a context
-manager. The connections of OTHER_PORTS and UDP are left alone by all of them.
+Each one is a function that returns a context manager. All of them leave the
+connections of OTHER_PORTS and UDP alone.
 """
 
 import contextlib
+import resource
 
-from contestants import PORTS, daemon
-from peptest import pep, service
+import contestants
+from peptest import pep
 from peptest.netns import ip, sysctl, tc
 from transfer import OTHER_PORTS
 
-HAPROXY = """
-global
-    nbthread 1
-    maxconn 2000
-defaults
-    mode tcp
-    timeout connect 60s
-    timeout client 600s
-    timeout server 600s
-    option splice-request
-    option splice-response
-frontend all
-    bind 0.0.0.0:{first}-{last} transparent
-    bind :::{first}-{last} transparent v6only
-    default_backend origin
-backend origin
-    option transparent
-    source 0.0.0.0 usesrc client
-"""
+FILES = 1 << 17         # descriptors that a process may have
 SPARED = 50             # preference of rules and filters that spare
 
 
 def _spared_ports():
+    """The first and the last port that contestants leave alone."""
     ports = OTHER_PORTS.values()
     return min(ports), max(ports)
 
@@ -50,10 +34,14 @@ def haproxy():
     for family in 4, 6:
         ip("pep", *rules, family=family)
     sysctl("pep", "net.ipv4.tcp_congestion_control=bbr")
-    conf = service.write("haproxy.cfg", HAPROXY.format(
-        first=PORTS[0], last=PORTS[-1]))
-    with daemon("haproxy", "haproxy", "-db", "-f", conf):
+    _raise_files()
+    with contestants.haproxy():
         yield
+
+
+def _raise_files():
+    """HAProxy refuses to start with fewer descriptors than it may need."""
+    resource.setrlimit(resource.RLIMIT_NOFILE, (FILES, FILES))
 
 
 def _spare(ns, dev):

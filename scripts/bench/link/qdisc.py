@@ -38,7 +38,7 @@ FRAME = 1514            # bytes of a full packet
 
 @dataclasses.dataclass(frozen=True)
 class Netem:
-    """What a device does to packets: delay and jitter in ms, rate in Mbit/s
+    """The fate of a device's packets: delay and jitter in ms, rate in Mbit/s
     (0: any), loss in per cent, the mean length of a run of losses, the share
     in per cent that is not delayed, and the packets that the device holds,
     those under way among them."""

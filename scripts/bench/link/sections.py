@@ -42,7 +42,7 @@ def toned(text, gain):
 
 
 def links(table):
-    """What the links are."""
+    """The links and their properties."""
     rows = []
     for name, link in table.links.items():
         rows.append((

@@ -105,7 +105,7 @@ def _cookies():
 
 
 def _legs(text, cookies, begun):
-    """What the trace has of the sockets that send down and of the leg that
+    """The trace's events of the sockets that send down, and of the leg that
     receives from the server."""
     found = {name: {"t": [], "cwnd": [], "flight": []}
              for name in ("wireless", "server")}
