@@ -107,8 +107,8 @@ guest_shell() # KERNEL PROGRAM
 {
 	local image kvm=(--disable-kvm)
 
-	if [ "$1" = sim ]; then
-		sim_shell "$PEP_LAB_CACHE/logs/shell-console.log" "$2"
+	if sim_kernel "$1"; then
+		sim_shell "$1" "$PEP_LAB_CACHE/logs/shell-console.log" "$2"
 		return
 	fi
 	image=$(guest_image "$1")
@@ -128,8 +128,8 @@ guest_run() # KERNEL|IMAGE SECONDS LOG COMMAND
 	local kernel=$1 seconds=$2 log=$3 image file rc=0 kvm=(--disable-kvm)
 	local init=$TOP/scripts/lib/guest-init.sh folder=$PEP_LAB_CACHE/run
 
-	if [ "$kernel" = sim ]; then
-		sim_run "${@:2}"
+	if sim_kernel "$kernel"; then
+		sim_run "$@"
 		return
 	fi
 	image=$(guest_image "$kernel")

@@ -4,18 +4,20 @@
 #
 # stock        Debian's linux-image 6.12, as installed by apt
 # next         linux-image 7.3 of trixie-backports, in the root of next.sh
-# fast, frags, debug, sim  built from Debian's linux-source-6.12 out of the
+# fast, frags, debug, sim, simdebug
+#              built from Debian's linux-source-6.12 out of the
 #              fragments in selftests/config, kept under
 #              $PEP_LAB_CACHE/kernels/NAME-KEY; KEY is a hash of everything that
 #              goes in, so that a changed fragment, source package or compiler
-#              builds a new one. sim is User Mode Linux, for sim.sh.
+#              builds a new one. sim and simdebug are User Mode
+#              Linux, for sim.sh.
 
 # Fail when there is no such kernel.
 kernel_known() # NAME
 {
 	case $1 in
-	stock | next | fast | frags | debug | sim) ;;
-	*) bad "no such kernel: $1 (stock, next, fast, frags, debug or sim)" ;;
+	stock | next | fast | frags | debug | sim | simdebug) ;;
+	*) bad "no such kernel: $1 (stock, next, fast, frags, debug, sim or simdebug)" ;;
 	esac
 }
 
@@ -29,6 +31,10 @@ kernel_fragments() # FLAVOUR
 	frags) echo "$dir/base.config" "$dir/net.config" "$dir/frags.config" ;;
 	debug) echo "$dir/base.config" "$dir/net.config" "$dir/debug.config" ;;
 	sim) echo "$dir/net.config" "$dir/sim.config" ;;
+	simdebug)
+		echo "$dir/net.config" "$dir/debug.config" "$dir/sim.config" \
+			"$dir/simdebug.config"
+		;;
 	*) die "not a kernel that the lab builds: $1" ;;
 	esac
 }
@@ -36,7 +42,7 @@ kernel_fragments() # FLAVOUR
 # Print the architecture of a built kernel, as make wants it.
 kernel_arch() # FLAVOUR
 {
-	[ "$1" = sim ] && echo um || echo x86
+	sim_kernel "$1" && echo um || echo x86
 }
 
 # Unpack Debian's kernel source into the cache; prints the folder. To be called
@@ -118,7 +124,7 @@ kernel_make() # FLAVOUR FOLDER
 {
 	local flavour=$1 out=$2 src frags log make targets='bzImage modules'
 
-	[ "$flavour" != sim ] || targets='linux modules'
+	! sim_kernel "$flavour" || targets='linux modules'
 	src=$(kernel_source)
 	frags=$(kernel_fragments "$flavour")
 	log=$out/build.log

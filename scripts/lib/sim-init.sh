@@ -32,6 +32,10 @@ if [ -n "${lab_folder:-}" ]; then
 	mount -t hostfs -o "$lab_folder" none ".$lab_folder"
 fi
 [ -n "${lab_terminal:-}" ] || stty -onlcr
+# A program whose root is not that of its mount namespace may not make a user
+# namespace, so chroot alone will not do.
+pivot_root . mnt
+umount -l mnt
 # shellcheck disable=SC2016,SC2154 # expanded inside; of the environment
 setsid ${lab_terminal:+--ctty} --wait chroot . /bin/bash -c \
 	'cd "$1" && exec bash "$2" ${3:+"$3"}' bash \

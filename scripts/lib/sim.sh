@@ -8,6 +8,14 @@
 # hardware. Its random numbers come from a seed, its date and its memory are
 # always the same, so that two runs of a command do not differ.
 
+# The kernels of User Mode Linux: sim, in which computing takes no time, and
+# simdebug, which checks for errors and in which it takes the time that it takes,
+# so that programs may poll; neither waits.
+sim_kernel() # KERNEL
+{
+	[[ $1 = sim || $1 = simdebug ]]
+}
+
 # The seed of a guest, a number.
 : "${SIM_SEED:=1}"
 
@@ -25,33 +33,33 @@ sim_cpus()
 	/usr/bin/python3 -c 'import os; print(*sorted(os.sched_getaffinity(0)))'
 }
 
-# Like guest_run of the kernel sim, after build_tree, from whose folder the guest
-# starts: /tmp is its own. SECONDS are those of this machine, for a program that
-# asks for the time without sleeping stops the guest's clock.
-sim_run() # SECONDS LOG COMMAND
+# Like guest_run, after build_tree, from whose folder the guest starts: /tmp is
+# its own. SECONDS are those of this machine, for a program that asks for the
+# time without sleeping stops the guest's clock.
+sim_run() # KERNEL SECONDS LOG COMMAND
 {
-	local seconds=$1 log=$2 file rc=0 folder=$PEP_LAB_CACHE/run
-	local lib=$PEP_LAB_CACHE/build/sim/scripts/lib
+	local kernel=$1 seconds=$2 log=$3 file rc=0 folder=$PEP_LAB_CACHE/run
+	local lib=$PEP_LAB_CACHE/build/$1/scripts/lib
 
 	mkdir -p "$folder" "$(dirname "$log")"
 	file=$(mktemp "$folder/command-XXXXXX")
-	printf '%s\n' "$3" > "$file"
-	sim_guest con0=null,fd:1 "lab_program=$lib/guest-init.sh" \
+	printf '%s\n' "$4" > "$file"
+	sim_guest "$kernel" con0=null,fd:1 "lab_program=$lib/guest-init.sh" \
 		"lab_command=$file"
 	"$lib/guest.py" "$log" "$seconds" "${exec_guest[@]}" || rc=$?
 	rm -f "$file" "$sim_parameters"
-	guest_ended sim "$rc" "$log"
+	guest_ended "$kernel" "$rc" "$log"
 }
 
 # Boot and run a program on this terminal; LOG gets the console. Its clock runs
 # ahead whenever the program waits for what is typed.
-sim_shell() # LOG PROGRAM
+sim_shell() # KERNEL LOG PROGRAM
 {
 	local terminal rc=0
 
 	terminal=$(stty -g)
-	sim_guest con0=fd:0,fd:1 "lab_program=$2" lab_terminal=1
-	"${exec_guest[@]}" 2> "$1" || rc=$?
+	sim_guest "$1" con0=fd:0,fd:1 "lab_program=$3" lab_terminal=1
+	"${exec_guest[@]}" 2> "$2" || rc=$?
 	stty "$terminal"
 	rm -f "$sim_parameters"
 	return "$rc"
@@ -61,11 +69,13 @@ sim_shell() # LOG PROGRAM
 # sim-init.sh into the file $sim_parameters. The guest finds that under a name
 # which is always the same: the kernel's command line goes into its random
 # numbers.
-sim_guest() # TERMINAL PARAMETER...
+sim_guest() # KERNEL TERMINAL PARAMETER...
 {
-	local build=$PEP_LAB_CACHE/build/sim linux
+	local kernel=$1 build=$PEP_LAB_CACHE/build/$1 linux time=inf-cpu
 
-	linux=$(kernel_build sim)/linux
+	shift
+	[ "$kernel" = sim ] || time=
+	linux=$(kernel_build "$kernel")/linux
 	: "${SIM_CPU:=$(sim_cpus | cut -d' ' -f1)}"
 	mkdir -p "$PEP_LAB_CACHE/run"
 	sim_parameters=$(mktemp "$PEP_LAB_CACHE/run/parameters-XXXXXX")
@@ -81,7 +91,7 @@ sim_guest() # TERMINAL PARAMETER...
 		env "SIM_SEED=$SIM_SEED"
 		"LD_PRELOAD=$build/tools/bench/seeded.so"
 		"$linux" "mem=$GUEST_MEMORY" rootfstype=hostfs rootflags=/ ro
-		"init=$build/scripts/lib/sim-init.sh" time-travel=inf-cpu
+		"init=$build/scripts/lib/sim-init.sh" "time-travel${time:+=$time}"
 		"time-travel-start=$SIM_DATE"
 		con=null "$1" "con1=null,fd:2" console=tty1
 		"lab_parameters=$build/.parameters")

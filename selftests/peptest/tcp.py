@@ -24,6 +24,7 @@ PORT = 5000
 SECONDS = 60            # for anything a peer waits for
 CHUNK = 65536           # bytes received at once
 PIECE = 4 * CHUNK       # and sent: more than the longest packet
+LEAST = 1000            # bytes that a paced sender waits for to be due
 BLOCK = 1 << 20
 _block = random.Random(1).randbytes(BLOCK)
 _ring = memoryview(_block + _block[:PIECE])
@@ -231,12 +232,12 @@ class End:
         sock.setblocking(False)
 
     def due(self):
-        """How many bytes may be sent now."""
-        size = self.size
-        if self.rate:
-            size = min(size, int((time.monotonic() - self.begun) * self.rate)
-                       + 1000)
-        return size - self.sent
+        """How many bytes may be sent now; with a rate not just a few."""
+        left = self.size - self.sent
+        if not self.rate:
+            return left
+        due = int((time.monotonic() - self.begun) * self.rate) - self.sent
+        return min(left, due + LEAST) if due > 0 else 0
 
     def send(self):
         """Send what is due by now, as far as it fits."""
