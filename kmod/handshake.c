@@ -373,7 +373,7 @@ bool pep_handshake_awaits(struct pep_gen *gen, unsigned int opener,
 	struct pep_flow *flow;
 	bool awaits;
 
-	if (gen->values.mode != PEP_CONNECT_MODE_TRUTHFUL)
+	if (gen->values.mode == PEP_CONNECT_MODE_EARLY)
 		return true;
 	flow = pep_handshake_find(gen->pn->net, &pkt->tuple, bound);
 	if (!flow)

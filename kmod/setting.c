@@ -75,8 +75,8 @@ struct pep_setting {
 			 _text ": 8kbit to 1tbit, or 0")
 
 static const struct pep_setting pep_settings[] = {
-	PEP_SETTING(CONNECT_MODE, mode, PEP_CONNECT_MODE_EARLY,
-		    "connect: 0 truthful or 1 early"),
+	PEP_SETTING(CONNECT_MODE, mode, PEP_CONNECT_MODE_FOLLOW,
+		    "connect: 0 truthful, 1 early or 2 follow"),
 	PEP_SETTING(MPTCP, mptcp, PEP_MPTCP_MODE_SPLIT,
 		    "mptcp: 0 bypass or 1 split"),
 	PEP_SETTING(SOURCE, source, PEP_SOURCE_MODE_LOCAL,

@@ -79,7 +79,7 @@ def values():
         if word not in options:
             fail(f"{word} is not in {options}")
     expect("a value", offered("profile set gold connect "),
-           ["early", "truthful"])
+           ["early", "follow", "truthful"])
     expect("after a pair", offered("profile set gold mark 1 conn"),
            ["connect"])
     expect("live, with nothing", "live" in options, False)

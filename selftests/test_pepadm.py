@@ -115,6 +115,7 @@ def settings():
     pepadm("profile", "add", "gold", "connect", "early")
     gold = {**DEFAULT, "name": "gold", "connect": "early"}
     for word, *values in (
+            ("connect", "truthful", "follow", "early"),
             ("mptcp", "split", "bypass"), ("source", "local", "client"),
             ("server-dev", "d0", "none"), ("mark", 0xffffffff, 1, 0),
             ("dscp", 63, 1, 0, "copy"), ("keepalive-idle", 32767, 1, 0),

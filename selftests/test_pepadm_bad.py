@@ -164,7 +164,8 @@ def profile():
            split(f"profile add new cc-server {LONG}")),
           ("profile add: cc-wireless: given twice",
            split("profile add new cc-wireless bbr cc-wireless bbr")),
-          ('profile add: connect: "late" is not one of: truthful, early',
+          ('profile add: connect: "late" is not one of: truthful, early, '
+           'follow',
            split("profile add new connect late")),
           ('profile add: mptcp: "no" is not one of: bypass, split',
            split("profile add new mptcp no")),
@@ -203,7 +204,8 @@ def profile():
            split("profile add new idle-timeout 1.5")),
           ("profile set: nothing to set, see: pepadm profile help",
            split("profile set gold")),
-          ("profile set: connect: value missing, one of: truthful, early",
+          ("profile set: connect: value missing, one of: truthful, early, "
+           "follow",
            split("profile set gold connect")),
           ("profile del: NAME: missing", split("profile del")),
           ('profile del: "gold": unexpected word',

@@ -63,6 +63,18 @@ def mptcp(family):
     return near, accept(listener)
 
 
+@families("connect follow: the ends open the connection themselves")
+def follow(family):
+    """Open and refused, from either side."""
+    with profile(connect="follow"):
+        for opener, opened in ("sub", "srv"), ("srv", "sub"):
+            with grows(pass_syn=least(1), syn_split=0, held=0):
+                exchange(pair(family, opener, opened), 100000)
+                expect("a refusal", connect_errno(
+                    opener, family, addr(opened, family), 5009),
+                    "ECONNREFUSED")
+
+
 @families("mptcp bypass: the connection passes")
 def mptcp_bypass(family):
     with grows(syn_pass_mptcp=least(1), syn_split=0):

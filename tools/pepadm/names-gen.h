@@ -11,6 +11,7 @@ static const char * const names_side[] = {
 static const char * const names_connect_mode[] = {
 	[0] = "truthful",
 	[1] = "early",
+	[2] = "follow",
 };
 
 static const char * const names_mptcp_mode[] = {

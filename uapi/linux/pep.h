@@ -28,10 +28,13 @@ enum pep_side {
  * @PEP_CONNECT_MODE_TRUTHFUL: After the target has answered; refusal and
  *   silence are mirrored.
  * @PEP_CONNECT_MODE_EARLY: At once, while the target is being connected.
+ * @PEP_CONNECT_MODE_FOLLOW: By the target itself. The connection is forwarded
+ *   as if pep were not there, and followed.
  */
 enum pep_connect_mode {
 	PEP_CONNECT_MODE_TRUTHFUL,
 	PEP_CONNECT_MODE_EARLY,
+	PEP_CONNECT_MODE_FOLLOW,
 };
 
 /**
