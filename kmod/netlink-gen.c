@@ -27,7 +27,7 @@ static const struct nla_policy pep_profile_get_nl_policy[PEP_A_PROFILE_NAME + 1]
 };
 
 /* PEP_CMD_PROFILE_ADD - do */
-static const struct nla_policy pep_profile_add_nl_policy[PEP_A_PROFILE_MAX_FLOWS + 1] = {
+static const struct nla_policy pep_profile_add_nl_policy[PEP_A_PROFILE_SPLIT_BYTES + 1] = {
 	[PEP_A_PROFILE_NAME] = { .type = NLA_NUL_STRING, .len = 15, },
 	[PEP_A_PROFILE_CC_WIRELESS] = { .type = NLA_NUL_STRING, .len = 15, },
 	[PEP_A_PROFILE_CC_SERVER] = { .type = NLA_NUL_STRING, .len = 15, },
@@ -50,10 +50,12 @@ static const struct nla_policy pep_profile_add_nl_policy[PEP_A_PROFILE_MAX_FLOWS
 	[PEP_A_PROFILE_WIRELESS_MAX_RATE] = { .type = NLA_UINT, },
 	[PEP_A_PROFILE_SERVER_MAX_RATE] = { .type = NLA_UINT, },
 	[PEP_A_PROFILE_MAX_FLOWS] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_SPLIT_TRIGGER] = NLA_POLICY_MASK(NLA_U32, 0x7),
+	[PEP_A_PROFILE_SPLIT_BYTES] = { .type = NLA_U32, },
 };
 
 /* PEP_CMD_PROFILE_SET - do */
-static const struct nla_policy pep_profile_set_nl_policy[PEP_A_PROFILE_LIVE + 1] = {
+static const struct nla_policy pep_profile_set_nl_policy[PEP_A_PROFILE_SPLIT_BYTES + 1] = {
 	[PEP_A_PROFILE_NAME] = { .type = NLA_NUL_STRING, .len = 15, },
 	[PEP_A_PROFILE_CC_WIRELESS] = { .type = NLA_NUL_STRING, .len = 15, },
 	[PEP_A_PROFILE_CC_SERVER] = { .type = NLA_NUL_STRING, .len = 15, },
@@ -77,6 +79,8 @@ static const struct nla_policy pep_profile_set_nl_policy[PEP_A_PROFILE_LIVE + 1]
 	[PEP_A_PROFILE_SERVER_MAX_RATE] = { .type = NLA_UINT, },
 	[PEP_A_PROFILE_MAX_FLOWS] = { .type = NLA_U32, },
 	[PEP_A_PROFILE_LIVE] = { .type = NLA_FLAG, },
+	[PEP_A_PROFILE_SPLIT_TRIGGER] = NLA_POLICY_MASK(NLA_U32, 0x7),
+	[PEP_A_PROFILE_SPLIT_BYTES] = { .type = NLA_U32, },
 };
 
 /* PEP_CMD_PROFILE_DEL - do */
@@ -136,7 +140,7 @@ static const struct nla_policy pep_bypass_del_nl_policy[PEP_A_BYPASS_PORT + 1] =
 };
 
 /* PEP_CMD_PROFILE_REPLACE - do */
-static const struct nla_policy pep_profile_replace_nl_policy[PEP_A_PROFILE_MAX_FLOWS + 1] = {
+static const struct nla_policy pep_profile_replace_nl_policy[PEP_A_PROFILE_SPLIT_BYTES + 1] = {
 	[PEP_A_PROFILE_NAME] = { .type = NLA_NUL_STRING, .len = 15, },
 	[PEP_A_PROFILE_CC_WIRELESS] = { .type = NLA_NUL_STRING, .len = 15, },
 	[PEP_A_PROFILE_CC_SERVER] = { .type = NLA_NUL_STRING, .len = 15, },
@@ -159,6 +163,8 @@ static const struct nla_policy pep_profile_replace_nl_policy[PEP_A_PROFILE_MAX_F
 	[PEP_A_PROFILE_WIRELESS_MAX_RATE] = { .type = NLA_UINT, },
 	[PEP_A_PROFILE_SERVER_MAX_RATE] = { .type = NLA_UINT, },
 	[PEP_A_PROFILE_MAX_FLOWS] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_SPLIT_TRIGGER] = NLA_POLICY_MASK(NLA_U32, 0x7),
+	[PEP_A_PROFILE_SPLIT_BYTES] = { .type = NLA_U32, },
 };
 
 /* PEP_CMD_LIMIT_REPLACE - do */
@@ -185,14 +191,14 @@ static const struct genl_split_ops pep_nl_ops[] = {
 		.cmd		= PEP_CMD_PROFILE_ADD,
 		.doit		= pep_nl_profile_add_doit,
 		.policy		= pep_profile_add_nl_policy,
-		.maxattr	= PEP_A_PROFILE_MAX_FLOWS,
+		.maxattr	= PEP_A_PROFILE_SPLIT_BYTES,
 		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
 		.cmd		= PEP_CMD_PROFILE_SET,
 		.doit		= pep_nl_profile_set_doit,
 		.policy		= pep_profile_set_nl_policy,
-		.maxattr	= PEP_A_PROFILE_LIVE,
+		.maxattr	= PEP_A_PROFILE_SPLIT_BYTES,
 		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
@@ -266,7 +272,7 @@ static const struct genl_split_ops pep_nl_ops[] = {
 		.cmd		= PEP_CMD_PROFILE_REPLACE,
 		.doit		= pep_nl_profile_replace_doit,
 		.policy		= pep_profile_replace_nl_policy,
-		.maxattr	= PEP_A_PROFILE_MAX_FLOWS,
+		.maxattr	= PEP_A_PROFILE_SPLIT_BYTES,
 		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{

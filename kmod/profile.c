@@ -45,7 +45,8 @@ EXPORT_SYMBOL_IF_KUNIT(pep_profile_name_ok);
 /**
  * pep_profile_defaults() - settings where nothing is said
  * @values: result: BBR, CUBIC, truthful; zero is what the rest defaults to,
- *	but for the DSCP, which is copied
+ *	but for the triggers of a split, the DSCP, which is copied, and the
+ *	residence
  */
 void pep_profile_defaults(struct pep_values *values)
 {
@@ -53,6 +54,9 @@ void pep_profile_defaults(struct pep_values *values)
 	strscpy_pad(values->cc[PEP_SIDE_WIRELESS], "bbr");
 	strscpy_pad(values->cc[PEP_SIDE_SERVER], "cubic");
 	values->mode = PEP_CONNECT_MODE_TRUTHFUL;
+	values->split_trigger = PEP_SPLIT_TRIGGER_BYTES |
+				PEP_SPLIT_TRIGGER_LOSS;
+	values->split_bytes = PEP_SPLIT_BYTES_DEFAULT;
 	values->dscp = PEP_DSCP_COPY;
 	values->residence = PEP_PROFILE_RESIDENCE;
 }

@@ -22,6 +22,11 @@ struct pep_gen;
  * @cc: congestion control per side, enum pep_side
  * @server_dev: device that server legs are bound to; empty for none
  * @mode: when an opener is answered, enum pep_connect_mode
+ * @split_trigger: events at which a connection that is followed is taken over,
+ *	flags of enum pep_split_trigger; 0: never; without effect unless @mode
+ *	is PEP_CONNECT_MODE_FOLLOW
+ * @split_bytes: payload of either end beyond which PEP_SPLIT_TRIGGER_BYTES
+ *	takes it over, bytes; PEP_SPLIT_BYTES_DEFAULT without that flag
  * @mptcp: what becomes of SYNs of Multipath TCP, enum pep_mptcp_mode
  * @source: whose address legs to a server take, enum pep_source_mode
  * @mark: firewall mark of the legs' packets
@@ -44,6 +49,8 @@ struct pep_values {
 	char cc[2][PEP_NAME_LEN];
 	char server_dev[PEP_NAME_LEN];
 	u32 mode;
+	u32 split_trigger;
+	u32 split_bytes;
 	u32 mptcp;
 	u32 source;
 	u32 mark;

@@ -14,8 +14,9 @@
  * The ranges are those of pep.yaml, where pepadm has them from. Residence: ten
  * seconds, longer than any path has to be filled. Buffers: a page, and half of
  * the largest window that TCP can offer. Rates: a packet takes a second or two,
- * or 1 Tbit/s. Flows: as many as a namespace may have at most. An idle time is
- * longer than any of TCP's own timers runs; these bind the next ones.
+ * or 1 Tbit/s. Flows: as many as a namespace may have at most. Bytes before a
+ * split: more than the first windows of any path. An idle time is longer than
+ * any of TCP's own timers runs; these bind the next ones.
  */
 static_assert(PEP_KEEPALIVE_TIME_MAX <= MAX_TCP_KEEPIDLE);
 static_assert(PEP_KEEPALIVE_TIME_MAX <= MAX_TCP_KEEPINTVL);
@@ -28,7 +29,8 @@ static_assert(PEP_USER_TIMEOUT_MAX <= INT_MAX);
  * @offset: where it is in struct pep_values, bytes
  * @size: how long it is there, 4 or 8 bytes
  * @live: it can be changed of flows that are up
- * @min: smallest value but for 0, which is always right
+ * @nonzero: 0 is out of range
+ * @min: smallest value but for 0
  * @max: largest value
  * @text: its name and its range, for who gave another value
  */
@@ -37,6 +39,7 @@ struct pep_setting {
 	u16 offset;
 	u16 size;
 	bool live;
+	bool nonzero;
 	u64 min;
 	u64 max;
 	const char *text;
@@ -58,6 +61,11 @@ struct pep_setting {
 #define PEP_SETTING_TIME(_attr, _member, _max, _text)		\
 	PEP_SETTING_FROM(_attr, _member, u32, true, 0, _max, _text)
 
+/* All flags of enum pep_split_trigger. */
+#define PEP_SETTING_TRIGGERS					\
+	(PEP_SPLIT_TRIGGER_HANDSHAKE | PEP_SPLIT_TRIGGER_BYTES |	\
+	 PEP_SPLIT_TRIGGER_LOSS)
+
 /* What a setting may be, for its text. */
 #define PEP_SETTING_UP_TO(_max, _unit)				\
 	": 1 to " __stringify(_max) " " _unit ", or 0"
@@ -77,6 +85,18 @@ struct pep_setting {
 static const struct pep_setting pep_settings[] = {
 	PEP_SETTING(CONNECT_MODE, mode, PEP_CONNECT_MODE_FOLLOW,
 		    "connect: 0 truthful, 1 early or 2 follow"),
+	PEP_SETTING(SPLIT_TRIGGER, split_trigger, PEP_SETTING_TRIGGERS,
+		    "split: flags 1 handshake, 2 bytes and 4 loss, or 0"),
+	{
+		.attr = PEP_A_PROFILE_SPLIT_BYTES,
+		.offset = offsetof(struct pep_values, split_bytes),
+		.size = sizeof(u32),
+		.nonzero = true,
+		.min = 1,
+		.max = PEP_SPLIT_BYTES_MAX,
+		.text = "split-bytes: 1 to " __stringify(PEP_SPLIT_BYTES_MAX)
+			" bytes",
+	},
 	PEP_SETTING(MPTCP, mptcp, PEP_MPTCP_MODE_SPLIT,
 		    "mptcp: 0 bypass or 1 split"),
 	PEP_SETTING(SOURCE, source, PEP_SOURCE_MODE_LOCAL,
@@ -138,6 +158,13 @@ static void pep_setting_put(const struct pep_setting *setting,
 		*(u32 *)at = value;
 }
 
+static bool pep_setting_in_range(const struct pep_setting *setting, u64 value)
+{
+	if (!value)
+		return !setting->nonzero;
+	return value >= setting->min && value <= setting->max;
+}
+
 static int pep_setting_parse_numbers(struct genl_info *info,
 				     struct pep_values *values)
 {
@@ -151,7 +178,7 @@ static int pep_setting_parse_numbers(struct genl_info *info,
 		if (!attr)
 			continue;
 		value = nla_get_uint(attr);
-		if (value > setting->max || (value && value < setting->min)) {
+		if (!pep_setting_in_range(setting, value)) {
 			NL_SET_BAD_ATTR(info->extack, attr);
 			NL_SET_ERR_MSG_FMT_MOD(info->extack, "%s",
 					       setting->text);
@@ -204,9 +231,9 @@ static int pep_setting_parse_dev(struct pep_net *pn, struct genl_info *info,
 	return -ENODEV;
 }
 
-/* Settings that are right by themselves and not together. */
-static int pep_setting_check(struct genl_info *info,
-			     const struct pep_values *values)
+/* Whose address a server leg takes, and when the opener is answered. */
+static int pep_setting_check_source(struct genl_info *info,
+				    const struct pep_values *values)
 {
 	struct nlattr *attr = info->attrs[PEP_A_PROFILE_SOURCE];
 
@@ -222,6 +249,33 @@ static int pep_setting_check(struct genl_info *info,
 				    "connect: source local needs connect early");
 	}
 	return -EINVAL;
+}
+
+/*
+ * The triggers of a split together, and with its bytes. These are as by default
+ * while no trigger needs them, so that equal profiles have equal settings.
+ */
+static int pep_setting_check_split(struct genl_info *info,
+				   struct pep_values *values)
+{
+	struct nlattr *bytes = info->attrs[PEP_A_PROFILE_SPLIT_BYTES];
+
+	if ((values->split_trigger & PEP_SPLIT_TRIGGER_HANDSHAKE) &&
+	    values->split_trigger != PEP_SPLIT_TRIGGER_HANDSHAKE) {
+		NL_SET_ERR_MSG_ATTR(info->extack,
+				    info->attrs[PEP_A_PROFILE_SPLIT_TRIGGER],
+				    "split: handshake, which comes first, goes with no other trigger");
+		return -EINVAL;
+	}
+	if (values->split_trigger & PEP_SPLIT_TRIGGER_BYTES)
+		return 0;
+	if (bytes) {
+		NL_SET_ERR_MSG_ATTR(info->extack, bytes,
+				    "split-bytes: needs the trigger bytes");
+		return -EINVAL;
+	}
+	values->split_bytes = PEP_SPLIT_BYTES_DEFAULT;
+	return 0;
 }
 
 /**
@@ -250,7 +304,9 @@ int pep_setting_parse(struct pep_net *pn, struct genl_info *info,
 					   values->cc[PEP_SIDE_SERVER]);
 	if (!err)
 		err = pep_setting_parse_dev(pn, info, known, values);
-	return err ? err : pep_setting_check(info, values);
+	if (!err)
+		err = pep_setting_check_source(info, values);
+	return err ? err : pep_setting_check_split(info, values);
 }
 
 static int pep_setting_refuse(const struct genl_info *info, int attr,

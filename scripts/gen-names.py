@@ -4,10 +4,10 @@
 
 usage: gen-names.py pepadm|kmod SPEC
 
-For pepadm every enum becomes a table of strings indexed by its values, the
-attribute set "stat" one indexed by attribute number, and so do its
-explanations. The module gets only the names of "stat". Written to standard
-output.
+For pepadm every enum becomes a table of strings indexed by its values, a set
+of flags one indexed by their bits, the attribute set "stat" one indexed by
+attribute number, and so do its explanations. The module gets only the names of
+"stat". Written to standard output.
 """
 
 import json
@@ -45,7 +45,7 @@ def main():
         print("\n" + table("pep_stat_names", 1, names_of(stat)), end="")
     else:
         for entry in family["definitions"]:
-            if entry["type"] == "enum":
+            if entry["type"] in ("enum", "flags"):
                 ident = "names_" + entry["name"].replace("-", "_")
                 names = [e["name"] for e in entry["entries"]]
                 print("\n" + table(ident, 0, names), end="")

@@ -385,6 +385,7 @@ def kernel_ranges():
              "4096 to 536870912 bytes, or 0"),
             ("wireless-max-rate server-max-rate",
              (1, 999, 125000000001, 12500000000000), "8kbit to 1tbit, or 0"),
+            ("split-bytes", (0, 16777217, 4294967295), "1 to 16777216 bytes"),
             ("max-flows", (16777217,), "1 to 16777216, or 0")):
         for word, value in itertools.product(split(words), values):
             number = struct.pack("I" if value >> 32 == 0 else "Q", value)
@@ -413,6 +414,37 @@ def kernel_mode():
     expect("state", state(), _before[0])
 
 
+@case("the kernel refuses: triggers of a split")
+def kernel_split():
+    """Flags that there are not, or that do not go together; bytes that no
+    trigger waits for."""
+    family = genl.family_id("pep", "pep")
+    commands = {name: key for key, name in genl.names("PEP_CMD_").items()}
+    attrs = {name: key for key, name in genl.names("PEP_A_PROFILE_").items()}
+    name = genl.attr(attrs["name"], b"gold\0")
+    alone = ("split: handshake, which comes first, goes with no other "
+             "trigger")
+    unused = "split-bytes: needs the trigger bytes"
+    for trigger, number, offset, text in (
+            (3, None, 0, alone), (5, 14600, 0, alone), (7, None, 0, alone),
+            (0, 1, 8, unused), (1, 1, 8, unused), (4, 14600, 8, unused),
+            (8, None, 0, "reserved bit set"),
+            (0x80000002, 1, 0, "reserved bit set")):
+        given = genl.attr(attrs["split_trigger"], struct.pack("I", trigger))
+        if number is not None:
+            given += genl.attr(attrs["split_bytes"],
+                               struct.pack("I", number))
+        for command in "profile_set", "profile_replace":
+            what = f"{command} with {trigger} and {number}"
+            try:
+                genl.request("pep", family, commands[command], name + given)
+                fail(f"{what} is not refused")
+            except genl.Refused as err:
+                expect(what, (err.errno, err.strerror, err.offset),
+                       (errno.EINVAL, text, 20 + len(name) + offset))
+    expect("state", state(), _before[0])
+
+
 @case("the kernel refuses: an attribute that it does not know")
 def kernel_unknown():
     """The first one after those that a command takes, and after all there
@@ -423,7 +455,8 @@ def kernel_unknown():
     for names, group, takes, dump in (
             ("profile_get profile_del", "profile", "name", False),
             ("profile_add profile_replace", "profile", "max_flows", False),
-            ("profile_set", "profile", "live", False),
+            ("profile_set profile_add profile_replace", "profile",
+             "split_bytes", False),
             ("flow_get", "flow", "id", False),
             ("flow_get", "flow", "bytes_min", True),
             ("flow_kill", "flow", "bytes_min", False),

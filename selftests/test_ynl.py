@@ -58,10 +58,13 @@ def flow(family):
 def profile():
     """What is set is got; what is out of range is refused."""
     cli("--do", "profile-add", "--json",
-        '{"name": "ynl", "cc-wireless": "cubic", "residence": 80}')
+        '{"name": "ynl", "cc-wireless": "cubic", "residence": 80, '
+        '"split-trigger": ["loss", "bytes"], "split-bytes": 5000}')
     found = cli("--do", "profile-get", "--json", '{"name": "ynl"}')
     expect("settings", (found["cc-wireless"], found["residence"]),
            ("cubic", 80))
+    expect("triggers", (sorted(found["split-trigger"]), found["split-bytes"]),
+           (["bytes", "loss"], 5000))
     bad = cli("--do", "profile-set", "--json",
               '{"name": "ynl", "residence": 10001}', check=False)
     expect("refused", (bad.returncode != 0, "Numerical result" in bad.stderr +

@@ -14,6 +14,12 @@ static const char * const names_connect_mode[] = {
 	[2] = "follow",
 };
 
+static const char * const names_split_trigger[] = {
+	[0] = "handshake",
+	[1] = "bytes",
+	[2] = "loss",
+};
+
 static const char * const names_mptcp_mode[] = {
 	[0] = "bypass",
 	[1] = "split",

@@ -38,6 +38,20 @@ enum pep_connect_mode {
 };
 
 /**
+ * enum pep_split_trigger - Events at which a connection that is followed is
+ *   taken over.
+ * @PEP_SPLIT_TRIGGER_HANDSHAKE: The opener has acknowledged the target's
+ *   SYN-ACK. No other event comes before it, so this flag stands alone.
+ * @PEP_SPLIT_TRIGGER_BYTES: Either end has sent more than split-bytes.
+ * @PEP_SPLIT_TRIGGER_LOSS: A packet towards the subscriber was lost.
+ */
+enum pep_split_trigger {
+	PEP_SPLIT_TRIGGER_HANDSHAKE = 1,
+	PEP_SPLIT_TRIGGER_BYTES = 2,
+	PEP_SPLIT_TRIGGER_LOSS = 4,
+};
+
+/**
  * enum pep_mptcp_mode - What becomes of SYNs with the option of Multipath TCP.
  * @PEP_MPTCP_MODE_BYPASS: They pass unsplit.
  * @PEP_MPTCP_MODE_SPLIT: They are split and the option is not answered, so
@@ -59,6 +73,8 @@ enum pep_source_mode {
 	PEP_SOURCE_MODE_LOCAL,
 };
 
+#define PEP_SPLIT_BYTES_DEFAULT	14600
+#define PEP_SPLIT_BYTES_MAX	16777216
 #define PEP_DSCP_COPY		64
 #define PEP_KEEPALIVE_TIME_MAX	32767
 #define PEP_KEEPALIVE_COUNT_MAX	127
@@ -159,6 +175,8 @@ enum {
 	PEP_A_PROFILE_SERVER_MAX_RATE,
 	PEP_A_PROFILE_MAX_FLOWS,
 	PEP_A_PROFILE_LIVE,
+	PEP_A_PROFILE_SPLIT_TRIGGER,
+	PEP_A_PROFILE_SPLIT_BYTES,
 
 	__PEP_A_PROFILE_MAX,
 	PEP_A_PROFILE_MAX = (__PEP_A_PROFILE_MAX - 1)
