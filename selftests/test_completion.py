@@ -80,6 +80,10 @@ def values():
             fail(f"{word} is not in {options}")
     expect("a value", offered("profile set gold connect "),
            ["early", "follow", "truthful"])
+    expect("triggers", offered("profile set gold split "),
+           ["handshake", "loss", "never"])
+    expect("after a value that is an option, too",
+           offered("profile set gold mptcp split mar"), ["mark"])
     expect("after a pair", offered("profile set gold mark 1 conn"),
            ["connect"])
     expect("live, with nothing", "live" in options, False)

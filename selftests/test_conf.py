@@ -268,6 +268,21 @@ def devices():
     same_lines("conf save", saved(), text)
 
 
+@case("triggers of a split are kept and read back")
+def split():
+    """Each as it was given; what is in force already is not touched."""
+    for words in "never", "handshake", "loss", "14600", "7,loss":
+        text = PLAIN.replace("connect truthful split 14600,loss",
+                             f"connect follow split {words}")
+        pepadm("conf", "sync", "-", stdin=text)
+        same_lines("conf save", saved(), text)
+        before = listeners()
+        pepadm("conf", "sync", "-", stdin=saved())
+        expect("new listeners", listeners() - before, set())
+    pepadm("conf", "sync", "-", stdin=PLAIN.replace(" split 14600,loss", ""))
+    same_lines("conf save", saved(), PLAIN)
+
+
 @case("load ends the flows, sync with fewer lines goes back to defaults")
 def load():
     pepadm("limit", "set", "flows", "5")
@@ -434,6 +449,13 @@ def check():
              "is not one of: auto, a number from 4096 to 536870912"),
             ("profile gold wireless-max-rate 1bit\n", 1,
              "is not one of: unlimited, a rate from 8Kbit to 1Tbit"),
+            ("profile gold connect follow split loss,0\n", 1,
+             'split: "0" is not one of: never, handshake, loss, a number '
+             "from 1 to 16777216"),
+            ("profile gold split handshake,loss\n", 1,
+             "split: handshake, which comes first, goes with no other "),
+            ("profile gold connect follow source local\n", 1,
+             "source: local needs connect early"),
             ("\nprofile gold source local\n", 2,
              "source: local needs connect early"),
             ("profile gold connect truthful source local\n", 1,

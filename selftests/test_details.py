@@ -219,9 +219,9 @@ def profile():
     """What is not as usual is there in any case."""
     short = ("profile default cc-wireless bbr cc-server cubic connect "
              "truthful residence 50")
-    usual = ("mptcp bypass source client server-dev none mark 0 dscp copy "
-             "keepalive-idle 0 keepalive-interval 0 keepalive-count 0 "
-             "user-timeout 0 idle-timeout 0")
+    usual = ("split 14600,loss mptcp bypass source client server-dev none "
+             "mark 0 dscp copy keepalive-idle 0 keepalive-interval 0 "
+             "keepalive-count 0 user-timeout 0 idle-timeout 0")
     last = (" wireless-sndbuf auto wireless-rcvbuf auto server-sndbuf auto "
             "server-rcvbuf auto wireless-max-rate unlimited "
             "server-max-rate unlimited max-flows unlimited")
@@ -231,9 +231,10 @@ def profile():
                                        long + used)):
         expect(f"with {options}", text(options, "profile", "show",
                                        "default"), [line])
-    words = ("connect early mptcp split source local server-dev sv0 mark 1 "
-             "dscp 0 keepalive-idle 2 keepalive-interval 3 keepalive-count 4 "
-             "user-timeout 5 idle-timeout 6 residence 0 wireless-sndbuf 4096 "
+    words = ("connect early split 14601,loss mptcp split source local "
+             "server-dev sv0 mark 1 dscp 0 keepalive-idle 2 "
+             "keepalive-interval 3 keepalive-count 4 user-timeout 5 "
+             "idle-timeout 6 residence 0 wireless-sndbuf 4096 "
              "wireless-rcvbuf 4097 server-sndbuf 4098 server-rcvbuf 4099 "
              "wireless-max-rate 8Mbit server-max-rate 9Mbit max-flows 7")
     pepadm("profile", "add", "odd", *words.split())

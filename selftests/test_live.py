@@ -169,8 +169,9 @@ def refused():
     """By its name, and nothing has changed, not even what could be."""
     both = pair(4)
     before = pepadm("profile", "show").stdout
-    for word, value in (("connect", "early"), ("mptcp", "split"),
-                        ("source", "local"), ("server-dev", "sv0"),
+    for word, value in (("connect", "early"), ("split", "never"),
+                        ("mptcp", "split"), ("source", "local"),
+                        ("server-dev", "sv0"),
                         ("mark", "7"), ("dscp", "3"), ("residence", "9"),
                         ("wireless-sndbuf", "9000"),
                         ("wireless-rcvbuf", "9000"),

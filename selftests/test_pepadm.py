@@ -9,9 +9,10 @@ import itertools
 import json
 import os
 import re
+import struct
 import tempfile
 
-from peptest import pep
+from peptest import genl, pep
 from peptest.ktap import (after_case, case, expect, expect_least, fail,
                           families)
 from peptest.netns import addr, ip, run, tc
@@ -19,7 +20,8 @@ from peptest.pep import pepadm
 from peptest.tcp import PORT, exchange_part, pair
 
 DEFAULT = {"name": "default", "cc_wireless": "bbr", "cc_server": "cubic",
-           "connect": "truthful", "mptcp": "bypass", "source": "client",
+           "connect": "truthful", "split": ["bytes", "loss"],
+           "split_bytes": 14600, "mptcp": "bypass", "source": "client",
            "server_dev": "none", "mark": 0, "dscp": "copy",
            "keepalive_idle": 0, "keepalive_interval": 0, "keepalive_count": 0,
            "user_timeout": 0, "idle_timeout": 0, "residence": 50,
@@ -78,6 +80,14 @@ RATES = (("20mbit", "20Mbit", 2500000), ("8000", "8Kbit", 1000),
          ("8001bit", "8Kbit", 1000), ("0", "unlimited", "unlimited"),
          ("5Mbps", "40Mbit", 5000000),
          ("unlimited", "unlimited", "unlimited"))
+# As given, as shown, and in JSON.
+SPLITS = (("never", "never", [], 14600), ("loss", "loss", ["loss"], 14600),
+          ("handshake", "handshake", ["handshake"], 14600),
+          ("1", "1", ["bytes"], 1), ("loss,16m", "16777216,loss",
+                                     ["bytes", "loss"], 16777216),
+          ("16777216", "16777216", ["bytes"], 16777216),
+          ("10K,loss", "10240,loss", ["bytes", "loss"], 10240),
+          ("14600,loss", "14600,loss", ["bytes", "loss"], 14600))
 OURS = [("ip", 49153), ("ipv6", 49154)]
 
 
@@ -91,6 +101,7 @@ def profiles():
     expect("gold", show("profile", "show", "gold"), [gold])
     expect("gold as text", text("-sd", "profile", "show", "gold"),
            ["profile gold cc-wireless cubic cc-server cubic connect early "
+            "split 14600,loss "
             "mptcp bypass source client server-dev none mark 0 dscp copy "
             "keepalive-idle 0 keepalive-interval 0 keepalive-count 0 "
             "user-timeout 0 idle-timeout 0 residence 50 wireless-sndbuf auto "
@@ -141,9 +152,42 @@ def settings():
         if f" {word} {written} " not in text("-sd", "profile", "show",
                                              "gold")[0]:
             fail(f"{word} {given} is not written as {written}")
+    for given, written, triggers, number in SPLITS:
+        pepadm("profile", "set", "gold", "split", given)
+        gold.update(split=triggers, split_bytes=number)
+        expect(f"split {given}", show("profile", "show", "gold"), [gold])
+        if f" split {written} " not in text("-sd", "profile", "show",
+                                            "gold")[0]:
+            fail(f"split {given} is not written as {written}")
     pepadm("profile", "set", "gold", "mark", "0x1f")
     expect("a hexadecimal mark", show("profile", "show", "gold")[0]["mark"],
            31)
+    pepadm("profile", "del", "gold")
+
+
+@case("triggers of a split that other programs set, with or without bytes")
+def triggers():
+    """The number of bytes stays as long as a trigger waits for it, and is as
+    by default then."""
+    family = genl.family_id("pep", "pep")
+    commands = {name: key for key, name in genl.names("PEP_CMD_").items()}
+    attrs = {name: key for key, name in genl.names("PEP_A_PROFILE_").items()}
+    pepadm("profile", "add", "gold", "connect", "follow")
+    for trigger, number, shown in (
+            (None, 5000, (["bytes", "loss"], 5000)),
+            (2, None, (["bytes"], 5000)), (4, None, (["loss"], 14600)),
+            (6, None, (["bytes", "loss"], 14600)),
+            (2, 7, (["bytes"], 7)), (1, None, (["handshake"], 14600)),
+            (0, None, ([], 14600)), (2, None, (["bytes"], 14600))):
+        given = genl.attr(attrs["name"], b"gold\0")
+        for name, value in (("split_trigger", trigger),
+                            ("split_bytes", number)):
+            if value is not None:
+                given += genl.attr(attrs[name], struct.pack("I", value))
+        genl.request("pep", family, commands["profile_set"], given)
+        gold, = show("profile", "show", "gold")
+        expect(f"after {trigger} and {number}",
+               (gold["split"], gold["split_bytes"]), shown)
     pepadm("profile", "del", "gold")
 
 
@@ -332,7 +376,8 @@ def pretty():
     expect("profiles", json.loads(out), [DEFAULT])
     expect("lines", out.splitlines()[:3],
            ["[", "    {", '        "name": "default",'])
-    expect("number of lines", len(out.splitlines()), len(DEFAULT) + 4)
+    expect("number of lines", len(out.splitlines()),
+           len(DEFAULT) + 4 + len(DEFAULT["split"]) + 1)
     expect("nothing", pepadm("-jp", "dev", "show").stdout, "[]\n")
 
 

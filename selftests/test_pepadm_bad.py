@@ -152,11 +152,11 @@ def profile():
           ('profile add: NAME: "-a" starts with a hyphen',
            split("profile add -a")),
           ('profile add: "cc" is not one of: cc-wireless, cc-server, '
-           'connect, mptcp, source, server-dev, mark, dscp, keepalive-idle, '
-           'keepalive-interval, keepalive-count, user-timeout, idle-timeout, '
-           'residence, wireless-sndbuf, wireless-rcvbuf, server-sndbuf, '
-           'server-rcvbuf, wireless-max-rate, server-max-rate, '
-           'max-flows',
+           'connect, split, mptcp, source, server-dev, mark, dscp, '
+           'keepalive-idle, keepalive-interval, keepalive-count, '
+           'user-timeout, idle-timeout, residence, wireless-sndbuf, '
+           'wireless-rcvbuf, server-sndbuf, server-rcvbuf, '
+           'wireless-max-rate, server-max-rate, max-flows',
            split("profile add new cc bbr")),
           ("profile add: cc-server: value missing",
            split("profile add new cc-server")),
@@ -167,6 +167,30 @@ def profile():
           ('profile add: connect: "late" is not one of: truthful, early, '
            'follow',
            split("profile add new connect late")),
+          ("profile add: split: value missing",
+           split("profile add new split")),
+          *((f'profile add: split: "{word}" is not one of: never, '
+             'handshake, loss, a number from 1 to 16777216',
+             ["profile", "add", "new", "split", text])
+            for text, word in (
+                ("", ""), (",", ""), ("loss,", ""), (",loss", ""),
+                ("early", "early"), ("bytes", "bytes"), ("loss,x", "x"),
+                ("0", "0"), ("0k", "0k"), ("16777217", "16777217"),
+                ("17m", "17m"), ("16385k,loss", "16385k"), ("1g", "1g"),
+                ("1kb", "1kb"), ("-1", "-1"), ("+1", "+1"), ("1.5k", "1.5k"),
+                ("0x10", "0x10"), ("k", "k"), ("Loss", "Loss"),
+                ("loss 1", "loss 1"), ("9" * 70, "9" * 64))),
+          *(("profile add: split: never goes with no other trigger",
+             split(f"profile add new split {text}"))
+            for text in ("never,loss", "14600,never", "never,never")),
+          *(("profile add: split: handshake, which comes first, goes with no "
+             "other trigger", split(f"profile add new split {text}"))
+            for text in ("handshake,loss", "14600,handshake",
+                         "loss,handshake,1k")),
+          ('profile add: split: "20000" is a second number of bytes',
+           split("profile add new split 14600,20000")),
+          ('profile add: split: "loss" is a second loss',
+           split("profile add new split loss,1,loss")),
           ('profile add: mptcp: "no" is not one of: bypass, split',
            split("profile add new mptcp no")),
           ('profile add: source: "" is not one of: client, local',
@@ -331,6 +355,8 @@ def kernel_profile():
 def kernel_settings():
     """Those that pepadm cannot know."""
     impossible(
+        ("profile set: split: cannot be changed of live flows",
+         "profile set gold split loss live"),
         ('profile set: server-dev: no device "nosuch" here',
          "profile set gold server-dev nosuch"),
         ("profile set: source: local needs connect early, *",

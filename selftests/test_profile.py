@@ -37,8 +37,9 @@ def setup():
 def profile(**values):
     """The default profile with other values for a while."""
     words = {name.replace("_", "-"): str(v) for name, v in values.items()}
-    plain = {"connect": "truthful", "mptcp": "bypass", "source": "client",
-             "server-dev": "none", "mark": "0", "wireless-sndbuf": "auto",
+    plain = {"connect": "truthful", "split": "14600,loss",
+             "mptcp": "bypass", "source": "client", "server-dev": "none",
+             "mark": "0", "wireless-sndbuf": "auto",
              "wireless-rcvbuf": "auto", "server-sndbuf": "auto",
              "server-rcvbuf": "auto", "wireless-max-rate": "unlimited",
              "server-max-rate": "unlimited"}
@@ -66,7 +67,7 @@ def mptcp(family):
 @families("connect follow: the ends open the connection themselves")
 def follow(family):
     """Open and refused, from either side."""
-    with profile(connect="follow"):
+    with profile(connect="follow", split="never"):
         for opener, opened in ("sub", "srv"), ("srv", "sub"):
             with grows(pass_syn=least(1), syn_split=0, held=0):
                 exchange(pair(family, opener, opened), 100000)

@@ -286,6 +286,18 @@ void pep_out_string(const char *key, const char *label, const char *value)
 	}
 }
 
+/**
+ * pep_out_item() - write a string that belongs to a JSON array only
+ * @value: the string
+ */
+void pep_out_item(const char *value)
+{
+	if (!json_mode)
+		return;
+	json_lead(NULL);
+	json_string(value);
+}
+
 /*
  * Show a number: as it is in JSON; in text divided by 1000, with three
  * decimal places and a unit, when @unit is given.

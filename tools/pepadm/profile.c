@@ -13,6 +13,7 @@
 #include "names-gen.h"
 #include "out.h"
 #include "rate.h"
+#include "split.h"
 
 /* Behind the options of "set": for live flows, too. */
 #define LIVE "live"
@@ -35,7 +36,8 @@ static const char * const names_rate[] = { [0] = "unlimited" };
 /**
  * struct setting - a word of "add" and "set" and what it sets
  * @attr: its attribute
- * @option: how its value is read; a number unless it has a check
+ * @option: how its value is read; a number unless it has a check, which
+ *	triggers and names have
  * @key: its key in JSON
  * @rare: text has it with details only while its value is @usual, or empty
  * @usual: value that most profiles have
@@ -116,6 +118,11 @@ static const struct setting settings[] = {
 	NAME(CC_SERVER, "cc-server", "cc_server"),
 	CHOICE(CONNECT_MODE, "connect", "connect", names_connect_mode,
 	       ARRAY_SIZE(names_connect_mode)),
+	{
+		.attr = PEP_A_PROFILE_SPLIT_TRIGGER,
+		.option = { .word = "split", .check = pep_split_check },
+		.rare = true,
+	},
 	CHOICE(MPTCP, "mptcp", "mptcp", names_mptcp_mode,
 	       ARRAY_SIZE(names_mptcp_mode), RARE(PEP_MPTCP_MODE_BYPASS)),
 	CHOICE(SOURCE, "source", "source", names_source_mode,
@@ -148,8 +155,8 @@ static const struct setting settings[] = {
 
 #define N_SETTINGS ARRAY_SIZE(settings)
 
-/* A request has the name and the word "live" besides. */
-static_assert(N_SETTINGS + 2 <= PEP_NL_FIELDS, "fields of a request");
+/* A request has the name, the bytes of a split and the word "live" besides. */
+static_assert(N_SETTINGS + 3 <= PEP_NL_FIELDS, "fields of a request");
 
 /* Take the name of a profile off the command line. */
 static enum pep_exit take_name(struct pep_args *args, const char **name)
@@ -157,6 +164,36 @@ static enum pep_exit take_name(struct pep_args *args, const char **name)
 	enum pep_exit err = pep_args_name(args, "NAME", name);
 
 	return err ? err : pep_args_check_profile("NAME", *name);
+}
+
+/* Is it the one that has two attributes, triggers and their bytes? */
+static bool is_split(const struct setting *setting)
+{
+	return setting->attr == PEP_A_PROFILE_SPLIT_TRIGGER;
+}
+
+/* Add triggers that were checked to a request, bytes where one needs them. */
+static void put_split(struct pep_nl_request *req,
+		      const struct pep_args_option *option)
+{
+	struct pep_split split;
+
+	if (pep_split_read(option->word, option->text, &split))
+		return;
+	pep_nl_put_u32(req, PEP_A_PROFILE_SPLIT_TRIGGER, split.trigger,
+		       option->word);
+	if (split.trigger & PEP_SPLIT_TRIGGER_BYTES)
+		pep_nl_put_u32(req, PEP_A_PROFILE_SPLIT_BYTES, split.bytes,
+			       option->word);
+}
+
+/* The triggers in an answer. */
+static struct pep_split get_split(const struct nlattr * const *tb)
+{
+	return (struct pep_split) {
+		.trigger = (__u32)pep_nl_uint(tb[PEP_A_PROFILE_SPLIT_TRIGGER]),
+		.bytes = (__u32)pep_nl_uint(tb[PEP_A_PROFILE_SPLIT_BYTES]),
+	};
 }
 
 /* Add what was given for a setting to a request. */
@@ -170,7 +207,9 @@ static void put_setting(struct pep_nl_request *req,
 		return;
 	if (setting->attr == PEP_A_PROFILE_SERVER_DEV && !strcmp(text, NO_DEV))
 		text = "";
-	if (option->check)
+	if (is_split(setting))
+		put_split(req, option);
+	else if (option->check)
 		pep_nl_put_string(req, setting->attr, text, option->word);
 	else if (option->rate)
 		pep_nl_put(req, setting->attr, &option->number,
@@ -370,6 +409,18 @@ static void number_text(char *text, const struct setting *setting,
 			 (unsigned long long)pep_nl_uint(attr));
 }
 
+/* Show the triggers of a split. */
+static void show_split(const struct setting *setting,
+		       const struct nlattr * const *tb)
+{
+	const struct pep_split split = get_split(tb);
+	const char *label = setting->option.word;
+
+	if (pep_split_usual(&split))
+		label = pep_out_detail(label);
+	pep_split_show(label, &split);
+}
+
 /* Show a setting; a number without a word is one in JSON, too. */
 static void show_setting(const struct setting *setting,
 			 const struct nlattr *attr)
@@ -391,24 +442,40 @@ static void show_setting(const struct setting *setting,
 	pep_out_string(NULL, label, text);
 }
 
+/* Write a setting behind others in a configuration. */
+static void save_setting(FILE *file, const struct setting *setting,
+			 const struct nlattr * const *tb)
+{
+	const struct nlattr *attr = tb[setting->attr];
+	const struct pep_split split = get_split(tb);
+	char triggers[PEP_SPLIT_LEN];
+	char number[PEP_RATE_LEN];
+	const char *text;
+
+	if (is_split(setting)) {
+		pep_split_write(triggers, &split);
+		text = triggers;
+	} else {
+		text = value_word(setting, attr);
+	}
+	if (!text) {
+		number_text(number, setting, attr);
+		text = number;
+	}
+	fprintf(file, " %s %s", setting->option.word, text);
+}
+
 /* Write one profile as a line of a configuration. */
 static int save_profile(const struct nlmsghdr *nlh, void *data)
 {
 	const struct nlattr *tb[PEP_A_PROFILE_MAX + 1];
-	char text[PEP_RATE_LEN];
 	FILE *file = data;
-	const char *word;
 	size_t i;
 
 	pep_genl_parse(nlh, tb, PEP_A_PROFILE_MAX);
 	fprintf(file, "profile %s", pep_nl_string(tb[PEP_A_PROFILE_NAME]));
-	for (i = 0; i < N_SETTINGS; i++) {
-		word = value_word(&settings[i], tb[settings[i].attr]);
-		if (!word)
-			number_text(text, &settings[i], tb[settings[i].attr]);
-		fprintf(file, " %s %s", settings[i].option.word,
-			word ? word : text);
-	}
+	for (i = 0; i < N_SETTINGS; i++)
+		save_setting(file, &settings[i], tb);
 	putc('\n', file);
 	return MNL_CB_OK;
 }
@@ -435,8 +502,12 @@ static int show_profile(const struct nlmsghdr *nlh, void *data)
 	pep_out_open_object(NULL);
 	pep_out_string("name", "profile",
 		       pep_nl_string(tb[PEP_A_PROFILE_NAME]));
-	for (i = 0; i < N_SETTINGS; i++)
-		show_setting(&settings[i], tb[settings[i].attr]);
+	for (i = 0; i < N_SETTINGS; i++) {
+		if (is_split(&settings[i]))
+			show_split(&settings[i], tb);
+		else
+			show_setting(&settings[i], tb[settings[i].attr]);
+	}
 	pep_out_uint("devices", pep_out_statistic("devices"),
 		     pep_nl_uint(tb[PEP_A_PROFILE_DEVICES]));
 	pep_out_uint("flows", pep_out_statistic("flows"),
@@ -496,7 +567,7 @@ const struct pep_cmd_object pep_profile_object = {
 	"pepadm profile del NAME\n"
 	"pepadm profile show [ NAME ]\n"
 	"OPTIONS := [ cc-wireless CC ] [ cc-server CC ]\n"
-	"           [ connect { truthful | early | follow } ]\n"
+	"           [ connect { truthful | early | follow } ] [ split TRIGGERS ]\n"
 	"           [ mptcp { bypass | split } ] [ source { client | local } ]\n"
 	"           [ server-dev { DEV | none } ] [ mark N ] [ dscp { copy | N } ]\n"
 	"           [ keepalive-idle SECONDS ] [ keepalive-interval SECONDS ]\n"
@@ -506,6 +577,8 @@ const struct pep_cmd_object pep_profile_object = {
 	"           [ server-sndbuf { auto | BYTES } ] [ server-rcvbuf { auto | BYTES } ]\n"
 	"           [ wireless-max-rate { unlimited | RATE } ]\n"
 	"           [ server-max-rate { unlimited | RATE } ] [ max-flows { unlimited | N } ]\n"
+	"TRIGGERS := { handshake | never | TRIGGER[,TRIGGER] }\n"
+	"TRIGGER := { loss | BYTES }, BYTES of a trigger maybe with k or m behind them\n"
 	"RATE := NUMBER, in bit/s, or with bit or bps (bytes/s) behind it, and k, m, g, t\n"
 	"        or ki, mi, gi, ti before that\n",
 };
