@@ -9,7 +9,7 @@ Environment:
   PEP_KO       pep.ko to load
   PEPADM       pepadm to use
   PEP_KUNIT    pep_kunit.ko, empty when there is none
-  PEP_KERNEL   stock, next, fast, frags, debug or sim
+  PEP_KERNEL   stock, next, fast, frags, debug, sim or simdebug
   PEP_WITHOUT  1: nothing is loaded, the same connections over plain
                forwarding: to see which cases need pep
 

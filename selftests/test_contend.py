@@ -9,14 +9,14 @@ import os
 import threading
 
 from peptest import pep
-from peptest.env import DEBUG, amount
+from peptest.env import SLOW, amount
 from peptest.ktap import Failure, expect_least, families, note
 from peptest.netns import rps
 from peptest.pep import grows
 from peptest.tcp import End, describe, disconnect, expect_same, pump, start
 
 FLOWS = 50
-ROUNDS = 1 if DEBUG else 3
+ROUNDS = 1 if SLOW else 3
 BYTES = amount(400000)
 CPUS = sorted(os.sched_getaffinity(0))
 HALVES = CPUS[::2], CPUS[1::2]

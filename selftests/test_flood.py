@@ -9,13 +9,13 @@ import struct
 import time
 
 from peptest import pep
-from peptest.env import DEBUG, amount
+from peptest.env import SLOW, amount
 from peptest.ktap import after_case, expect, expect_least, families, note
 from peptest.netns import Within, addr, ip, nstat, sysctl
 from peptest.pep import pepadm
 from peptest.tcp import PORT, exchange, listen, pair
 
-SYNS = 3000 if DEBUG else 100000
+SYNS = 3000 if SLOW else 100000
 ROUNDS = 10             # real connections meanwhile
 PENDING = amount(4096)  # the limit, by default where nothing is scaled
 PENDING_KIB = 16        # that one of them may occupy, KiB
@@ -164,7 +164,7 @@ def truthful(family):
     grown = {name: after[name] - before[name] for name in after}
     note("pending at most", most, "with", used, "KiB")
     expect_least("the limit", PENDING + 2, most)
-    if not DEBUG:
+    if not SLOW:
         expect_least("KiB that the flood may occupy", most * PENDING_KIB, used)
     expect_least("SYNs that were taken or passed", grown["syn_split"] +
                  grown["syn_pass_max_pending"] + grown["syn_wait_socket"],
@@ -178,7 +178,7 @@ def truthful(family):
 @families("early: SYN cookies, the server is not told", seconds=300)
 def early(family):
     pepadm("profile", "set", "default", "connect", "early")
-    if DEBUG:
+    if SLOW:
         # Too slow for a flood that fills the listener's queue.
         sysctl("pep", "net.ipv4.tcp_syncookies=2")
     listen("srv", family)

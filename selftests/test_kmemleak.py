@@ -53,7 +53,7 @@ def leaks(since):
 @case("nothing is lost after a workload and rmmod", seconds=300)
 def lost():
     if not env.DEBUG:
-        skip("only the debug kernel has kmemleak")
+        skip("only the debug kernels have kmemleak")
     since = jiffies()
     workload(4)
     workload(6)

@@ -15,7 +15,7 @@ from peptest.pep import grows, pepadm
 from peptest.tcp import (Load, exchange, exchange_all, exchange_part,
                          expect_reset, expect_same, one_way, pair, start)
 
-UNIT = 3 if env.DEBUG else 1
+UNIT = 3 if env.SLOW else 1
 SECONDS = 20 * UNIT
 OPENERS = {"sub": ("sub", "srv"), "srv": ("srv", "sub")}
 

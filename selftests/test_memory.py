@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Where memory cannot be had: SYNs pass unsplit with the reason counted, what
 has been split goes on, nothing is lost, and all is as before afterwards. Only
-the debug kernel can refuse memory on demand (failslab)."""
+the debug kernels can refuse memory on demand (failslab)."""
 
 import contextlib
 import errno
@@ -46,7 +46,7 @@ def refused(percent, *caches):
 
 def needs_failslab():
     if not DEBUG:
-        skip("only the debug kernel has failslab")
+        skip("only the debug kernels have failslab")
 
 
 @families("no memory for flows")

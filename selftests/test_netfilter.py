@@ -157,7 +157,7 @@ def late(family):
     near, far = pair(family)
     exchange_part((near, far), 1000)
     kill_flows = killer()
-    netem("sub", "eth0", "delay", "2000ms" if env.DEBUG else "500ms")
+    netem("sub", "eth0", "delay", "2000ms" if env.SLOW else "500ms")
     with grows(reset_late=least(1), flow_killed=1) as before, Untracked():
         near.send(bytes(1000))
         kill_flows()

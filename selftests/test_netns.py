@@ -6,12 +6,12 @@ devices are, which the kernel takes away last."""
 import os
 
 from peptest import pep
-from peptest.env import DEBUG, amount
+from peptest.env import SLOW, amount
 from peptest.ktap import expect, families, wait_for
 from peptest.netns import addr, ip, spaces_down, topology_up
 from peptest.tcp import Load, close_all, exchange, expect_reset, pair, start
 
-SETS = "AB" if DEBUG else "ABC"
+SETS = "AB" if SLOW else "ABC"
 RATE = amount(100000)   # bytes per second and flow
 setup = pep.load
 

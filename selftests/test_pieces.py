@@ -9,7 +9,7 @@ import hashlib
 import os
 
 from peptest import pep
-from peptest.env import DEBUG
+from peptest.env import SLOW
 from peptest.ktap import expect_least, families, must, wait_for
 from peptest.netns import netem, netem_end, offloads
 from peptest.pep import grows
@@ -60,7 +60,7 @@ class Pieces:
 
 def small(family, opener, opened, size):
     """From one end to the other, read as it comes, then all back at once."""
-    total = SIZES[size] // (10 if DEBUG else 1)
+    total = SIZES[size] // (10 if SLOW else 1)
     with grows(flow_established=1, flow_closed=1) as before:
         near, far = pair(family, opener, opened)
         offset = next_offset()

@@ -10,7 +10,7 @@ import struct
 import time
 
 from peptest import pep
-from peptest.env import DEBUG
+from peptest.env import SLOW
 from peptest.ktap import expect, fail, families, note, wait_for
 from peptest.netns import (Within, addr, ip, netem, nstat, offloads, run,
                            sysctls)
@@ -18,9 +18,9 @@ from peptest.pep import grows, least
 from peptest.tcp import (NO_TIME_WAIT, accept, client, close_all, exchange,
                          exchange_all, exchange_part, listen, pair)
 
-ROUNDS = 500 if DEBUG else 2000
+ROUNDS = 500 if SLOW else 2000
 SERVERS = 100
-EACH = 20 if DEBUG else 40
+EACH = 20 if SLOW else 40
 ETH_P_ALL = 3
 PACKET_OUTGOING = 4
 

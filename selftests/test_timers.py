@@ -20,7 +20,7 @@ from peptest.pep import grows, least, pepadm
 from peptest.tcp import (exchange, exchange_part, expect_eof, one_way,
                          outcome, pair)
 
-UNIT = 3 if env.DEBUG else 1
+UNIT = 3 if env.SLOW else 1
 SHORT = ("keepalive-idle", str(UNIT), "keepalive-interval", str(UNIT),
          "keepalive-count", "2", "user-timeout", str(2500 * UNIT))
 SECONDS = 20 * UNIT

@@ -5,19 +5,21 @@
 # stock        Debian's linux-image 6.12, as installed by apt
 # next         linux-image 7.3 of trixie-backports, in the root of next.sh
 # fast, frags, debug, sim, simdebug
-#              built from Debian's linux-source-6.12 out of the
-#              fragments in selftests/config, kept under
-#              $PEP_LAB_CACHE/kernels/NAME-KEY; KEY is a hash of everything that
-#              goes in, so that a changed fragment, source package or compiler
-#              builds a new one. sim and simdebug are User Mode
-#              Linux, for sim.sh.
+#              built from Debian's linux-source-6.12 out of the fragments in
+#              selftests/config, kept under $PEP_LAB_CACHE/kernels/NAME-KEY; KEY
+#              is a hash of everything that goes in, so that a changed fragment,
+#              source package or compiler builds a new one. sim and simdebug are
+#              User Mode Linux, for sim.sh.
 
 # Fail when there is no such kernel.
 kernel_known() # NAME
 {
 	case $1 in
 	stock | next | fast | frags | debug | sim | simdebug) ;;
-	*) bad "no such kernel: $1 (stock, next, fast, frags, debug, sim or simdebug)" ;;
+	*)
+		bad "no such kernel: $1 (stock, next, fast, frags, debug," \
+			"sim or simdebug)"
+		;;
 	esac
 }
 

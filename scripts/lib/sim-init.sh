@@ -22,6 +22,7 @@ mount -t proc proc proc
 mount -t sysfs sysfs sys
 mount -t devtmpfs devtmpfs dev
 mkdir -p dev/pts dev/shm
+ln -s /proc/self/fd dev/fd
 mount -t devpts devpts dev/pts
 mount -t debugfs debugfs sys/kernel/debug
 for dir in dev/shm run tmp; do

@@ -2,21 +2,33 @@
 # shellcheck shell=bash
 # test.sh - lab test: checks on this machine, then selftests in guests
 
-# CPUs of the guests that run selftests at the same time, those of the first in
-# parallel; the tests that need these and are the only ones there, for such a
-# guest may die of its emulator; and those that mostly wait, which are left to
-# the last guest.
+# CPUs of the emulated guests that run selftests at the same time, those of the
+# first in parallel; the tests that need these and are the only ones there, for
+# such a guest may die of its emulator; and those that mostly wait, which are
+# left to the last guest.
 TEST_GUESTS=(4 2 2 2)
 TEST_WIDE='contend'
 TEST_PATIENT='asymmetric_link asymmetry death route timers window'
 
+# The kernels that the full run needs and that are built, in its order.
+TEST_BUILT='sim simdebug debug'
+
 # Those that wait most, and do nothing that a kernel in simulated time cannot:
-# without -k it has them in place of the stock kernel, in a tenth of the time.
+# the full run has them there in place of the stock kernel.
 TEST_SIMULATED='asymmetric_link asymmetry death window'
 
-# Tests of programs, which the debug kernel only makes slow: it is left
-# out unless they are named. It has no events to trace.
+# Tests of programs, which the debug kernel only makes slow: it is left out
+# unless they are named. It has no events to trace.
 TEST_PROGRAMS='completion dashboard trace ynl'
+
+# Tests that need what User Mode Linux lacks: CPUs that come and go or contend,
+# and events. simdebug is left out unless they are named.
+TEST_MACHINE='contend hotplug percpu trace'
+
+# Tests in which two CPUs meet in the same flows, devices, profiles or in the
+# module's end: those that the debug kernel still has in the full run, in which
+# simdebug does for the others, on its only CPU, what it would.
+TEST_RACES='contend hotplug live parallel percpu unload'
 
 # Print the names of all selftests, or of those that a kernel is for.
 test_list() # [KERNEL]
@@ -25,6 +37,7 @@ test_list() # [KERNEL]
 		case ${1:-} in
 		debug) grep -vxE "${TEST_PROGRAMS// /|}" ;;
 		sim) grep -xE "${TEST_SIMULATED// /|}" ;;
+		simdebug) grep -vxE "${TEST_MACHINE// /|}" ;;
 		*) cat ;;
 		esac
 }
@@ -32,20 +45,22 @@ test_list() # [KERNEL]
 # Print the selftests of a kernel in a run of all.
 test_all() # KERNEL
 {
-	test_list "$1" | if [ "$1" = stock ]; then
-		grep -vxE "${TEST_SIMULATED// /|}"
-	else
-		cat
-	fi
+	test_list "$1" |
+		case $1 in
+		stock) grep -vxE "${TEST_SIMULATED// /|}" ;;
+		debug) grep -xE "${TEST_RACES// /|}" ;;
+		*) cat ;;
+		esac
 }
 
-# Print the seconds the selftests of one guest may take in all.
-test_timeout() # KERNEL
+# Print the seconds of this machine that a guest may take for some selftests: at
+# least twice as many as here, with two CPUs.
+test_timeout() # KERNEL TESTS
 {
 	case $1 in
-	debug) echo 3000 ;;
-	sim) echo 600 ;;
-	*) echo 1800 ;;
+	debug) echo $((600 + 400 * $2)) ;;
+	sim | simdebug) echo $((300 + 30 * $2)) ;;
+	*) echo $((600 + 80 * $2)) ;;
 	esac
 }
 
@@ -81,21 +96,36 @@ test_emulator_fault() # LOG
 	! guest_kvm && grep -qa 'Oops: int3' "$1"
 }
 
-# Print the tests of one guest: all but the first and the last one take turns,
-# which makes them end at about the same time.
-test_share() # INDEX NAME...
+# Print the CPUs of each guest that runs selftests of a kernel. One of User Mode
+# Linux has a single CPU, and one of this machine for itself.
+test_guests() # KERNEL
 {
-	local guest=$1 name turn i=0 last=$((${#TEST_GUESTS[@]} - 1))
+	local cpus
 
-	shift
+	if sim_kernel "$1"; then
+		cpus=$(sim_cpus)
+		tr ' ' '\n' <<< "$cpus" | sed 's/.*/1/'
+	else
+		printf '%s\n' "${TEST_GUESTS[@]}"
+	fi
+}
+
+# Print the tests of one guest: all take turns, but for the first and the last
+# one where these are emulated, so that they end at about the same time.
+test_share() # KERNEL GUESTS INDEX NAME...
+{
+	local kernel=$1 guests=$2 guest=$3 name turn i=0
+
+	shift 3
 	for name in "$@"; do
-		if grep -qwF -- "$name" <<< "$TEST_PATIENT"; then
-			turn=$last
+		if sim_kernel "$kernel"; then
+			turn=$((i++ % guests))
+		elif grep -qwF -- "$name" <<< "$TEST_PATIENT"; then
+			turn=$((guests - 1))
 		elif grep -qwF -- "$name" <<< "$TEST_WIDE"; then
 			turn=0
 		else
-			turn=$((1 + i % (last - 1)))
-			i=$((i + 1))
+			turn=$((1 + i++ % (guests - 2)))
 		fi
 		[ "$turn" != "$guest" ] || echo "$name"
 	done
@@ -103,20 +133,20 @@ test_share() # INDEX NAME...
 
 # Build kernels while the CPUs have nothing else to do. A session has a share of
 # the CPUs of its own (autogroup), which only its own file makes small.
-test_build_begin() # KERNEL...
+test_build_begin()
 {
-	# shellcheck disable=SC2016 # expanded by the inner shell
+	# shellcheck disable=SC2016,SC2086 # expanded by the inner shell; a list
 	setsid chrt --idle 0 bash -ec '
 		! [ -w /proc/self/autogroup ] || echo 19 > /proc/self/autogroup
 		lab=$1
 		shift
 		for kernel in "$@"; do "$lab" kernel "$kernel"; done
-	' bash "$TOP/scripts/lab" "$@" > "$TEST_LOGS/build.log" 2>&1 &
+	' bash "$TOP/scripts/lab" $TEST_BUILT >> "$TEST_LOGS/build.log" 2>&1 &
 	TEST_BUILD=$!
 	trap test_build_end EXIT
 }
 
-# Stop building in the background; who needs the kernel goes on with it.
+# Stop building in the background.
 test_build_end()
 {
 	[ -n "${TEST_BUILD:-}" ] || return 0
@@ -125,26 +155,41 @@ test_build_end()
 	TEST_BUILD=
 }
 
+# Go on with a kernel that is needed now, with all of the CPUs, and with the
+# others in the background.
+test_build_now() # KERNEL
+{
+	! kernel_built "$1" || return 0
+	test_build_end
+	kernel_build "$1" > /dev/null
+	test_build_begin
+}
+
 # Selftests of one kernel in guests that run at the same time, for a single one
 # leaves half of two CPUs idle.
 test_kernel() # KERNEL NAME...
 {
-	local kernel=$1 dir i names share pids=()
+	local kernel=$1 dir i names share guests cpus pids=()
 
 	shift
 	names=("$@")
 	[ $# -gt 0 ] || mapfile -t names < <(test_list "$kernel")
-	kernel_built "$kernel" || test_build_end
 	dir=$(build_tree "$kernel" tools)
-	guest_kvm || true
-	packages_vng > /dev/null
 	packages_promtool > /dev/null
-	guest_image "$kernel" > /dev/null
+	if sim_kernel "$kernel"; then
+		read -ra cpus <<< "$(sim_cpus)"
+	else
+		guest_kvm || true
+		packages_vng > /dev/null
+		guest_image "$kernel" > /dev/null
+	fi
 	say "booting the $kernel kernel for the selftests"
-	for i in "${!TEST_GUESTS[@]}"; do
-		mapfile -t share < <(test_share "$i" "${names[@]}")
+	mapfile -t guests < <(test_guests "$kernel")
+	for i in "${!guests[@]}"; do
+		mapfile -t share < <(test_share "$kernel" "${#guests[@]}" "$i" \
+			"${names[@]}")
 		[ "${#share[@]}" -gt 0 ] || continue
-		GUEST_CPUS=${TEST_GUESTS[i]} \
+		GUEST_CPUS=${guests[i]} SIM_CPU=${cpus[i]:-} \
 			GUEST_PARALLEL=$([ "$i" -gt 0 ] || echo 1) \
 			test_guest "$kernel" "$dir" "$kernel-$((i + 1))" \
 			"${share[@]}" &
@@ -185,7 +230,7 @@ test_guest_once() # KERNEL FOLDER TITLE NAME...
 	shift 3
 	names=$(printf ' %q' "$@")
 	log=$TEST_LOGS/$title-console.log
-	timeout=$(test_timeout "$kernel")
+	timeout=$(test_timeout "$kernel" $#)
 	[ ! -e "$dir/kmod/pep_kunit.ko" ] || kunit=$dir/kmod/pep_kunit.ko
 	promtool=$(packages_promtool)
 	ynl=$(kernel_source)/tools/net/ynl
@@ -214,7 +259,7 @@ test_guest_once() # KERNEL FOLDER TITLE NAME...
 
 lab_test() # [-k KERNEL] [NAME...]
 {
-	local kernels='' kernel host=1
+	local kernels='' kernel
 
 	if [ "$*" = packages ]; then
 		lab_packages
@@ -224,7 +269,6 @@ lab_test() # [-k KERNEL] [NAME...]
 		case $1 in
 		-k)
 			kernels=${2:?}
-			host=
 			shift 2
 			;;
 		-*) bad "no such option of test: $1" ;;
@@ -242,12 +286,14 @@ lab_test() # [-k KERNEL] [NAME...]
 	lock test
 	: > "$TEST_COUNTS"
 	packages_need build source guest
-	if [ -n "$host" ] && [ $# = 0 ]; then
-		test_everything
-	else
-		for kernel in ${kernels:-stock debug}; do
+	if [ -n "$kernels" ]; then
+		for kernel in $kernels; do
 			test_kernel "$kernel" "$@"
 		done
+	elif [ $# -gt 0 ]; then
+		test_named "$@"
+	else
+		test_everything
 	fi
 	"$TOP/scripts/lib/counts.py" sum "$TEST_COUNTS"
 }
@@ -258,13 +304,29 @@ test_everything()
 	local kernel names
 
 	packages_need style next link
-	test_build_begin sim debug
+	rm -f "$TEST_LOGS/build.log"
+	test_build_begin
 	test_host
 	test_bench cost
-	for kernel in stock sim debug; do
+	# shellcheck disable=SC2086 # a list
+	for kernel in stock $TEST_BUILT; do
+		test_build_now "$kernel"
 		mapfile -t names < <(test_all "$kernel")
 		test_kernel "$kernel" "${names[@]}"
 		[ "$kernel" != sim ] || test_bench link
+	done
+}
+
+# Some selftests, on the kernels that have them in a run of all.
+test_named() # NAME...
+{
+	local kernel names
+
+	# shellcheck disable=SC2086 # a list
+	for kernel in stock $TEST_BUILT; do
+		mapfile -t names < <(test_all "$kernel" |
+			grep -xF -- "$(printf '%s\n' "$@")")
+		[ "${#names[@]}" = 0 ] || test_kernel "$kernel" "${names[@]}"
 	done
 }
 

@@ -14,10 +14,12 @@ PROMTOOL = os.environ.get("PEP_PROMTOOL", "")
 # Nothing is loaded: the same connections over plain forwarding. Cases that
 # prove that pep had a part in it must fail then.
 WITHOUT = os.environ.get("PEP_WITHOUT") == "1"
-DEBUG = KERNEL == "debug"
+# It checks for errors: KASAN, lockdep, kmemleak, failslab.
+DEBUG = KERNEL in ("debug", "simdebug")
+SLOW = KERNEL == "debug"                # and is emulated
 
 
 def amount(number):
     """Payload in bytes, or a rate, as fits the kernel: the debug kernel moves
     about a megabyte per second under emulation, a tenth has to do."""
-    return number // 10 if DEBUG else number
+    return number // 10 if SLOW else number
