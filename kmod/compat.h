@@ -86,6 +86,13 @@ static inline void pep_compat_rto_max(struct sock *sk, bool longest)
 #define WQ_PERCPU 0
 #endif
 
+#ifdef TCP_ECN_OK
+#define PEP_COMPAT_ECN_OK TCP_ECN_OK
+#else
+/* Since AccECN there are two modes of ECN. */
+#define PEP_COMPAT_ECN_OK TCP_ECN_MODE_RFC3168
+#endif
+
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
 /* Before 6.13 a symbol namespace was a bare word. */
 #define PEP_IMPORT_KUNIT_NS() MODULE_IMPORT_NS(EXPORTED_FOR_KUNIT_TESTING)

@@ -13,6 +13,7 @@
 #include "pool.h"
 #include "reply.h"
 #include "stat.h"
+#include "track.h"
 
 static int pep_counter_fill_residence(struct sk_buff *skb, int attr,
 				      int sum_attr, const struct pep_net *pn,
@@ -94,6 +95,8 @@ static u64 pep_counter_stat(struct pep_net *pn, int attr)
 		return atomic_read(&pn->nflows);
 	case PEP_A_STAT_PENDING:
 		return atomic_read(&pn->npending);
+	case PEP_A_STAT_FOLLOWED:
+		return pn->started ? atomic_read(&pn->track.nelems) : 0;
 	case PEP_A_STAT_POOL_SOCKETS:
 		return pep_counter_count_ready(pn);
 	default:

@@ -430,6 +430,8 @@ void pep_flow_end(struct pep_flow *flow, unsigned int cause)
 	atomic_dec(&flow->gen->tally->flows);
 	xa_erase_bh(&flow->pn->flows, flow->id);
 	pep_limit_ended(flow->pn);
+	if (flow->ended)
+		flow->ended(flow);
 	if (timer_delete(&flow->timer))
 		pep_flow_put(flow);
 	pep_flow_put(flow);

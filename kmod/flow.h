@@ -10,6 +10,7 @@
 #include "net.h"
 #include "queue.h"
 
+struct pep_conn;
 struct pep_gen;
 
 /**
@@ -71,6 +72,9 @@ enum pep_flow_time {
  * @id: number in pep_net.flows; constant
  * @pn: instance; constant
  * @gen: generation with a reference; constant
+ * @ended: called with the flow when it has ended, by those who keep it apart
+ *	from its table; its locks are held
+ * @conn: the connection that it has taken over, with a reference, or NULL
  * @live_seq: that of the generation's settings that the flow has
  * @idle_timeout: after how long without progress it ends, seconds; 0: never
  * @isn: initial sequence number of the opener's SYN; of a truthful flow,
@@ -107,6 +111,8 @@ struct pep_flow {
 	u32 id;
 	struct pep_net *pn;
 	struct pep_gen *gen;
+	void (*ended)(struct pep_flow *flow);
+	struct pep_conn *conn;
 	u32 live_seq;
 	u32 idle_timeout;
 	u32 isn;

@@ -262,6 +262,7 @@ struct pep_gen *pep_gen_create(const struct pep_profile *profile,
  */
 void pep_gen_retire(struct pep_gen *gen)
 {
+	WRITE_ONCE(gen->retired, true);
 	queue_delayed_work(pep_gen_wq, &gen->linger,
 			   PEP_HANDSHAKE_TIMEOUT);
 }

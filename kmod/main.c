@@ -16,6 +16,7 @@
 #include "pool.h"
 #include "queue.h"
 #include "report.h"
+#include "track.h"
 
 /**
  * struct pep_part - a part of the module that is brought up at load
@@ -45,6 +46,7 @@ static void pep_genl_unregister(void)
 /* Each stands on those before it; taken down in reverse. */
 static const struct pep_part pep_parts[] = {
 	{ pep_flow_init, pep_flow_exit },
+	{ pep_track_init, pep_track_exit },
 	{ pep_queue_init, pep_queue_exit },
 	{ pep_pool_init, pep_pool_exit },
 	{ pep_gen_init, pep_gen_exit },

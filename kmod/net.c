@@ -25,6 +25,7 @@
 #include "pool.h"
 #include "profile.h"
 #include "stat.h"
+#include "track.h"
 #include "untrack.h"
 
 /*
@@ -72,9 +73,17 @@ int pep_net_start(struct pep_net *pn)
 	if (!err)
 		err = pep_untrack_start(pn);
 	if (!err) {
-		err = pep_deliver_start(pn);
+		err = pep_track_start(pn);
 		if (err)
 			pep_untrack_stop(pn);
+	}
+	if (!err) {
+		err = pep_deliver_start(pn);
+		if (err) {
+			pep_track_purge(pn);
+			pep_track_stop(pn);
+			pep_untrack_stop(pn);
+		}
 	}
 	pn->started = !err;
 	if (err) {
@@ -105,6 +114,7 @@ static void __net_exit pep_net_stop(struct net *net)
 		return;
 
 	synchronize_net();
+	pep_track_purge(pn);
 	/* A flow whose leg a process owns is seen to a little later. */
 	do {
 		pep_flow_kill(pn, NULL, NULL);
@@ -113,6 +123,7 @@ static void __net_exit pep_net_stop(struct net *net)
 	pep_live_stop(pn);
 	pep_gen_flush();
 	pep_pool_flush();
+	pep_track_stop(pn);
 	pep_deliver_stop(pn);
 	pep_untrack_stop(pn);
 }

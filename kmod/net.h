@@ -3,6 +3,7 @@
 #define _PEP_NET_H
 
 #include <linux/mutex.h>
+#include <linux/rhashtable-types.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
@@ -41,6 +42,11 @@ struct rt6_info;
  *	lock of @flows
  * @nflows: flows whose memory is still in use
  * @npending: flows that are not yet established
+ * @track: struct pep_conn, the connections that are followed; see track.c
+ * @track_lock: guards @unanswered; taken after the lock of a connection, BH off
+ * @unanswered: those that have no SYN-ACK yet, the oldest first
+ * @track_sweep: looks for those that have been silent for long
+ * @max_followed: connections that there may be in @track
  * @idle: woken when @nflows gets to zero
  * @live: brings changed settings to flows; see live.c
  * @lock: guards @started, @profiles, @gens and the profiles' settings
@@ -68,6 +74,11 @@ struct pep_net {
 	u32 next_id;
 	atomic_t nflows;
 	atomic_t npending;
+	struct rhashtable track;
+	spinlock_t track_lock; /* unanswered */
+	struct list_head unanswered;
+	struct delayed_work track_sweep;
+	u32 max_followed;
 	wait_queue_head_t idle;
 	struct work_struct live;
 	struct mutex lock; /* profiles and generations; see above */

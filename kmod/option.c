@@ -21,7 +21,7 @@
  * pep_option_classify() - judge one option
  * @opt: kind byte of the option, @size bytes long as its length byte says
  * @size: length of the option, 2 bytes or more
- * @found: result; only the timestamp is written
+ * @found: result; all but the kind is written
  *
  * Return: PEP_OPTION_PLAIN, or why the connection must not be split.
  */
@@ -31,14 +31,21 @@ static enum pep_option_kind pep_option_classify(const u8 *opt,
 {
 	switch (opt[0]) {
 	case TCPOPT_MSS:
-		return size == TCPOLEN_MSS ? PEP_OPTION_PLAIN :
-					     PEP_OPTION_UNKNOWN;
+		if (size != TCPOLEN_MSS)
+			return PEP_OPTION_UNKNOWN;
+		found->mss = get_unaligned_be16(opt + 2);
+		return PEP_OPTION_PLAIN;
 	case TCPOPT_WINDOW:
-		return size == TCPOLEN_WINDOW ? PEP_OPTION_PLAIN :
-						PEP_OPTION_UNKNOWN;
+		if (size != TCPOLEN_WINDOW)
+			return PEP_OPTION_UNKNOWN;
+		found->has_wscale = true;
+		found->wscale = min(opt[2], TCP_MAX_WSCALE);
+		return PEP_OPTION_PLAIN;
 	case TCPOPT_SACK_PERM:
-		return size == TCPOLEN_SACK_PERM ? PEP_OPTION_PLAIN :
-						   PEP_OPTION_UNKNOWN;
+		if (size != TCPOLEN_SACK_PERM)
+			return PEP_OPTION_UNKNOWN;
+		found->has_sack = true;
+		return PEP_OPTION_PLAIN;
 	case TCPOPT_TIMESTAMP:
 		if (size != TCPOLEN_TIMESTAMP)
 			return PEP_OPTION_UNKNOWN;

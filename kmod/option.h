@@ -30,11 +30,19 @@ enum pep_option_kind {
  * @kind: the first reason against splitting, or PEP_OPTION_PLAIN;
  *	PEP_OPTION_MPTCP only when there is no other
  * @has_ts: there is a timestamp option, RFC 7323
+ * @has_wscale: there is a window scale
+ * @has_sack: SACK is permitted, RFC 2018
+ * @wscale: how far windows are to be shifted, at most TCP_MAX_WSCALE
+ * @mss: maximum segment size, bytes; 0 when there is none
  * @tsval: its value, ticks of the sender's clock
  */
 struct pep_options {
 	enum pep_option_kind kind;
 	bool has_ts;
+	bool has_wscale;
+	bool has_sack;
+	u8 wscale;
+	u16 mss;
 	u32 tsval;
 };
 

@@ -27,12 +27,17 @@
 /* Of an IPv6 option's type: what to do with it when it is unknown. */
 #define PEP_PACKET_TLV_ACTION	0xc0
 
-/*
- * Is the checksum of a TCP segment right? Nobody else looks at that of a SYN
- * or SYN-ACK before something is done about it.
+/**
+ * pep_packet_csum_ok() - is the checksum of a TCP segment right?
+ * @skb: packet
+ * @pkt: parsed @skb; only what tells where the segment is
+ *
+ * For segments that something is done about before TCP looks at them.
+ *
+ * Context: any.
+ * Return: true when it is, or when somebody else has found it so.
  */
-static bool pep_packet_csum_ok(const struct sk_buff *skb,
-			       const struct pep_packet *pkt)
+bool pep_packet_csum_ok(const struct sk_buff *skb, const struct pep_packet *pkt)
 {
 	const struct pep_tuple *tuple = &pkt->tuple;
 	u32 len = pkt->end - pkt->thoff;

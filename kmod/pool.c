@@ -206,6 +206,21 @@ void pep_pool_drain(struct pep_pool *pool)
 }
 
 /**
+ * pep_pool_want() - have sockets of a kind made when few are left
+ * @pool: this CPU's pool
+ * @kind: what they are for
+ *
+ * Context: softirq.
+ */
+void pep_pool_want(struct pep_pool *pool, enum pep_pool_kind kind)
+{
+	pool->wanted |= BIT(kind);
+	if (pep_pool_low(pool, kind, PEP_POOL_DEPTH / 2 + 1))
+		queue_delayed_work_on(pool->cpu, pep_pool_wq, &pool->refill,
+				      pool->failed ? PEP_POOL_RETRY : 0);
+}
+
+/**
  * pep_pool_has() - is there a socket to take?
  * @pool: this CPU's pool
  * @kind: what it is for
@@ -217,10 +232,7 @@ void pep_pool_drain(struct pep_pool *pool)
  */
 bool pep_pool_has(struct pep_pool *pool, enum pep_pool_kind kind)
 {
-	pool->wanted |= BIT(kind);
-	if (pep_pool_low(pool, kind, PEP_POOL_DEPTH / 2 + 1))
-		queue_delayed_work_on(pool->cpu, pep_pool_wq, &pool->refill,
-				      pool->failed ? PEP_POOL_RETRY : 0);
+	pep_pool_want(pool, kind);
 	if (pool->nready[kind])
 		return true;
 	pep_stat_inc(pool->gen->pn, PEP_A_STAT_POOL_EMPTY);

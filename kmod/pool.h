@@ -110,6 +110,7 @@ static inline bool pep_pool_may_wait(const struct pep_pool *pool)
 
 void pep_pool_setup(struct pep_pool *pool, struct pep_gen *gen, int cpu);
 void pep_pool_drain(struct pep_pool *pool);
+void pep_pool_want(struct pep_pool *pool, enum pep_pool_kind kind);
 bool pep_pool_has(struct pep_pool *pool, enum pep_pool_kind kind);
 struct pep_sock *pep_pool_take(struct pep_pool *pool, enum pep_pool_kind kind);
 void pep_pool_wait(struct pep_pool *pool, struct sk_buff *skb);

@@ -17,6 +17,7 @@
 #include <net/tcp.h>
 
 #include "deliver.h"
+#include "follow.h"
 #include "fragment.h"
 #include "gen.h"
 #include "handshake.h"
@@ -27,6 +28,7 @@
 #include "stat.h"
 #include "syn.h"
 #include "trace.h"
+#include "track.h"
 
 /* Verdicts on packets are the counter of why one passes, counted already, or 0
  * for one that was consumed.
@@ -155,6 +157,42 @@ static unsigned int pep_steer_check_syn(struct pep_net *pn,
 	return 0;
 }
 
+/* Does a reason against splitting leave the connection to be followed? */
+static bool pep_steer_follows(unsigned int reason)
+{
+	switch (reason) {
+	case 0:
+	case PEP_A_STAT_SYN_PASS_IP_OPTION:
+	case PEP_A_STAT_SYN_PASS_DATA:
+	case PEP_A_STAT_SYN_PASS_MD5:
+	case PEP_A_STAT_SYN_PASS_AO:
+	case PEP_A_STAT_SYN_PASS_MPTCP:
+	case PEP_A_STAT_SYN_PASS_FASTOPEN:
+	case PEP_A_STAT_SYN_PASS_OPTION:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* A TIME_WAIT socket of a leg that was the other end of a connection before
+ * would have the answers to a SYN that passes.
+ */
+static void pep_steer_clear(struct pep_net *pn, const struct pep_tuple *tuple,
+			    int bound)
+{
+	struct sock *sk = pep_tuple_lookup(pn->net, tuple, bound);
+
+	if (!sk)
+		return;
+	if (sk->sk_state == TCP_TIME_WAIT && inet_twsk(sk)->tw_transparent) {
+		inet_twsk_deschedule_put(inet_twsk(sk));
+		pep_stat_inc(pn, PEP_A_STAT_TIME_WAIT_REUSED);
+	} else {
+		sock_gen_put(sk);
+	}
+}
+
 /* Out of line, with what it has on the stack: few packets are SYNs. */
 static noinline_for_stack unsigned int
 pep_steer_syn(struct pep_net *pn, struct pep_profile *profile,
@@ -171,7 +209,15 @@ pep_steer_syn(struct pep_net *pn, struct pep_profile *profile,
 	pep_memo_forget(&pn->reset, &reverse);
 
 	reason = pep_steer_check_syn(pn, gen, skb, pkt);
-	if (!reason) {
+	if (gen && gen->values.mode == PEP_CONNECT_MODE_FOLLOW &&
+	    pep_steer_follows(reason)) {
+		pep_steer_clear(pn, &reverse,
+				pep_gen_bound(gen, !side, skb->dev->ifindex));
+		if (pep_follow_syn(gen, side, skb, pkt, !reason))
+			return 0;
+		if (reason)
+			pep_syn_count(pn, side, &pkt->tuple, reason);
+	} else if (!reason) {
 		if (pep_syn_take(gen, side, skb, pkt))
 			return 0;
 	} else {
@@ -307,6 +353,10 @@ static unsigned int pep_steer_tcp(struct pep_net *pn,
 {
 	struct sock *sk;
 
+	if (pep_track_active(pn) && !pep_packet_is_syn(pkt->th) &&
+	    pep_follow_packet(pn, rcu_dereference(profile->gen), skb, pkt) ==
+	    PEP_FOLLOW_PASS)
+		return pep_steer_pass(pn, PEP_A_STAT_PASS_FOLLOWED);
 	sk = pep_tuple_lookup_dev(pn->net, &pkt->tuple, skb->dev);
 	if (!sk)
 		return pep_steer_unknown(pn, profile, side, skb, pkt);

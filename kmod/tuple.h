@@ -62,6 +62,20 @@ static inline struct sock *pep_tuple_lookup(struct net *net,
 }
 
 /**
+ * pep_tuple_vrf() - find the VRF that a device is in
+ * @dev: device
+ *
+ * Context: RCU read side.
+ * Return: index of the VRF's device, 0 for none.
+ */
+static inline int pep_tuple_vrf(const struct net_device *dev)
+{
+	if (unlikely(netif_is_l3_slave(dev) || netif_is_l3_master(dev)))
+		return l3mdev_master_ifindex_rcu(dev);
+	return 0;
+}
+
+/**
  * pep_tuple_lookup_dev() - find the socket that a packet is for
  * @net: namespace
  * @tuple: tuple of the packet
@@ -78,10 +92,8 @@ pep_tuple_lookup_dev(struct net *net, const struct pep_tuple *tuple,
 		     const struct net_device *dev)
 {
 	int ifindex = dev->ifindex;
-	int master = 0;
+	int master = pep_tuple_vrf(dev);
 
-	if (unlikely(netif_is_l3_slave(dev) || netif_is_l3_master(dev)))
-		master = l3mdev_master_ifindex_rcu(dev);
 	return pep_tuple_find(net, tuple, master ?: ifindex,
 			      master ? ifindex : 0);
 }

@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Taking a connection over in mid-stream.
+ *
+ * Two sockets become the ends of a connection that they have not opened, by the
+ * way of TCP_REPAIR: with it tcp_connect() leads to TCP_ESTABLISHED without a
+ * packet. Each leg goes on with the sequence numbers, the options and the clock
+ * of the end that it speaks for, and has in its send queue, as sent, what is
+ * under way.
+ *
+ * A job does it. The packet that decides goes on to the other end, as do those
+ * that the driver has delivered together with it: the IP layer would find the
+ * leg for one that is yet to be forwarded, and drop it.
+ */
+
+#include "adopt.h"
+
+#include <net/inet_ecn.h>
+#include <net/tcp.h>
+
+#include "compat.h"
+#include "copy.h"
+#include "flow.h"
+#include "gen.h"
+#include "leg.h"
+#include "limit.h"
+#include "pool.h"
+#include "stat.h"
+
+/* Receive buffer that a leg gets for what its end has been promised, bytes. */
+#define PEP_ADOPT_RCVBUF	(16 * 1024 * 1024)
+
+/**
+ * pep_adopt_ready() - can a connection be taken over as it stands?
+ * @conn: followed connection, locked
+ *
+ * A leg cannot tell its end that it has what lies behind a hole.
+ *
+ * Return: true when all that either end has sent is there without a hole, and
+ * all that is not acknowledged has been kept.
+ */
+bool pep_adopt_ready(const struct pep_conn *conn)
+{
+	int side;
+
+	if (!conn->copies)
+		return false;
+	for (side = 0; side < 2; side++)
+		if (conn->end[side].next != conn->end[side].high ||
+		    before(conn->end[!side].ack, conn->copies->start[side]))
+			return false;
+	return true;
+}
+
+/**
+ * pep_adopt_prepare() - have sockets made for a connection that may be split
+ * @conn: connection with copies, locked
+ *
+ * Context: softirq.
+ */
+void pep_adopt_prepare(const struct pep_conn *conn)
+{
+	struct pep_pool *pool = this_cpu_ptr(conn->copies->gen->pools);
+	int side;
+
+	for (side = 0; side < 2; side++)
+		pep_pool_want(pool, pep_pool_connector(side,
+						       conn->tuple.family));
+}
+
+/**
+ * pep_adopt_schedule() - have a connection taken over soon
+ * @conn: connection, under RCU
+ *
+ * Context: any but hard interrupt.
+ */
+void pep_adopt_schedule(struct pep_conn *conn)
+{
+	if (!pep_job_claim(&conn->job))
+		return;
+	if (refcount_inc_not_zero(&conn->ref))
+		pep_queue_job(&conn->job);
+}
+
+/* The decision has been made. */
+static void pep_adopt_close(struct pep_conn *conn)
+{
+	conn->trigger = 0;
+	conn->due = 0;
+	if (conn->copies)
+		pep_copies_free(conn->copies);
+	conn->copies = NULL;
+}
+
+/**
+ * pep_adopt_give_up() - leave a connection to its ends
+ * @pn: its instance
+ * @conn: connection, locked
+ * @reason: counter of the reason
+ *
+ * Context: BH off.
+ */
+void pep_adopt_give_up(struct pep_net *pn, struct pep_conn *conn,
+		       unsigned int reason)
+{
+	if (conn->trigger)
+		pep_stat_inc(pn, reason);
+	pep_adopt_close(conn);
+}
+
+/* Is the leg's route by the device that its end's packets come by? */
+static bool pep_adopt_routed(struct net *net, struct sock *sk, int ifindex)
+{
+	struct net_device *dev = dev_get_by_index_rcu(net, ifindex);
+	struct dst_entry *dst = __sk_dst_get(sk);
+
+	if (!dev || !dst)
+		return false;
+	/* A port has the bridge above it, to which the route leads. */
+	return dst->dev == dev || netdev_has_upper_dev_all_rcu(dev, dst->dev);
+}
+
+/* What TCP knows of a round trip once it has one sample, RFC 6298. */
+static void pep_adopt_set_rtt(struct tcp_sock *tp, u32 rtt)
+{
+	rtt = max(rtt, 1U);
+	tp->srtt_us = rtt << 3;
+	tp->mdev_us = rtt << 1;
+	tp->rttvar_us = max(tp->mdev_us, jiffies_to_usecs(HZ / 5));
+	tp->mdev_max_us = tp->rttvar_us;
+	minmax_reset(&tp->rtt_min, tcp_jiffies32, rtt);
+}
+
+/* Options that both ends have. */
+static u8 pep_adopt_agreed(const struct pep_conn *conn)
+{
+	return conn->end[0].flags & conn->end[1].flags;
+}
+
+/*
+ * Make the leg of a side established, with what goes before connect(), which
+ * sends nothing under repair. Return: 0 or a negative error.
+ */
+static int pep_adopt_connect(const struct pep_conn *conn, unsigned int side,
+			     struct sock *sk)
+{
+	const struct pep_track_end *peer = &conn->end[side];
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct pep_tuple tuple;
+	int err;
+
+	/* The source is the end that the leg speaks for. */
+	if (side == conn->opener)
+		pep_tuple_reverse(&tuple, &conn->tuple);
+	else
+		tuple = conn->tuple;
+	tp->repair = 1;
+	tp->repair_queue = TCP_SEND_QUEUE;
+	tp->rcv_nxt = peer->next;
+	tp->rx_opt.user_mss = peer->mss;
+	pep_adopt_set_rtt(tp, peer->rtt);
+	err = pep_leg_connect(sk, &tuple, peer->ack, NULL);
+	tp->rx_opt.user_mss = 0;
+	if (!err && sk->sk_state != TCP_ESTABLISHED)
+		err = -EPROTO;
+	return err;
+}
+
+/* What the ends have negotiated. */
+static void pep_adopt_set_options(const struct pep_conn *conn,
+				  unsigned int side, struct sock *sk)
+{
+	const struct pep_track_end *peer = &conn->end[side];
+	const struct pep_track_end *self = &conn->end[!side];
+	struct tcp_sock *tp = tcp_sk(sk);
+	u8 agreed = pep_adopt_agreed(conn);
+
+	tp->rx_opt.wscale_ok = !!(agreed & PEP_TRACK_SCALES);
+	tp->rx_opt.snd_wscale = peer->wscale;
+	tp->rx_opt.rcv_wscale = self->wscale;
+	tp->rx_opt.sack_ok = agreed & PEP_TRACK_SACK ? TCP_SACK_SEEN : 0;
+	tp->rx_opt.tstamp_ok = !!(agreed & PEP_TRACK_STAMPS);
+	tp->tcp_header_len = sizeof(struct tcphdr);
+	if (tp->rx_opt.tstamp_ok) {
+		tp->rx_opt.saw_tstamp = 1;
+		tp->rx_opt.ts_recent = peer->tsval;
+		tp->rx_opt.ts_recent_stamp = ktime_get_seconds();
+		tp->tcp_header_len += TCPOLEN_TSTAMP_ALIGNED;
+		/* Never ahead of the end's own clock, nor behind what the peer
+		 * has seen of it.
+		 */
+		WRITE_ONCE(tp->tsoffset, self->tsval - (u32)tcp_clock_ms());
+	}
+	if (agreed & PEP_TRACK_ECN)
+		tp->ecn_flags |= PEP_COMPAT_ECN_OK;
+	/* The segment's size depends on the options: find it anew. */
+	inet_csk(sk)->icsk_pmtu_cookie = 0;
+}
+
+/* What the peer has offered, and what it was offered and must be held to. */
+static void pep_adopt_set_windows(const struct pep_conn *conn,
+				  unsigned int side, struct sock *sk)
+{
+	const struct pep_track_end *peer = &conn->end[side];
+	const struct pep_track_end *self = &conn->end[!side];
+	struct tcp_sock *tp = tcp_sk(sk);
+	u32 offered = peer->edge - peer->ack, promised;
+
+	tp->snd_wnd = offered;
+	tp->max_window = offered;
+	tp->snd_wl1 = peer->next;
+
+	promised = self->edge - self->ack;
+	tp->rcv_wup = self->ack;
+	tp->rcv_wnd = promised;
+	if (tcp_full_space(sk) < (int)promised)
+		WRITE_ONCE(sk->sk_rcvbuf, min_t(u64, 4ULL * promised,
+						PEP_ADOPT_RCVBUF));
+	WRITE_ONCE(tp->window_clamp,
+		   min_t(u32, tcp_full_space(sk),
+			 U16_MAX << tp->rx_opt.rcv_wscale));
+	tp->rcv_ssthresh = min(tp->window_clamp,
+			       max(promised, tp->rcv_ssthresh));
+	/* No header prediction until the next segment in order. */
+	tp->pred_flags = 0;
+}
+
+/* What is under way to the peer. Return: 0 or a negative error. */
+static int pep_adopt_load(const struct pep_conn *conn, unsigned int side,
+			  struct sock *sk, struct pep_queue *queue)
+{
+	const struct pep_track_end *peer = &conn->end[side];
+	const struct pep_track_end *self = &conn->end[!side];
+	struct tcp_sock *tp = tcp_sk(sk);
+	u32 flight = self->next - peer->ack;
+	int err;
+
+	if (!(sk->sk_userlocks & SOCK_SNDBUF_LOCK))
+		WRITE_ONCE(sk->sk_sndbuf, max_t(u32, sk->sk_sndbuf, 4 * flight));
+	err = pep_copies_load(conn->copies, !side, sk, &queue->ubuf);
+	if (err)
+		return err;
+	if (tp->write_seq != self->next || tp->snd_nxt != self->next)
+		return -EBADMSG;
+	tcp_snd_cwnd_set(tp, max(tcp_snd_cwnd(tp), tp->packets_out + 2));
+	inet_csk(sk)->icsk_rto = usecs_to_jiffies((tp->srtt_us >> 3) +
+						  tp->rttvar_us);
+	tp->repair = 0;
+	tp->repair_queue = 0;
+	return 0;
+}
+
+/* Why a leg cannot have the state of an end: the counter of an error. */
+static unsigned int pep_adopt_reason(int err)
+{
+	switch (err) {
+	case -EADDRINUSE:
+	case -EADDRNOTAVAIL:
+		return PEP_A_STAT_SPLIT_PASS_IN_USE;
+	case -EHOSTUNREACH:
+	case -ENETUNREACH:
+		return PEP_A_STAT_SPLIT_PASS_ROUTE;
+	case -EAGAIN:
+	case -ENOMEM:
+	case -ENOBUFS:
+		return PEP_A_STAT_SPLIT_PASS_NO_MEMORY;
+	default:
+		return PEP_A_STAT_SPLIT_PASS_FAILED;
+	}
+}
+
+/* Give a leg the state of the end that it speaks for; 0 or the counter of why
+ * that is impossible.
+ */
+static unsigned int pep_adopt_leg(struct pep_flow *flow,
+				  const struct pep_conn *conn,
+				  unsigned int side, struct pep_queue *queue)
+{
+	const struct pep_track_end *peer = &conn->end[side];
+	const struct pep_track_end *self = &conn->end[!side];
+	struct sock *sk = flow->leg[side].sk;
+	int err;
+
+	WRITE_ONCE(sk->sk_bound_dev_if,
+		   pep_gen_bound(flow->gen, side, peer->ifindex));
+	if (flow->gen->values.dscp == PEP_DSCP_COPY)
+		pep_leg_set_dsfield(sk, self->dsfield);
+	err = pep_adopt_connect(conn, side, sk);
+	if (err)
+		return pep_adopt_reason(err);
+	if (!pep_adopt_routed(flow->pn->net, sk, peer->ifindex))
+		return PEP_A_STAT_SPLIT_PASS_ROUTE;
+	pep_adopt_set_options(conn, side, sk);
+	pep_adopt_set_windows(conn, side, sk);
+	err = pep_adopt_load(conn, side, sk, queue);
+	return err ? pep_adopt_reason(err) : 0;
+}
+
+/* The legs are what the ends see from now on. */
+static void pep_adopt_begin(struct pep_flow *flow)
+{
+	int side;
+
+	pep_flow_advance(flow, PEP_FLOW_UP);
+	pep_stat_inc(flow->pn, PEP_A_STAT_FLOW_ESTABLISHED);
+	for (side = 0; side < 2; side++) {
+		struct sock *sk = flow->leg[side].sk;
+
+		__tcp_send_ack(sk, tcp_sk(sk)->rcv_nxt, 0);
+	}
+	pep_flow_schedule(flow);
+}
+
+/* Undo what was done to the legs: under repair disconnect() sends nothing. */
+static void pep_adopt_undo(struct pep_flow *flow, unsigned int reason)
+{
+	int side;
+
+	for (side = 0; side < 2; side++)
+		tcp_sk(flow->leg[side].sk)->repair = 1;
+	pep_flow_end(flow, reason);
+	for (side = 0; side < 2; side++)
+		tcp_sk(flow->leg[side].sk)->repair = 0;
+}
+
+/* Make legs of two sockets. Return: 0, or the counter of why not, counted. */
+static unsigned int pep_adopt_legs(struct pep_flow *flow,
+				   const struct pep_conn *conn,
+				   struct pep_sock *ps[2],
+				   struct pep_queue *queue)
+{
+	unsigned int reason = 0;
+	int side;
+
+	for (side = 0; side < 2; side++)
+		pep_flow_set_leg(flow, side, ps[side]->sock->sk, ps[side]);
+	pep_flow_lock_legs(flow);
+	for (side = 0; side < 2; side++)
+		pep_leg_attach(flow, flow->leg[side].sk);
+	for (side = 0; side < 2 && !reason; side++)
+		reason = pep_adopt_leg(flow, conn, side, queue);
+	if (reason)
+		pep_adopt_undo(flow, reason);
+	else
+		pep_adopt_begin(flow);
+	pep_flow_unlock_legs(flow);
+	return reason;
+}
+
+/* The connection that the flow has taken over is over, too. */
+static void pep_adopt_ended(struct pep_flow *flow)
+{
+	struct pep_conn *conn = flow->conn;
+
+	if (pep_job_claim(&conn->job))
+		pep_queue_job(&conn->job);
+	else
+		pep_track_put(conn);
+}
+
+/* Make the flow; false when the connection stays as it is, the reason counted. */
+static bool pep_adopt_flow(struct pep_gen *gen, struct pep_conn *conn,
+			   struct pep_sock *ps[2], struct pep_queue *queue)
+{
+	struct pep_net *pn = gen->pn;
+	struct pep_flow *flow;
+	unsigned int reason;
+
+	flow = pep_flow_create(gen, conn->opener, &conn->tuple,
+			       conn->end[conn->opener].ifindex, conn->born);
+	if (!flow) {
+		pep_pool_release(ps[0]);
+		pep_pool_release(ps[1]);
+		pep_stat_inc(pn, PEP_A_STAT_SPLIT_PASS_NO_MEMORY);
+		return false;
+	}
+	spin_lock(&flow->lock);
+	if (flow->state == PEP_FLOW_STATE_DEAD) {
+		pep_pool_release(ps[0]);
+		pep_pool_release(ps[1]);
+		reason = PEP_A_STAT_SPLIT_PASS_LIMIT;
+		pep_stat_inc(pn, reason);
+	} else {
+		flow->isn = conn->isn;
+		reason = pep_adopt_legs(flow, conn, ps, queue);
+	}
+	if (!reason) {
+		refcount_inc(&conn->ref);
+		flow->conn = conn;
+		flow->ended = pep_adopt_ended;
+	}
+	spin_unlock(&flow->lock);
+	if (reason) {
+		pep_flow_put(flow);
+		return false;
+	}
+	conn->flow = flow;
+	pep_track_advance(pn, conn, PEP_TRACK_ADOPT);
+	return true;
+}
+
+/* Counter of what made a connection be split. */
+static unsigned int pep_adopt_trigger(unsigned int due)
+{
+	if (due & PEP_SPLIT_TRIGGER_HANDSHAKE)
+		return PEP_A_STAT_SPLIT_HANDSHAKE;
+	if (due & PEP_SPLIT_TRIGGER_LOSS)
+		return PEP_A_STAT_SPLIT_LOSS;
+	return PEP_A_STAT_SPLIT_BYTES;
+}
+
+/* Take over a connection that is ready for it. */
+static void pep_adopt_take(struct pep_conn *conn, struct pep_queue *queue)
+{
+	struct pep_gen *gen = conn->copies->gen;
+	struct pep_pool *pool = this_cpu_ptr(gen->pools);
+	struct pep_net *pn = gen->pn;
+	struct pep_sock *ps[2];
+	bool ready = true;
+	int side;
+
+	if (READ_ONCE(pn->stopping) || READ_ONCE(gen->retired) ||
+	    pep_limit_check(gen)) {
+		pep_adopt_give_up(pn, conn, PEP_A_STAT_SPLIT_PASS_LIMIT);
+		return;
+	}
+	for (side = 0; side < 2; side++)
+		ready &= pep_pool_has(pool,
+				      pep_pool_connector(side,
+							 conn->tuple.family));
+	/* The next packet asks again; the pool is being filled meanwhile. */
+	if (!ready)
+		return;
+	for (side = 0; side < 2; side++)
+		ps[side] = pep_pool_take(pool,
+					 pep_pool_connector(side,
+							    conn->tuple.family));
+	if (pep_adopt_flow(gen, conn, ps, queue))
+		pep_stat_inc(pn, pep_adopt_trigger(conn->due));
+	pep_adopt_close(conn);
+}
+
+/**
+ * pep_adopt_run() - take a connection over, or forget one whose flow has ended
+ * @job: that of a connection
+ * @queue: scratch
+ *
+ * Context: softirq, RCU read side.
+ */
+void pep_adopt_run(struct pep_job *job, struct pep_queue *queue)
+{
+	struct pep_conn *conn = container_of(job, struct pep_conn, job);
+
+	spin_lock(&conn->lock);
+	if (conn->stage == PEP_TRACK_FOLLOWED && conn->due &&
+	    pep_adopt_ready(conn))
+		pep_adopt_take(conn, queue);
+	else if (conn->stage == PEP_TRACK_SPLIT &&
+		 READ_ONCE(conn->flow->state) == PEP_FLOW_STATE_DEAD)
+		pep_track_advance(conn->flow->pn, conn, PEP_TRACK_END);
+	spin_unlock(&conn->lock);
+	pep_track_put(conn);
+}

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Copies of payload that has been forwarded and not yet been acknowledged.
+ *
+ * A connection that may be split keeps them, so that a leg can take over what
+ * is under way as if it had sent it. Page fragments are kept by reference. The
+ * linear part is copied: encryption on the way out may write to it in place. No
+ * packet is cloned, for ip_forward() would copy the header of one that is.
+ */
+
+#include "copy.h"
+
+#include <linux/bvec.h>
+#include <linux/slab.h>
+#include <net/tcp.h>
+
+#include "gather.h"
+#include "gen.h"
+#include "track.h"
+
+/* Memory that a connection's copies may keep, bytes. */
+#define PEP_COPY_MOST		(1024 * 1024)
+
+/* How often a connection may begin anew to keep copies. */
+#define PEP_COPY_RESTARTS	16
+
+/* Fragments of one copy: more than a packet of 64 KiB has. */
+#define PEP_COPY_BVECS		256
+
+/* Memory that a part of the linear payload is copied to, bytes. */
+#define PEP_COPY_PART		2048
+
+/**
+ * struct pep_copy - payload of one packet
+ * @node: in pep_copies.list
+ * @at: when it was sent, ns of ktime_get_ns()
+ * @seq: sequence number of its first byte
+ * @len: its length, bytes
+ * @memory: what it keeps, bytes
+ * @n: number of fragments
+ * @bvec: they, each with a reference to its page
+ */
+struct pep_copy {
+	struct list_head node;
+	u64 at;
+	u32 seq;
+	u32 len;
+	u32 memory;
+	unsigned int n;
+	struct bio_vec bvec[];
+};
+
+static u32 pep_copy_end(const struct pep_copy *copy)
+{
+	return copy->seq + copy->len;
+}
+
+static void pep_copy_free(struct pep_copies *copies, struct pep_copy *copy)
+{
+	unsigned int i;
+
+	copies->memory -= copy->memory;
+	list_del(&copy->node);
+	for (i = 0; i < copy->n; i++)
+		put_page(copy->bvec[i].bv_page);
+	kfree(copy);
+}
+
+/* Give up the copies of one sender. */
+static void pep_copies_flush(struct pep_copies *copies, unsigned int side)
+{
+	struct pep_copy *copy, *next;
+
+	list_for_each_entry_safe(copy, next, &copies->list[side], node)
+		pep_copy_free(copies, copy);
+}
+
+/**
+ * pep_copies_new() - begin to keep copies
+ * @gen: generation that may split the connection, protected by RCU
+ * @end: its two ends by side, which have sent no payload yet
+ *
+ * Context: softirq.
+ * Return: empty copies, or NULL.
+ */
+struct pep_copies *pep_copies_new(struct pep_gen *gen,
+				  const struct pep_track_end *end)
+{
+	struct pep_copies *copies = kzalloc(sizeof(*copies), GFP_ATOMIC);
+	int side;
+
+	if (!copies)
+		return NULL;
+	if (!refcount_inc_not_zero(&gen->ref)) {
+		kfree(copies);
+		return NULL;
+	}
+	copies->gen = gen;
+	for (side = 0; side < 2; side++) {
+		copies->start[side] = end[side].next;
+		INIT_LIST_HEAD(&copies->list[side]);
+	}
+	return copies;
+}
+
+/**
+ * pep_copies_free() - keep no more copies
+ * @copies: from pep_copies_new()
+ *
+ * Context: any.
+ */
+void pep_copies_free(struct pep_copies *copies)
+{
+	pep_copies_flush(copies, 0);
+	pep_copies_flush(copies, 1);
+	pep_gen_put(copies->gen);
+	kfree(copies);
+}
+
+/* How many fragments a packet's payload takes at most. */
+static unsigned int pep_copy_count(const struct sk_buff *skb)
+{
+	const struct sk_buff *part;
+	unsigned int n;
+
+	n = DIV_ROUND_UP(skb_headlen(skb), PEP_COPY_PART) +
+	    skb_shinfo(skb)->nr_frags;
+	skb_walk_frags(skb, part)
+		n += DIV_ROUND_UP(skb_headlen(part), PEP_COPY_PART) +
+		     skb_shinfo(part)->nr_frags;
+	return n;
+}
+
+/* Copy from the linear part; false for lack of memory. */
+static bool pep_copy_head(struct pep_copy *copy, const void *data, u32 len)
+{
+	while (len) {
+		u32 part = min_t(u32, len, PEP_COPY_PART);
+		void *to = napi_alloc_frag(part);
+		struct page *page;
+
+		if (!to)
+			return false;
+		memcpy(to, data, part);
+		page = virt_to_head_page(to);
+		bvec_set_page(&copy->bvec[copy->n++], page, part,
+			      to - page_address(page));
+		copy->memory += part;
+		data += part;
+		len -= part;
+	}
+	return true;
+}
+
+/*
+ * Take up to *left bytes of one sk_buff, not of its list, behind *off; both are
+ * reduced by what was there.
+ */
+static bool pep_copy_flat(struct pep_copy *copy, const struct sk_buff *skb,
+			  u32 *off, u32 *left)
+{
+	const struct skb_shared_info *info = skb_shinfo(skb);
+	u32 head = skb_headlen(skb), skip = min(*off, head), len;
+	int i;
+
+	/* Memory of a device has no pages. */
+	if (!skb_frags_readable(skb))
+		return false;
+	len = min(head - skip, *left);
+	*off -= skip;
+	*left -= len;
+	if (!pep_copy_head(copy, skb->data + skip, len))
+		return false;
+	for (i = 0; i < info->nr_frags && *left; i++) {
+		const skb_frag_t *frag = &info->frags[i];
+		struct page *page = skb_frag_page(frag);
+
+		skip = min(*off, skb_frag_size(frag));
+		len = min(skb_frag_size(frag) - skip, *left);
+		*off -= skip;
+		*left -= len;
+		if (!len)
+			continue;
+		get_page(page);
+		bvec_set_page(&copy->bvec[copy->n++], page, len,
+			      skb_frag_off(frag) + skip);
+		copy->memory += max_t(u32, len, PEP_GATHER_KEPT);
+	}
+	return true;
+}
+
+/* Take the payload of a packet; false when that is impossible. */
+static bool pep_copy_fill(struct pep_copy *copy, const struct sk_buff *skb,
+			  u32 off, u32 len)
+{
+	const struct sk_buff *part;
+
+	if (!pep_copy_flat(copy, skb, &off, &len))
+		return false;
+	skb_walk_frags(skb, part) {
+		/* GRO makes lists of one level only. */
+		if (skb_has_frag_list(part) ||
+		    !pep_copy_flat(copy, part, &off, &len))
+			return false;
+	}
+	return !len;
+}
+
+/* All that is there without a hole has passed. */
+static void pep_copies_advance(struct pep_copies *copies, unsigned int side,
+			       struct pep_copy *copy, u32 *next)
+{
+	list_for_each_entry_from(copy, &copies->list[side], node) {
+		if (after(copy->seq, *next))
+			break;
+		if (after(pep_copy_end(copy), *next))
+			*next = pep_copy_end(copy);
+	}
+}
+
+/**
+ * pep_copies_add() - keep the payload of a packet
+ * @copies: where
+ * @side: side that the packet came from, enum pep_side
+ * @end: the end that has sent it; its next byte is advanced
+ * @skb: packet with payload and a right checksum
+ * @pkt: parsed @skb
+ *
+ * Context: softirq, with the connection locked.
+ * Return: false when it cannot be kept: there is a hole then that is not seen.
+ */
+bool pep_copies_add(struct pep_copies *copies, unsigned int side,
+		    struct pep_track_end *end, struct sk_buff *skb,
+		    const struct pep_packet *pkt)
+{
+	u32 seq = ntohl(pkt->th->seq), off = pkt->thoff + __tcp_hdrlen(pkt->th);
+	unsigned int n = pep_copy_count(skb);
+	struct list_head *list = &copies->list[side];
+	struct pep_copy *copy, *at;
+
+	/* There already. */
+	if (!after(seq + pkt->payload, end->next))
+		return true;
+	/* Pages of a local sender's that are to be given back to it. */
+	if (n > PEP_COPY_BVECS || copies->memory > PEP_COPY_MOST ||
+	    skb_orphan_frags_rx(skb, GFP_ATOMIC))
+		return false;
+	copy = kmalloc(struct_size(copy, bvec, n), GFP_ATOMIC);
+	if (!copy)
+		return false;
+	copy->at = ktime_get_ns();
+	copy->seq = seq;
+	copy->len = pkt->payload;
+	copy->memory = sizeof(*copy) + n * sizeof(struct bio_vec);
+	copy->n = 0;
+	list_for_each_entry_reverse(at, list, node)
+		if (!after(at->seq, seq))
+			break;
+	list_add(&copy->node, &at->node);
+	if (!pep_copy_fill(copy, skb, off, pkt->payload)) {
+		copies->memory += copy->memory;
+		pep_copy_free(copies, copy);
+		return false;
+	}
+	copies->memory += copy->memory;
+	pep_copies_advance(copies, side, copy, &end->next);
+	return true;
+}
+
+/**
+ * pep_copies_restart() - begin anew after a packet that could not be kept
+ * @copies: where
+ * @side: side of the sender, enum pep_side
+ * @end: the sender, with the packet noted as sent; its next byte is advanced
+ *
+ * They are of use again when the other end has acknowledged all until here.
+ *
+ * Context: softirq, with the connection locked.
+ * Return: false when that has happened too often.
+ */
+bool pep_copies_restart(struct pep_copies *copies, unsigned int side,
+			struct pep_track_end *end)
+{
+	pep_copies_flush(copies, side);
+	end->next = end->high;
+	copies->start[side] = end->high;
+	return copies->restarts++ < PEP_COPY_RESTARTS;
+}
+
+/**
+ * pep_copies_acked() - give up what the other end has got
+ * @copies: where
+ * @side: side of the sender, enum pep_side
+ * @ack: acknowledgment of the other end
+ *
+ * Context: softirq, with the connection locked.
+ */
+void pep_copies_acked(struct pep_copies *copies, unsigned int side, u32 ack)
+{
+	struct list_head *list = &copies->list[side];
+	struct pep_copy *copy;
+
+	while ((copy = list_first_entry_or_null(list, struct pep_copy, node)) &&
+	       !after(pep_copy_end(copy), ack))
+		pep_copy_free(copies, copy);
+}
+
+/*
+ * When it was really sent: so that its acknowledgment is a sample of the round
+ * trip, and RACK knows the order.
+ */
+static void pep_copy_stamp(struct sock *sk, u32 begin, u64 at)
+{
+	struct sk_buff *skb = tcp_rtx_queue_tail(sk);
+
+	for (; skb && !before(TCP_SKB_CB(skb)->seq, begin);
+	     skb = skb_rb_prev(skb)) {
+		skb->skb_mstamp_ns = at;
+		TCP_SKB_CB(skb)->sacked &= ~TCPCB_REPAIRED;
+	}
+}
+
+/**
+ * pep_copies_load() - make a leg believe that it has sent the copies
+ * @copies: where
+ * @side: side of the sender that the leg speaks for, enum pep_side
+ * @sk: locked leg under repair whose next byte to write is the first that its
+ *	end has not acknowledged
+ * @ubuf: scratch
+ *
+ * Context: softirq.
+ * Return: 0 or a negative error, as sendmsg(2).
+ */
+int pep_copies_load(struct pep_copies *copies, unsigned int side,
+		    struct sock *sk, struct ubuf_info *ubuf)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct pep_copy *copy;
+	u64 at = 0;
+
+	list_for_each_entry(copy, &copies->list[side], node) {
+		struct pep_gather g = {
+			.bvec = copy->bvec, .n = copy->n, .len = copy->len,
+			.memory = copy->memory,
+		};
+		u32 begin = tp->write_seq;
+		int sent;
+
+		if (!after(pep_copy_end(copy), begin))
+			continue;
+		while (tp->write_seq != pep_copy_end(copy)) {
+			sent = pep_gather_send(sk, &g,
+					       tp->write_seq - copy->seq,
+					       false, ubuf);
+			if (sent <= 0)
+				return sent ?: -EAGAIN;
+		}
+		at = max(at, copy->at);
+		pep_copy_stamp(sk, begin, at);
+	}
+	return 0;
+}

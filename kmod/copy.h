@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _PEP_COPY_H
+#define _PEP_COPY_H
+
+#include <linux/list.h>
+#include <linux/skbuff.h>
+
+#include "packet.h"
+
+struct pep_gen;
+struct pep_track_end;
+struct sock;
+
+/**
+ * struct pep_copies - unacknowledged payload of a connection that may be split
+ * @gen: generation that would split it, with a reference
+ * @list: struct pep_copy by side of the sender, in the order of the stream
+ * @start: by side of the sender, sequence number that they are whole from
+ * @memory: memory that they keep, bytes
+ * @restarts: how often that was too much
+ */
+struct pep_copies {
+	struct pep_gen *gen;
+	struct list_head list[2];
+	u32 start[2];
+	u32 memory;
+	u8 restarts;
+};
+
+struct pep_copies *pep_copies_new(struct pep_gen *gen,
+				  const struct pep_track_end *end);
+void pep_copies_free(struct pep_copies *copies);
+bool pep_copies_add(struct pep_copies *copies, unsigned int side,
+		    struct pep_track_end *end, struct sk_buff *skb,
+		    const struct pep_packet *pkt);
+bool pep_copies_restart(struct pep_copies *copies, unsigned int side,
+			struct pep_track_end *end);
+void pep_copies_acked(struct pep_copies *copies, unsigned int side, u32 ack);
+int pep_copies_load(struct pep_copies *copies, unsigned int side,
+		    struct sock *sk, struct ubuf_info *ubuf);
+
+#endif

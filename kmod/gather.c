@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Payload by reference: collected from received packets, handed to a socket
+ * that takes references to the pages it is in.
+ */
+
+#include "gather.h"
+
+#include <linux/uio.h>
+#include <net/hotdata.h>
+#include <net/tcp.h>
+
+#include "gen.h"
+#include "queue.h"
+
+/* What a leg takes at once at most, bytes: all that it may hold unsent, and one
+ * packet.
+ */
+#define PEP_GATHER_MOST		(PEP_GEN_NOTSENT + GSO_LEGACY_MAX_SIZE)
+
+/*
+ * One fragment more; false when there is no room. Segments that were cut out of
+ * one piece of memory become one again.
+ */
+static bool pep_gather_add(struct pep_gather *g, struct page *page,
+			   unsigned int off, u32 len)
+{
+	struct bio_vec *last = g->n ? &g->bvec[g->n - 1] : NULL;
+
+	if (last && last->bv_page == page &&
+	    last->bv_offset + last->bv_len == off) {
+		last->bv_len += len;
+		g->memory += len;
+	} else {
+		if (g->n == PEP_QUEUE_BVECS)
+			return false;
+		bvec_set_page(&g->bvec[g->n++], page, len, off);
+		g->memory += max_t(u32, len, PEP_GATHER_KEPT);
+	}
+	g->len += len;
+	return true;
+}
+
+/* The linear part from @off on; false when it cannot be referenced. */
+static bool pep_gather_head(struct pep_gather *g, const struct sk_buff *skb,
+			    u32 off)
+{
+	void *data = skb->data + off;
+	struct page *page;
+
+	/* sendpage_ok() refuses slab memory. */
+	if (!skb->head_frag)
+		return false;
+	page = virt_to_head_page(data);
+	return pep_gather_add(g, page, data - page_address(page),
+			      skb_headlen(skb) - off);
+}
+
+/* Fragments of one sk_buff, not of its list; false when not all fit. */
+static bool pep_gather_flat(struct pep_gather *g, const struct sk_buff *skb,
+			    u32 off)
+{
+	const struct skb_shared_info *info = skb_shinfo(skb);
+	const skb_frag_t *frag = info->frags;
+	const skb_frag_t *end = frag + info->nr_frags;
+
+	/* Memory of a device has no pages. */
+	if (!skb_frags_readable(skb))
+		return false;
+	if (off < skb_headlen(skb)) {
+		if (!pep_gather_head(g, skb, off))
+			return false;
+		off = 0;
+	} else {
+		off -= skb_headlen(skb);
+	}
+	for (; frag < end && off >= skb_frag_size(frag); frag++)
+		off -= skb_frag_size(frag);
+	while (frag < end) {
+		struct page *page = skb_frag_page(frag);
+		u32 start = skb_frag_off(frag) + off;
+		u32 stop = start - off + skb_frag_size(frag);
+
+		/* What GRO has put together often lies side by side. */
+		for (frag++; frag < end && skb_frag_page(frag) == page &&
+		     skb_frag_off(frag) == stop; frag++)
+			stop += skb_frag_size(frag);
+		if (stop != start && !pep_gather_add(g, page, start, stop - start))
+			return false;
+		off = 0;
+	}
+	return true;
+}
+
+/**
+ * pep_gather_skb() - collect the payload of a packet, with its list
+ * @g: collected so far
+ * @skb: packet
+ * @off: where to begin, from skb->data, bytes
+ *
+ * Context: any.
+ * Return: false when not all could be taken; what could was added.
+ */
+bool pep_gather_skb(struct pep_gather *g, const struct sk_buff *skb,
+			   u32 off)
+{
+	u32 flat = skb_headlen(skb);
+	const struct sk_buff *part;
+	unsigned int i;
+
+	if (!skb_has_frag_list(skb))
+		return pep_gather_flat(g, skb, off);
+	for (i = 0; i < skb_shinfo(skb)->nr_frags; i++)
+		flat += skb_frag_size(&skb_shinfo(skb)->frags[i]);
+	if (off < flat) {
+		if (!pep_gather_flat(g, skb, off))
+			return false;
+		off = 0;
+	} else {
+		off -= flat;
+	}
+	skb_walk_frags(skb, part) {
+		if (off >= part->len) {
+			off -= part->len;
+			continue;
+		}
+		/* GRO makes lists of one level only. */
+		if (skb_has_frag_list(part) || !pep_gather_flat(g, part, off))
+			return false;
+		off = 0;
+	}
+	return true;
+}
+
+/* No callbacks: there is nothing to be told of. */
+static const struct ubuf_info_ops pep_gather_ubuf_ops;
+
+/*
+ * Append fragments to a packet, with references to their pages. Called by
+ * tcp_sendmsg_locked() as it is for a zerocopy sender; see
+ * __zerocopy_sg_from_iter(), which charges the socket with what truesize has
+ * grown by. A fragment of its own counts for the memory that it keeps, so that
+ * single bytes cannot fill it behind a window that stays closed.
+ */
+static int pep_gather_append(struct sk_buff *skb, struct iov_iter *from,
+			    size_t len)
+{
+	struct skb_shared_info *info = skb_shinfo(skb);
+	u32 max = READ_ONCE(net_hotdata.sysctl_max_skb_frags);
+	int err = 0;
+
+	/* Charge it from the first byte on, and have it copied by whoever
+	 * would write to it: the pages are those of the received packets.
+	 */
+	info->flags &= ~SKBFL_PURE_ZEROCOPY;
+	info->flags |= SKBFL_SHARED_FRAG;
+	len = min(len, iov_iter_count(from));
+	while (len && !err) {
+		const struct bio_vec *bvec = from->bvec;
+		u32 part = min_t(size_t, len,
+				 bvec->bv_len - from->iov_offset);
+		unsigned int before = info->nr_frags;
+
+		err = skb_append_pagefrags(skb, bvec->bv_page,
+					   bvec->bv_offset + from->iov_offset,
+					   part, max);
+		if (!err) {
+			skb_len_add(skb, part);
+			if (info->nr_frags != before && part < PEP_GATHER_KEPT)
+				skb->truesize += PEP_GATHER_KEPT - part;
+			iov_iter_advance(from, part);
+			len -= part;
+		}
+	}
+	return err;
+}
+
+/**
+ * pep_gather_send() - hand what was collected to a socket without copying
+ * @to: locked socket
+ * @g: what was collected
+ * @off: where in it to begin, bytes
+ * @more: more follows at once
+ * @ubuf: scratch
+ *
+ * MSG_SPLICE_PAGES would cut what it takes into single pages. So the fragments
+ * go the way of MSG_ZEROCOPY, but as fragments like others: without the flags
+ * of a ubuf_info nobody is told when they have been sent, and no packet is
+ * copied for its sake when it is received on this host.
+ *
+ * Context: softirq.
+ * Return: bytes taken or a negative error, as sendmsg(2).
+ */
+int pep_gather_send(struct sock *to, const struct pep_gather *g, u32 off,
+		    bool more, struct ubuf_info *ubuf)
+{
+	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
+	int n;
+
+	if (more)
+		msg.msg_flags |= MSG_MORE;
+	/* For the sender's own memory TCP does not ask whether there is room;
+	 * without it is for MSG_SPLICE_PAGES to take what TCP allows.
+	 */
+	if (sk_wmem_schedule(to, min_t(u32, g->memory, PEP_GATHER_MOST))) {
+		ubuf->ops = &pep_gather_ubuf_ops;
+		/* Each packet takes a reference that it does not give back. */
+		refcount_set(&ubuf->refcnt, 1);
+		msg.msg_flags |= MSG_ZEROCOPY;
+		msg.msg_ubuf = ubuf;
+		msg.sg_from_iter = pep_gather_append;
+	} else {
+		msg.msg_flags |= MSG_SPLICE_PAGES;
+	}
+	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, g->bvec, g->n, g->len);
+	iov_iter_advance(&msg.msg_iter, off);
+	n = tcp_sendmsg_locked(to, &msg, g->len - off);
+	/* What it has not taken needs no memory for now. */
+	if (n != g->len - off)
+		sk_mem_reclaim(to);
+	return n;
+}

@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The table of connections that are followed.
+ *
+ * A SYN makes an entry, and both directions' packets find it with one lookup,
+ * under RCU. It leaves the table at a reset, when the flow that has taken it
+ * over has ended, and after a silence that fits its stage. Memory is bounded by
+ * that of the machine: when the table is full the connection that has waited
+ * longest for its SYN-ACK makes room.
+ */
+
+#include "track.h"
+
+#include <kunit/visibility.h>
+#include <linux/export.h>
+#include <linux/jhash.h>
+#include <linux/mm.h>
+#include <linux/rhashtable.h>
+#include <linux/slab.h>
+
+#include "copy.h"
+#include "flow.h"
+#include "stat.h"
+
+/* The share of the machine's memory that connections may take, a divisor. */
+#define PEP_TRACK_SHARE		16
+
+/* How often silent connections are looked for. */
+#define PEP_TRACK_SWEEP		(16 * HZ)
+
+/* Connections looked at before other work on this CPU gets its turn. */
+#define PEP_TRACK_BATCH		1024
+
+static struct kmem_cache *pep_track_cache;
+
+/**
+ * struct pep_track_key - how the table finds a connection
+ * @tuple: tuple of a packet of either direction
+ * @vrf: VRF that the packet is received by, 0 for none
+ */
+struct pep_track_key {
+	const struct pep_tuple *tuple;
+	int vrf;
+};
+
+/* The stage that an event leads to; what is not listed cannot happen. */
+static const s8 pep_track_table[PEP_TRACK_STAGES][PEP_TRACK_EVENTS] = {
+	[PEP_TRACK_OPENING] = {
+		[PEP_TRACK_SYN] = PEP_TRACK_OPENING,
+		[PEP_TRACK_SYNACK] = PEP_TRACK_ANSWERED,
+		[PEP_TRACK_ACK] = -EINVAL,
+		[PEP_TRACK_FINS] = -EINVAL,
+		[PEP_TRACK_ADOPT] = -EINVAL,
+		[PEP_TRACK_END] = PEP_TRACK_GONE,
+	},
+	[PEP_TRACK_ANSWERED] = {
+		[PEP_TRACK_SYN] = -EINVAL,
+		[PEP_TRACK_SYNACK] = -EINVAL,
+		[PEP_TRACK_ACK] = PEP_TRACK_FOLLOWED,
+		[PEP_TRACK_FINS] = -EINVAL,
+		[PEP_TRACK_ADOPT] = -EINVAL,
+		[PEP_TRACK_END] = PEP_TRACK_GONE,
+	},
+	[PEP_TRACK_FOLLOWED] = {
+		[PEP_TRACK_SYN] = -EINVAL,
+		[PEP_TRACK_SYNACK] = -EINVAL,
+		[PEP_TRACK_ACK] = -EINVAL,
+		[PEP_TRACK_FINS] = PEP_TRACK_CLOSING,
+		[PEP_TRACK_ADOPT] = PEP_TRACK_SPLIT,
+		[PEP_TRACK_END] = PEP_TRACK_GONE,
+	},
+	[PEP_TRACK_CLOSING] = {
+		[PEP_TRACK_SYN] = -EINVAL,
+		[PEP_TRACK_SYNACK] = -EINVAL,
+		[PEP_TRACK_ACK] = -EINVAL,
+		[PEP_TRACK_FINS] = -EINVAL,
+		[PEP_TRACK_ADOPT] = -EINVAL,
+		[PEP_TRACK_END] = PEP_TRACK_GONE,
+	},
+	[PEP_TRACK_SPLIT] = {
+		[PEP_TRACK_SYN] = -EINVAL,
+		[PEP_TRACK_SYNACK] = -EINVAL,
+		[PEP_TRACK_ACK] = -EINVAL,
+		[PEP_TRACK_FINS] = -EINVAL,
+		[PEP_TRACK_ADOPT] = -EINVAL,
+		[PEP_TRACK_END] = PEP_TRACK_GONE,
+	},
+	[PEP_TRACK_GONE] = {
+		[PEP_TRACK_SYN] = -EINVAL,
+		[PEP_TRACK_SYNACK] = -EINVAL,
+		[PEP_TRACK_ACK] = -EINVAL,
+		[PEP_TRACK_FINS] = -EINVAL,
+		[PEP_TRACK_ADOPT] = -EINVAL,
+		[PEP_TRACK_END] = -EINVAL,
+	},
+};
+
+/* After what silence a connection is forgotten, seconds; see RFC 5382 for the
+ * one that is up. A split one lives as long as its flow.
+ */
+static const u32 pep_track_silence[PEP_TRACK_STAGES] = {
+	[PEP_TRACK_OPENING] = 130,
+	[PEP_TRACK_ANSWERED] = 70,
+	[PEP_TRACK_FOLLOWED] = 2 * 60 * 60 + 30 * 60,
+	[PEP_TRACK_CLOSING] = 70,
+};
+
+/* The ends in an order that is the same for both directions. */
+static bool pep_track_swapped(const struct pep_tuple *tuple)
+{
+	int order = memcmp(&tuple->src, &tuple->dst, sizeof(tuple->src));
+
+	return order > 0 || (!order && tuple->sport > tuple->dport);
+}
+
+static u32 pep_track_hash_tuple(const struct pep_tuple *tuple, u32 seed)
+{
+	bool swapped = pep_track_swapped(tuple);
+	const union pep_addr *a = swapped ? &tuple->dst : &tuple->src;
+	const union pep_addr *b = swapped ? &tuple->src : &tuple->dst;
+	u32 ports = swapped ?
+		    (__force u32)tuple->dport << 16 | (__force u32)tuple->sport :
+		    (__force u32)tuple->sport << 16 | (__force u32)tuple->dport;
+
+	if (tuple->family == AF_INET)
+		return jhash_3words((__force u32)a->v4, (__force u32)b->v4,
+				    ports, seed);
+	return jhash2((const u32 *)a, sizeof(*a) / 4,
+		      jhash2((const u32 *)b, sizeof(*b) / 4, seed ^ ports));
+}
+
+static u32 pep_track_hash_key(const void *data, u32 len, u32 seed)
+{
+	const struct pep_track_key *key = data;
+
+	return pep_track_hash_tuple(key->tuple, seed);
+}
+
+static u32 pep_track_hash(const void *data, u32 len, u32 seed)
+{
+	const struct pep_conn *conn = data;
+
+	return pep_track_hash_tuple(&conn->tuple, seed);
+}
+
+static int pep_track_compare(struct rhashtable_compare_arg *arg,
+			     const void *obj)
+{
+	const struct pep_track_key *key = arg->key;
+	const struct pep_tuple *a = key->tuple;
+	const struct pep_conn *conn = obj;
+	const struct pep_tuple *b = &conn->tuple;
+
+	if (conn->vrf != key->vrf)
+		return 1;
+	if (!memcmp(a, b, sizeof(*a)))
+		return 0;
+	return a->sport != b->dport || a->dport != b->sport ||
+	       a->family != b->family ||
+	       memcmp(&a->src, &b->dst, sizeof(a->src)) ||
+	       memcmp(&a->dst, &b->src, sizeof(a->dst));
+}
+
+static const struct rhashtable_params pep_track_params = {
+	.head_offset = offsetof(struct pep_conn, node),
+	.hashfn = pep_track_hash_key,
+	.obj_hashfn = pep_track_hash,
+	.obj_cmpfn = pep_track_compare,
+	.automatic_shrinking = true,
+};
+
+/**
+ * pep_track_next() - look up a transition
+ * @stage: enum pep_track_stage
+ * @event: what happens
+ *
+ * Return: the stage that follows, or -EINVAL when the event cannot happen.
+ */
+int pep_track_next(unsigned int stage, enum pep_track_event event)
+{
+	if (stage >= PEP_TRACK_STAGES || event >= PEP_TRACK_EVENTS)
+		return -EINVAL;
+	return pep_track_table[stage][event];
+}
+EXPORT_SYMBOL_IF_KUNIT(pep_track_next);
+
+/**
+ * pep_track_find() - find the connection of a packet
+ * @pn: started instance
+ * @tuple: tuple of the packet
+ * @vrf: VRF that it is received by, 0 for none
+ *
+ * Context: RCU read side, which the connection stays for.
+ * Return: the connection, which may be going, or NULL.
+ */
+struct pep_conn *pep_track_find(struct pep_net *pn,
+				const struct pep_tuple *tuple, int vrf)
+{
+	struct pep_track_key key = { .tuple = tuple, .vrf = vrf };
+
+	return rhashtable_lookup(&pn->track, &key, pep_track_params);
+}
+
+static void pep_track_free(struct rcu_head *rcu)
+{
+	kmem_cache_free(pep_track_cache,
+			container_of(rcu, struct pep_conn, rcu));
+}
+
+/**
+ * pep_track_put() - drop a reference
+ * @conn: connection
+ *
+ * Context: any but hard interrupt.
+ */
+void pep_track_put(struct pep_conn *conn)
+{
+	if (refcount_dec_and_test(&conn->ref))
+		call_rcu(&conn->rcu, pep_track_free);
+}
+
+/* Nothing waits for its SYN-ACK any more. */
+static void pep_track_settle(struct pep_net *pn, struct pep_conn *conn)
+{
+	spin_lock(&pn->track_lock);
+	list_del(&conn->unanswered);
+	spin_unlock(&pn->track_lock);
+}
+
+/**
+ * pep_track_advance() - change a connection's stage
+ * @pn: its instance
+ * @conn: connection, locked
+ * @event: what has happened
+ *
+ * At its end it leaves the table and gives its flow and its copies up.
+ *
+ * Context: BH off.
+ */
+void pep_track_advance(struct pep_net *pn, struct pep_conn *conn,
+		       enum pep_track_event event)
+{
+	int next = pep_track_next(conn->stage, event);
+
+	lockdep_assert_held(&conn->lock);
+	if (WARN_ON_ONCE(next < 0))
+		return;
+	if (conn->stage == PEP_TRACK_OPENING && next != PEP_TRACK_OPENING)
+		pep_track_settle(pn, conn);
+	/* Steering looks at @flow without the lock. */
+	smp_store_release(&conn->stage, next);
+	if (next != PEP_TRACK_GONE)
+		return;
+	if (conn->copies)
+		pep_copies_free(conn->copies);
+	conn->copies = NULL;
+	/* Steering reads the pointer under RCU: it stays. */
+	if (conn->flow)
+		pep_flow_put(conn->flow);
+	rhashtable_remove_fast(&pn->track, &conn->node, pep_track_params);
+	pep_track_put(conn);
+}
+
+/* Let the connection that has waited longest for its SYN-ACK go. */
+static bool pep_track_evict(struct pep_net *pn)
+{
+	struct pep_conn *conn;
+
+	spin_lock(&pn->track_lock);
+	conn = list_first_entry_or_null(&pn->unanswered, struct pep_conn,
+					unanswered);
+	spin_unlock(&pn->track_lock);
+	if (!conn)
+		return false;
+	/* It stays for as long as the RCU read side. */
+	spin_lock(&conn->lock);
+	if (conn->stage == PEP_TRACK_OPENING) {
+		pep_track_advance(pn, conn, PEP_TRACK_END);
+		pep_stat_inc(pn, PEP_A_STAT_FOLLOW_EVICTED);
+	}
+	spin_unlock(&conn->lock);
+	return true;
+}
+
+/**
+ * pep_track_add() - enter a connection
+ * @pn: started instance
+ * @tuple: tuple of its SYN; it is not in the table
+ * @vrf: VRF that the SYN is received by, 0 for none
+ * @reason: the counter of why it could not be entered
+ *
+ * Context: softirq, RCU read side, which the connection stays for.
+ * Return: the connection, zeroed but for its key, in PEP_TRACK_OPENING and
+ * locked; or NULL.
+ */
+struct pep_conn *pep_track_add(struct pep_net *pn,
+			       const struct pep_tuple *tuple, int vrf,
+			       unsigned int *reason)
+{
+	struct pep_conn *conn;
+
+	if (atomic_read(&pn->track.nelems) >= READ_ONCE(pn->max_followed) &&
+	    !pep_track_evict(pn)) {
+		*reason = PEP_A_STAT_FOLLOW_FULL;
+		return NULL;
+	}
+	*reason = PEP_A_STAT_FOLLOW_NO_MEMORY;
+	conn = kmem_cache_zalloc(pep_track_cache, GFP_ATOMIC);
+	if (!conn)
+		return NULL;
+	conn->tuple = *tuple;
+	conn->vrf = vrf;
+	spin_lock_init(&conn->lock);
+	refcount_set(&conn->ref, 1);
+	spin_lock(&conn->lock);
+	if (rhashtable_insert_fast(&pn->track, &conn->node,
+				   pep_track_params)) {
+		spin_unlock(&conn->lock);
+		kmem_cache_free(pep_track_cache, conn);
+		return NULL;
+	}
+	spin_lock(&pn->track_lock);
+	list_add_tail(&conn->unanswered, &pn->unanswered);
+	spin_unlock(&pn->track_lock);
+	return conn;
+}
+
+/* Has a connection been silent for too long? Its flow lives as long as it may. */
+static bool pep_track_over(const struct pep_conn *conn)
+{
+	unsigned int stage = READ_ONCE(conn->stage);
+
+	return stage < PEP_TRACK_SPLIT && (u32)jiffies - READ_ONCE(conn->seen) >
+	       pep_track_silence[stage] * HZ;
+}
+
+/* End the connections that are over, or all of them. */
+static void pep_track_sweep(struct pep_net *pn, bool all)
+{
+	struct rhashtable_iter iter;
+	struct pep_conn *conn;
+	unsigned int n = 0;
+
+	rhashtable_walk_enter(&pn->track, &iter);
+	rhashtable_walk_start(&iter);
+	while ((conn = rhashtable_walk_next(&iter))) {
+		/* The table is being resized: some come twice. */
+		if (IS_ERR(conn))
+			continue;
+		if (all || pep_track_over(conn)) {
+			spin_lock_bh(&conn->lock);
+			if (conn->stage != PEP_TRACK_GONE &&
+			    (all || pep_track_over(conn))) {
+				if (!all)
+					pep_stat_inc(pn,
+						     PEP_A_STAT_FOLLOW_SILENT);
+				pep_track_advance(pn, conn, PEP_TRACK_END);
+			}
+			spin_unlock_bh(&conn->lock);
+		}
+		if (++n % PEP_TRACK_BATCH == 0) {
+			rhashtable_walk_stop(&iter);
+			cond_resched();
+			rhashtable_walk_start(&iter);
+		}
+	}
+	rhashtable_walk_stop(&iter);
+	rhashtable_walk_exit(&iter);
+}
+
+static void pep_track_work(struct work_struct *work)
+{
+	struct pep_net *pn = container_of(to_delayed_work(work),
+					  struct pep_net, track_sweep);
+
+	if (pep_track_active(pn))
+		pep_track_sweep(pn, false);
+	schedule_delayed_work(&pn->track_sweep, PEP_TRACK_SWEEP);
+}
+
+/**
+ * pep_track_start() - make the table of a namespace
+ * @pn: instance
+ *
+ * Context: may sleep, pn->lock held.
+ * Return: 0 or -ENOMEM.
+ */
+int pep_track_start(struct pep_net *pn)
+{
+	u64 most = (u64)totalram_pages() << PAGE_SHIFT;
+	int err;
+
+	err = rhashtable_init(&pn->track, &pep_track_params);
+	if (err)
+		return err;
+	most = div_u64(most, PEP_TRACK_SHARE * sizeof(struct pep_conn));
+	pn->max_followed = min_t(u64, most, INT_MAX);
+	spin_lock_init(&pn->track_lock);
+	INIT_LIST_HEAD(&pn->unanswered);
+	INIT_DELAYED_WORK(&pn->track_sweep, pep_track_work);
+	schedule_delayed_work(&pn->track_sweep, PEP_TRACK_SWEEP);
+	return 0;
+}
+
+/**
+ * pep_track_purge() - forget all connections
+ * @pn: started instance that no SYN comes to any more
+ *
+ * Context: may sleep.
+ */
+void pep_track_purge(struct pep_net *pn)
+{
+	cancel_delayed_work_sync(&pn->track_sweep);
+	while (pep_track_active(pn))
+		pep_track_sweep(pn, true);
+}
+
+/**
+ * pep_track_stop() - free the table
+ * @pn: instance after pep_track_purge(), that no packet comes to any more
+ *
+ * Context: may sleep.
+ */
+void pep_track_stop(struct pep_net *pn)
+{
+	rhashtable_destroy(&pn->track);
+}
+
+/**
+ * pep_track_init() - prepare for connections
+ *
+ * Context: may sleep; once, at load.
+ * Return: 0 or -ENOMEM.
+ */
+int pep_track_init(void)
+{
+	pep_track_cache = KMEM_CACHE(pep_conn, SLAB_HWCACHE_ALIGN);
+	return pep_track_cache ? 0 : -ENOMEM;
+}
+
+/**
+ * pep_track_exit() - undo pep_track_init()
+ *
+ * Context: may sleep; once, at unload, without connections left.
+ */
+void pep_track_exit(void)
+{
+	rcu_barrier();
+	kmem_cache_destroy(pep_track_cache);
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _PEP_TRACK_H
+#define _PEP_TRACK_H
+
+#include <linux/refcount.h>
+#include <linux/rhashtable-types.h>
+#include <linux/spinlock.h>
+
+#include "net.h"
+#include "queue.h"
+#include "tuple.h"
+
+struct pep_copies;
+struct pep_flow;
+
+/**
+ * enum pep_track_stage - how far a connection has come
+ * @PEP_TRACK_OPENING: the SYN has passed
+ * @PEP_TRACK_ANSWERED: the SYN-ACK has passed
+ * @PEP_TRACK_FOLLOWED: both ends have completed the handshake
+ * @PEP_TRACK_CLOSING: both ends have sent a FIN
+ * @PEP_TRACK_SPLIT: a flow has it
+ * @PEP_TRACK_GONE: out of the table
+ * @PEP_TRACK_STAGES: how many there are
+ */
+enum pep_track_stage {
+	PEP_TRACK_OPENING,
+	PEP_TRACK_ANSWERED,
+	PEP_TRACK_FOLLOWED,
+	PEP_TRACK_CLOSING,
+	PEP_TRACK_SPLIT,
+	PEP_TRACK_GONE,
+	PEP_TRACK_STAGES,
+};
+
+/**
+ * enum pep_track_event - what moves a connection from stage to stage
+ * @PEP_TRACK_SYN: a SYN of the opener that begins it anew
+ * @PEP_TRACK_SYNACK: the target's answer to the SYN
+ * @PEP_TRACK_ACK: the opener's answer to that
+ * @PEP_TRACK_FINS: the second of both ends' FINs
+ * @PEP_TRACK_ADOPT: a flow takes it over
+ * @PEP_TRACK_END: a reset, silence, the end of its flow or of the namespace
+ * @PEP_TRACK_EVENTS: how many there are
+ */
+enum pep_track_event {
+	PEP_TRACK_SYN,
+	PEP_TRACK_SYNACK,
+	PEP_TRACK_ACK,
+	PEP_TRACK_FINS,
+	PEP_TRACK_ADOPT,
+	PEP_TRACK_END,
+	PEP_TRACK_EVENTS,
+};
+
+/* Flags of an end, of pep_track_end.flags. */
+#define PEP_TRACK_SCALES	BIT(0)	/* its SYN has a window scale */
+#define PEP_TRACK_SACK		BIT(1)	/* its SYN permits SACK */
+#define PEP_TRACK_STAMPS	BIT(2)	/* its SYN has a timestamp */
+#define PEP_TRACK_ECN		BIT(3)	/* its SYN negotiates ECN */
+#define PEP_TRACK_ACCECN	BIT(4)	/* its SYN asks for AccECN, RFC 9768 */
+#define PEP_TRACK_FIN		BIT(5)	/* it has sent its FIN */
+
+/**
+ * struct pep_track_end - an end of a connection, by its packets
+ * @bytes: payload sent, bytes, repeated one included
+ * @next: all before it has passed without a hole; sequence number, as those
+ *	below
+ * @high: behind the highest byte sent
+ * @ack: highest acknowledgment sent: what the other end has got through
+ * @edge: highest right edge offered: what the other end may send
+ * @tsval: latest clock, RFC 7323
+ * @repeated: payload sent a second time, bytes
+ * @rtt: round trip between here and the end, of the handshake, us; 0 when
+ *	unknown
+ * @ifindex: device that its packets come by
+ * @mss: largest segment that it accepts, bytes
+ * @wscale: how far its windows are shifted
+ * @flags: PEP_TRACK_SCALES and so on
+ * @dsfield: TOS or traffic class of its latest packet
+ */
+struct pep_track_end {
+	u64 bytes;
+	u32 next;
+	u32 high;
+	u32 ack;
+	u32 edge;
+	u32 tsval;
+	u32 repeated;
+	u32 rtt;
+	int ifindex;
+	u16 mss;
+	u8 wscale;
+	u8 flags;
+	u8 dsfield;
+};
+
+/**
+ * struct pep_conn - a connection that is followed
+ * @node: in pep_net.track
+ * @tuple: ends, in the direction of the opener's SYN; constant
+ * @vrf: VRF that its packets are received by, 0 for none; constant
+ * @lock: guards all below; taken before pep_flow.lock, BH off
+ * @stage: enum pep_track_stage; only track.c writes it; read locklessly
+ * @opener: side that sent the SYN, enum pep_side
+ * @trigger: PEP_SPLIT_TRIGGER_* that it may yet be split by, a mask
+ * @due: those of them that have come
+ * @ref: one while in the table, one while @job is queued
+ * @isn: of the opener's SYN
+ * @seen: when its latest packet came, jiffies
+ * @split_bytes: how much payload of an end makes it split
+ * @answered: from the SYN to the SYN-ACK, us
+ * @born: when the SYN came, ns of ktime_get_ns()
+ * @end: by side, enum pep_side
+ * @copies: unacknowledged payload while it may be split, or NULL
+ * @flow: the flow that has it, with a reference, or NULL; set once
+ * @job: takes it over; holds a reference while queued
+ * @unanswered: in pep_net.unanswered for as long as it is in PEP_TRACK_OPENING
+ * @rcu: frees the memory
+ */
+struct pep_conn {
+	struct rhash_head node;
+	struct pep_tuple tuple;
+	int vrf;
+	spinlock_t lock; /* all below; see above */
+	u8 stage;
+	u8 opener;
+	u8 trigger;
+	u8 due;
+	refcount_t ref;
+	u32 isn;
+	u32 seen;
+	u32 split_bytes;
+	u32 answered;
+	u64 born;
+	struct pep_track_end end[2];
+	struct pep_copies *copies;
+	struct pep_flow *flow;
+	struct pep_job job;
+	union {
+		struct list_head unanswered;
+		struct rcu_head rcu;
+	};
+};
+
+/**
+ * pep_track_active() - may there be a connection in the table?
+ * @pn: instance
+ *
+ * Context: any.
+ * Return: false when there is none.
+ */
+static inline bool pep_track_active(const struct pep_net *pn)
+{
+	return atomic_read(&pn->track.nelems);
+}
+
+int pep_track_next(unsigned int stage, enum pep_track_event event);
+struct pep_conn *pep_track_find(struct pep_net *pn,
+				const struct pep_tuple *tuple, int vrf);
+struct pep_conn *pep_track_add(struct pep_net *pn,
+			       const struct pep_tuple *tuple, int vrf,
+			       unsigned int *reason);
+void pep_track_advance(struct pep_net *pn, struct pep_conn *conn,
+		       enum pep_track_event event);
+void pep_track_put(struct pep_conn *conn);
+int pep_track_start(struct pep_net *pn);
+void pep_track_purge(struct pep_net *pn);
+void pep_track_stop(struct pep_net *pn);
+int pep_track_init(void);
+void pep_track_exit(void);
+
+#endif

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Connections that were forwarded are taken over in mid-stream, by each trigger,
+and neither end sees more of it than a change of round trip: all bytes arrive,
+both ways at once, and both ends close as ever."""
+
+import contextlib
+
+from peptest import pep
+from peptest.env import amount
+from peptest.ktap import (case, expect, expect_least, families,
+                          wait_for)
+from peptest.netns import netem, netem_end, single_packets, sysctls
+from peptest.pep import grows, least, pepadm
+from peptest.tcp import (exchange, exchange_all, exchange_part, one_way, pair,
+                         start)
+
+BYTES = amount(4000000)
+COUNTERS = {"handshake": "split_handshake", "1": "split_bytes",
+            "14600": "split_bytes", "100000": "split_bytes"}
+LOSSY = "delay 5ms loss random 1% limit 5000".split()
+REORDERED = "delay 5ms 2ms reorder 20% 50% duplicate 1% limit 5000".split()
+WAYS = ("sub", "srv"), ("srv", "sub")
+
+
+def setup():
+    """Attached, with connections that are followed."""
+    pep.load()
+    pep.topology_up()
+    follow("handshake")
+    pep.attach()
+
+
+def follow(split):
+    """Connections from now on are split by these triggers; sockets are there
+    for the first one of each family."""
+    pepadm("profile", "set", "default", "connect", "follow", "split", split)
+    if split == "never" or not pep.devices():
+        return
+    for family in 4, 6:
+        before = pep.stat("pool_refill")
+        exchange(pair(family), 1)
+        wait_for("sockets", lambda: pep.stat("pool_refill") > before)
+    pep.flows_end()
+
+
+@contextlib.contextmanager
+def taken(counter, count=1, closed=True):
+    """So many connections are taken over within, and none is reset."""
+    wanted = {"follow_new": count, "follow_established": count,
+              counter: count, "flow_established": count, "flow_reset": 0,
+              "follow_reset": 0}
+    if closed:
+        wanted["flow_closed"] = count
+    with grows(**wanted):
+        yield
+
+
+def whole(family, opener, opened, split):
+    follow(split)
+    with taken(COUNTERS[split]):
+        exchange(pair(family, opener, opened), BYTES)
+
+
+for _split in COUNTERS:
+    for _opener, _opened in WAYS:
+        families(f"split {_split}, both ways at once, {_opener} opens",
+                 _opener, _opened, _split)(whole)
+
+
+def one_sided(family, sender, split):
+    """All payload goes one way, and then a little comes back."""
+    follow(split)
+    with taken(COUNTERS[split]):
+        near, far = pair(family)
+        a, b = (near, far) if sender == "sub" else (far, near)
+        one_way(a, b, BYTES, fin=True)
+        one_way(b, a, 100, fin=True)
+        near.close()
+        far.close()
+
+
+for _split in "1", "14600":
+    families(f"split {_split}, a download", "srv", _split)(one_sided)
+    families(f"split {_split}, an upload", "sub", _split)(one_sided)
+
+
+@families("many at once")
+def many(family):
+    follow("14600")
+    with taken("split_bytes", 20):
+        exchange_all(start(family, 20), 100000)
+
+
+@families("connections that stay below the bytes are only forwarded")
+def small(family):
+    follow("14600")
+    with grows(follow_established=1, follow_closed=1, flow_established=0,
+               delivered=0):
+        exchange(pair(family), 14000)
+
+
+@families("split never: only forwarded")
+def never(family):
+    follow("never")
+    with grows(follow_established=1, follow_closed=1, flow_established=0,
+               delivered=0):
+        exchange(pair(family), BYTES)
+
+
+@families("the connection goes on for long afterwards")
+def later(family):
+    follow("14600")
+    ends = pair(family)
+    for size in 100, 20000, 1, 300000, 1000:
+        exchange_part(ends, size)
+    flow, = pep.flows()
+    expect("state", flow["state"], "established")
+    for leg, cc in ("wireless", "bbr"), ("server", "cubic"):
+        expect(f"{leg} cc", flow["legs"][leg]["cc"], cc)
+        expect(f"{leg} state", flow["legs"][leg]["state"], "ESTAB")
+    with grows(flow_closed=1, flow_reset=0):
+        exchange(ends, 1000)
+
+
+def bare(family, ns, setting):
+    """One of the ends lacks an option."""
+    follow("14600")
+    with sysctls(ns, f"net.ipv4.{setting}=0"), taken("split_bytes"):
+        exchange(pair(family), BYTES)
+
+
+for _ns in "sub", "srv":
+    for _setting in "tcp_timestamps", "tcp_sack", "tcp_window_scaling":
+        families(f"without {_setting} at {_ns}", _ns, _setting)(bare)
+
+
+@families("ECN")
+def marked(family):
+    follow("14600")
+    with sysctls("sub", "net.ipv4.tcp_ecn=1"), \
+            sysctls("srv", "net.ipv4.tcp_ecn=1"), taken("split_bytes"):
+        exchange(pair(family), BYTES)
+
+
+@contextlib.contextmanager
+def links(args, *devices):
+    """Links with netem, of packets that are no longer than the link's."""
+    for ns, dev in devices:
+        single_packets(ns, dev)
+        netem(ns, dev, *args)
+    try:
+        yield
+    finally:
+        for ns, dev in devices:
+            netem_end(ns, dev)
+
+
+def rough(family, split, args, *devices):
+    """Taken over while packets are lost or overtake each other, for which one
+    or two may find no moment without a hole."""
+    follow(split)
+    with links(args, *devices), \
+            grows(flow_reset=0, follow_established=8, follow_reset=0,
+                  **{COUNTERS[split]: least(6)}):
+        exchange_all(start(family, 8), BYTES // 8)
+
+
+WIRELESS = ("pep", "wl0"), ("sub", "eth0")
+SERVER = ("pep", "sv0"), ("srv", "eth0")
+for _split in "handshake", "14600", "100000":
+    for _what, _args in ("loss", LOSSY), ("reordering", REORDERED):
+        families(f"split {_split}, {_what} on the wireless side", _split,
+                 _args, *WIRELESS)(rough)
+        families(f"split {_split}, {_what} on the server side", _split,
+                 _args, *SERVER)(rough)
+
+
+@families("split loss: at the first sign of it")
+def loss(family):
+    follow("loss")
+    with links(LOSSY, *WIRELESS), grows(split_loss=1, flow_reset=0):
+        exchange(pair(family), BYTES)
+
+
+@case("a reader that stops")
+def stops():
+    follow("14600")
+    with taken("split_bytes"):
+        near, far = pair(4)
+        far.setblocking(False)
+        sent = 0
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                sent += far.send(bytes(100000))
+        expect_least("bytes sent", sent, 100000)
+        far.setblocking(True)
+        far.shutdown(1)
+        got = 0
+        while data := near.recv(1 << 20):
+            got += len(data)
+        expect("bytes received", got, sent)
+        near.close()
+        far.close()
