@@ -12,6 +12,7 @@
 #include "packet.h"
 #include "profile.h"
 #include "residence.h"
+#include "track.h"
 
 static void pep_kunit_flow_transitions(struct kunit *test)
 {
@@ -62,6 +63,42 @@ static void pep_kunit_flow_out_of_range(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EINVAL,
 			pep_flow_next(PEP_FLOW_STATE_CONNECTING,
 				      PEP_FLOW_END + 1));
+}
+
+static void pep_kunit_track_transitions(struct kunit *test)
+{
+	static const struct {
+		enum pep_track_stage from;
+		enum pep_track_event event;
+		int to;
+	} legal[] = {
+		{ PEP_TRACK_OPENING, PEP_TRACK_SYNACK, PEP_TRACK_ANSWERED },
+		{ PEP_TRACK_ANSWERED, PEP_TRACK_ACK, PEP_TRACK_FOLLOWED },
+		{ PEP_TRACK_FOLLOWED, PEP_TRACK_FINS, PEP_TRACK_CLOSING },
+		{ PEP_TRACK_FOLLOWED, PEP_TRACK_ADOPT, PEP_TRACK_SPLIT },
+	};
+	unsigned int stage, event, i;
+
+	/* Every pair is listed above, ends the connection, or is refused. */
+	for (stage = 0; stage < PEP_TRACK_STAGES; stage++) {
+		for (event = 0; event < PEP_TRACK_EVENTS; event++) {
+			int expect = -EINVAL;
+
+			if (event == PEP_TRACK_END && stage != PEP_TRACK_GONE)
+				expect = PEP_TRACK_GONE;
+			for (i = 0; i < ARRAY_SIZE(legal); i++)
+				if (legal[i].from == stage &&
+				    legal[i].event == event)
+					expect = legal[i].to;
+			KUNIT_EXPECT_EQ_MSG(test, pep_track_next(stage, event),
+					    expect, "stage %u event %u", stage,
+					    event);
+		}
+	}
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			pep_track_next(PEP_TRACK_STAGES, PEP_TRACK_END));
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			pep_track_next(PEP_TRACK_OPENING, PEP_TRACK_EVENTS));
 }
 
 /**
@@ -272,6 +309,7 @@ static void pep_kunit_residence_bucket(struct kunit *test)
 static struct kunit_case pep_kunit_cases[] = {
 	KUNIT_CASE(pep_kunit_flow_transitions),
 	KUNIT_CASE(pep_kunit_flow_out_of_range),
+	KUNIT_CASE(pep_kunit_track_transitions),
 	KUNIT_CASE_PARAM(pep_kunit_option_scan, pep_kunit_option_gen_params),
 	KUNIT_CASE_PARAM(pep_kunit_packet_options4,
 			 pep_kunit_header4_gen_params),

@@ -46,7 +46,6 @@ struct pep_track_key {
 /* The stage that an event leads to; what is not listed cannot happen. */
 static const s8 pep_track_table[PEP_TRACK_STAGES][PEP_TRACK_EVENTS] = {
 	[PEP_TRACK_OPENING] = {
-		[PEP_TRACK_SYN] = PEP_TRACK_OPENING,
 		[PEP_TRACK_SYNACK] = PEP_TRACK_ANSWERED,
 		[PEP_TRACK_ACK] = -EINVAL,
 		[PEP_TRACK_FINS] = -EINVAL,
@@ -54,7 +53,6 @@ static const s8 pep_track_table[PEP_TRACK_STAGES][PEP_TRACK_EVENTS] = {
 		[PEP_TRACK_END] = PEP_TRACK_GONE,
 	},
 	[PEP_TRACK_ANSWERED] = {
-		[PEP_TRACK_SYN] = -EINVAL,
 		[PEP_TRACK_SYNACK] = -EINVAL,
 		[PEP_TRACK_ACK] = PEP_TRACK_FOLLOWED,
 		[PEP_TRACK_FINS] = -EINVAL,
@@ -62,7 +60,6 @@ static const s8 pep_track_table[PEP_TRACK_STAGES][PEP_TRACK_EVENTS] = {
 		[PEP_TRACK_END] = PEP_TRACK_GONE,
 	},
 	[PEP_TRACK_FOLLOWED] = {
-		[PEP_TRACK_SYN] = -EINVAL,
 		[PEP_TRACK_SYNACK] = -EINVAL,
 		[PEP_TRACK_ACK] = -EINVAL,
 		[PEP_TRACK_FINS] = PEP_TRACK_CLOSING,
@@ -70,7 +67,6 @@ static const s8 pep_track_table[PEP_TRACK_STAGES][PEP_TRACK_EVENTS] = {
 		[PEP_TRACK_END] = PEP_TRACK_GONE,
 	},
 	[PEP_TRACK_CLOSING] = {
-		[PEP_TRACK_SYN] = -EINVAL,
 		[PEP_TRACK_SYNACK] = -EINVAL,
 		[PEP_TRACK_ACK] = -EINVAL,
 		[PEP_TRACK_FINS] = -EINVAL,
@@ -78,7 +74,6 @@ static const s8 pep_track_table[PEP_TRACK_STAGES][PEP_TRACK_EVENTS] = {
 		[PEP_TRACK_END] = PEP_TRACK_GONE,
 	},
 	[PEP_TRACK_SPLIT] = {
-		[PEP_TRACK_SYN] = -EINVAL,
 		[PEP_TRACK_SYNACK] = -EINVAL,
 		[PEP_TRACK_ACK] = -EINVAL,
 		[PEP_TRACK_FINS] = -EINVAL,
@@ -86,7 +81,6 @@ static const s8 pep_track_table[PEP_TRACK_STAGES][PEP_TRACK_EVENTS] = {
 		[PEP_TRACK_END] = PEP_TRACK_GONE,
 	},
 	[PEP_TRACK_GONE] = {
-		[PEP_TRACK_SYN] = -EINVAL,
 		[PEP_TRACK_SYNACK] = -EINVAL,
 		[PEP_TRACK_ACK] = -EINVAL,
 		[PEP_TRACK_FINS] = -EINVAL,

@@ -35,7 +35,6 @@ enum pep_track_stage {
 
 /**
  * enum pep_track_event - what moves a connection from stage to stage
- * @PEP_TRACK_SYN: a SYN of the opener that begins it anew
  * @PEP_TRACK_SYNACK: the target's answer to the SYN
  * @PEP_TRACK_ACK: the opener's answer to that
  * @PEP_TRACK_FINS: the second of both ends' FINs
@@ -44,7 +43,6 @@ enum pep_track_stage {
  * @PEP_TRACK_EVENTS: how many there are
  */
 enum pep_track_event {
-	PEP_TRACK_SYN,
 	PEP_TRACK_SYNACK,
 	PEP_TRACK_ACK,
 	PEP_TRACK_FINS,

@@ -7,10 +7,9 @@ import contextlib
 
 from peptest import pep
 from peptest.env import amount
-from peptest.ktap import (case, expect, expect_least, families,
-                          wait_for)
+from peptest.ktap import case, expect, expect_least, families
 from peptest.netns import netem, netem_end, single_packets, sysctls
-from peptest.pep import grows, least, pepadm
+from peptest.pep import grows, least
 from peptest.tcp import (exchange, exchange_all, exchange_part, one_way, pair,
                          start)
 
@@ -26,21 +25,8 @@ def setup():
     """Attached, with connections that are followed."""
     pep.load()
     pep.topology_up()
-    follow("handshake")
+    pep.follow("handshake")
     pep.attach()
-
-
-def follow(split):
-    """Connections from now on are split by these triggers; sockets are there
-    for the first one of each family."""
-    pepadm("profile", "set", "default", "connect", "follow", "split", split)
-    if split == "never" or not pep.devices():
-        return
-    for family in 4, 6:
-        before = pep.stat("pool_refill")
-        exchange(pair(family), 1)
-        wait_for("sockets", lambda: pep.stat("pool_refill") > before)
-    pep.flows_end()
 
 
 @contextlib.contextmanager
@@ -56,7 +42,7 @@ def taken(counter, count=1, closed=True):
 
 
 def whole(family, opener, opened, split):
-    follow(split)
+    pep.follow(split)
     with taken(COUNTERS[split]):
         exchange(pair(family, opener, opened), BYTES)
 
@@ -69,7 +55,7 @@ for _split in COUNTERS:
 
 def one_sided(family, sender, split):
     """All payload goes one way, and then a little comes back."""
-    follow(split)
+    pep.follow(split)
     with taken(COUNTERS[split]):
         near, far = pair(family)
         a, b = (near, far) if sender == "sub" else (far, near)
@@ -86,14 +72,14 @@ for _split in "1", "14600":
 
 @families("many at once")
 def many(family):
-    follow("14600")
+    pep.follow("14600")
     with taken("split_bytes", 20):
         exchange_all(start(family, 20), 100000)
 
 
 @families("connections that stay below the bytes are only forwarded")
 def small(family):
-    follow("14600")
+    pep.follow("14600")
     with grows(follow_established=1, follow_closed=1, flow_established=0,
                delivered=0):
         exchange(pair(family), 14000)
@@ -101,7 +87,7 @@ def small(family):
 
 @families("split never: only forwarded")
 def never(family):
-    follow("never")
+    pep.follow("never")
     with grows(follow_established=1, follow_closed=1, flow_established=0,
                delivered=0):
         exchange(pair(family), BYTES)
@@ -109,7 +95,7 @@ def never(family):
 
 @families("the connection goes on for long afterwards")
 def later(family):
-    follow("14600")
+    pep.follow("14600")
     ends = pair(family)
     for size in 100, 20000, 1, 300000, 1000:
         exchange_part(ends, size)
@@ -124,7 +110,7 @@ def later(family):
 
 def bare(family, ns, setting):
     """One of the ends lacks an option."""
-    follow("14600")
+    pep.follow("14600")
     with sysctls(ns, f"net.ipv4.{setting}=0"), taken("split_bytes"):
         exchange(pair(family), BYTES)
 
@@ -136,7 +122,7 @@ for _ns in "sub", "srv":
 
 @families("ECN")
 def marked(family):
-    follow("14600")
+    pep.follow("14600")
     with sysctls("sub", "net.ipv4.tcp_ecn=1"), \
             sysctls("srv", "net.ipv4.tcp_ecn=1"), taken("split_bytes"):
         exchange(pair(family), BYTES)
@@ -158,7 +144,7 @@ def links(args, *devices):
 def rough(family, split, args, *devices):
     """Taken over while packets are lost or overtake each other, for which one
     or two may find no moment without a hole."""
-    follow(split)
+    pep.follow(split)
     with links(args, *devices), \
             grows(flow_reset=0, follow_established=8, follow_reset=0,
                   **{COUNTERS[split]: least(6)}):
@@ -177,14 +163,14 @@ for _split in "handshake", "14600", "100000":
 
 @families("split loss: at the first sign of it")
 def loss(family):
-    follow("loss")
+    pep.follow("loss")
     with links(LOSSY, *WIRELESS), grows(split_loss=1, flow_reset=0):
         exchange(pair(family), BYTES)
 
 
 @case("a reader that stops")
 def stops():
-    follow("14600")
+    pep.follow("14600")
     with taken("split_bytes"):
         near, far = pair(4)
         far.setblocking(False)

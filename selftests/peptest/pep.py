@@ -106,6 +106,20 @@ def attached():
     attach()
 
 
+def follow(split, ns="pep"):
+    """Have connections from now on followed, and split by these triggers; when
+    the devices are attached sockets are ready for the first ones."""
+    pepadm("profile", "set", "default", "connect", "follow", "split", split,
+           ns=ns)
+    if split == "never" or not devices(ns):
+        return
+    for family in 4, 6:
+        before = stat("pool_refill", ns)
+        tcp.exchange(tcp.pair(family), 1)
+        wait_for("sockets", lambda: stat("pool_refill", ns) > before)
+    flows_end(ns=ns)
+
+
 def warmed():
     """Set up: attached, and the gateway knows its neighbours: a SYN that
     passes while IPv6's solicitations are not yet possible is sent twice."""
