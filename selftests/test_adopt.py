@@ -15,7 +15,7 @@ from peptest.tcp import (exchange, exchange_all, exchange_part, one_way, pair,
 
 BYTES = amount(4000000)
 COUNTERS = {"handshake": "split_handshake", "1": "split_bytes",
-            "14600": "split_bytes", "100000": "split_bytes"}
+            "12000": "split_bytes", "100000": "split_bytes"}
 LOSSY = "delay 5ms loss random 1% limit 5000".split()
 REORDERED = "delay 5ms 2ms reorder 20% 50% duplicate 1% limit 5000".split()
 WAYS = ("sub", "srv"), ("srv", "sub")
@@ -65,24 +65,24 @@ def one_sided(family, sender, split):
         far.close()
 
 
-for _split in "1", "14600":
+for _split in "1", "12000":
     families(f"split {_split}, a download", "srv", _split)(one_sided)
     families(f"split {_split}, an upload", "sub", _split)(one_sided)
 
 
 @families("many at once")
 def many(family):
-    pep.follow("14600")
+    pep.follow("12000")
     with taken("split_bytes", 20):
         exchange_all(start(family, 20), 100000)
 
 
 @families("connections that stay below the bytes are only forwarded")
 def small(family):
-    pep.follow("14600")
+    pep.follow("12000")
     with grows(follow_established=1, follow_closed=1, flow_established=0,
                delivered=0):
-        exchange(pair(family), 14000)
+        exchange(pair(family), 11000)
 
 
 @families("split never: only forwarded")
@@ -95,7 +95,7 @@ def never(family):
 
 @families("the connection goes on for long afterwards")
 def later(family):
-    pep.follow("14600")
+    pep.follow("12000")
     ends = pair(family)
     for size in 100, 20000, 1, 300000, 1000:
         exchange_part(ends, size)
@@ -110,7 +110,7 @@ def later(family):
 
 def bare(family, ns, setting):
     """One of the ends lacks an option."""
-    pep.follow("14600")
+    pep.follow("12000")
     with sysctls(ns, f"net.ipv4.{setting}=0"), taken("split_bytes"):
         exchange(pair(family), BYTES)
 
@@ -122,7 +122,7 @@ for _ns in "sub", "srv":
 
 @families("ECN")
 def marked(family):
-    pep.follow("14600")
+    pep.follow("12000")
     with sysctls("sub", "net.ipv4.tcp_ecn=1"), \
             sysctls("srv", "net.ipv4.tcp_ecn=1"), taken("split_bytes"):
         exchange(pair(family), BYTES)
@@ -153,7 +153,7 @@ def rough(family, split, args, *devices):
 
 WIRELESS = ("pep", "wl0"), ("sub", "eth0")
 SERVER = ("pep", "sv0"), ("srv", "eth0")
-for _split in "handshake", "14600", "100000":
+for _split in "handshake", "12000", "100000":
     for _what, _args in ("loss", LOSSY), ("reordering", REORDERED):
         families(f"split {_split}, {_what} on the wireless side", _split,
                  _args, *WIRELESS)(rough)
@@ -170,7 +170,7 @@ def loss(family):
 
 @case("a reader that stops")
 def stops():
-    pep.follow("14600")
+    pep.follow("12000")
     with taken("split_bytes"):
         near, far = pair(4)
         far.setblocking(False)

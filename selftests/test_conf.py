@@ -293,15 +293,15 @@ def devices():
 @case("triggers of a split are kept and read back")
 def split():
     """Each as it was given; what is in force already is not touched."""
-    for words in "never", "handshake", "loss", "14600", "7,loss":
-        text = PLAIN.replace("connect truthful split 14600,loss",
+    for words in "never", "handshake", "loss", "12000", "7,loss":
+        text = PLAIN.replace("connect truthful split 12000,loss",
                              f"connect follow split {words}")
         pepadm("conf", "sync", "-", stdin=text)
         same_lines("conf save", saved(), text)
         before = listeners()
         pepadm("conf", "sync", "-", stdin=saved())
         expect("new listeners", listeners() - before, set())
-    pepadm("conf", "sync", "-", stdin=PLAIN.replace(" split 14600,loss", ""))
+    pepadm("conf", "sync", "-", stdin=PLAIN.replace(" split 12000,loss", ""))
     same_lines("conf save", saved(), PLAIN)
 
 

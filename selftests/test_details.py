@@ -219,7 +219,7 @@ def profile():
     """What is not as usual is there in any case."""
     short = ("profile default cc-wireless bbr cc-server cubic connect "
              "truthful residence 50")
-    usual = ("split 14600,loss mptcp bypass source client server-dev none "
+    usual = ("split 12000,loss mptcp bypass source client server-dev none "
              "mark 0 dscp copy keepalive-idle 0 keepalive-interval 0 "
              "keepalive-count 0 user-timeout 0 idle-timeout 0")
     last = (" wireless-sndbuf auto wireless-rcvbuf auto server-sndbuf auto "

@@ -18,7 +18,7 @@ from peptest.tcp import (PORT, accept, client, connect, connect_errno,
                          mptcp_socket, one_way, outcome, pair, reset)
 
 BYTES = amount(2000000)
-SPLIT = "14600"
+SPLIT = "12000"
 MSG_FASTOPEN = 0x20000000
 TCP_FASTOPEN = 23
 

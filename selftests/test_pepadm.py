@@ -21,7 +21,7 @@ from peptest.tcp import PORT, exchange_part, pair
 
 DEFAULT = {"name": "default", "cc_wireless": "bbr", "cc_server": "cubic",
            "connect": "truthful", "split": ["bytes", "loss"],
-           "split_bytes": 14600, "mptcp": "bypass", "source": "client",
+           "split_bytes": 12000, "mptcp": "bypass", "source": "client",
            "server_dev": "none", "mark": 0, "dscp": "copy",
            "keepalive_idle": 0, "keepalive_interval": 0, "keepalive_count": 0,
            "user_timeout": 0, "idle_timeout": 0, "residence": 50,
@@ -81,13 +81,13 @@ RATES = (("20mbit", "20Mbit", 2500000), ("8000", "8Kbit", 1000),
          ("5Mbps", "40Mbit", 5000000),
          ("unlimited", "unlimited", "unlimited"))
 # As given, as shown, and in JSON.
-SPLITS = (("never", "never", [], 14600), ("loss", "loss", ["loss"], 14600),
-          ("handshake", "handshake", ["handshake"], 14600),
+SPLITS = (("never", "never", [], 12000), ("loss", "loss", ["loss"], 12000),
+          ("handshake", "handshake", ["handshake"], 12000),
           ("1", "1", ["bytes"], 1), ("loss,16m", "16777216,loss",
                                      ["bytes", "loss"], 16777216),
           ("16777216", "16777216", ["bytes"], 16777216),
           ("10K,loss", "10240,loss", ["bytes", "loss"], 10240),
-          ("14600,loss", "14600,loss", ["bytes", "loss"], 14600))
+          ("12000,loss", "12000,loss", ["bytes", "loss"], 12000))
 OURS = [("ip", 49153), ("ipv6", 49154)]
 
 
@@ -101,7 +101,7 @@ def profiles():
     expect("gold", show("profile", "show", "gold"), [gold])
     expect("gold as text", text("-sd", "profile", "show", "gold"),
            ["profile gold cc-wireless cubic cc-server cubic connect early "
-            "split 14600,loss "
+            "split 12000,loss "
             "mptcp bypass source client server-dev none mark 0 dscp copy "
             "keepalive-idle 0 keepalive-interval 0 keepalive-count 0 "
             "user-timeout 0 idle-timeout 0 residence 50 wireless-sndbuf auto "
@@ -175,10 +175,10 @@ def triggers():
     pepadm("profile", "add", "gold", "connect", "follow")
     for trigger, number, shown in (
             (None, 5000, (["bytes", "loss"], 5000)),
-            (2, None, (["bytes"], 5000)), (4, None, (["loss"], 14600)),
-            (6, None, (["bytes", "loss"], 14600)),
-            (2, 7, (["bytes"], 7)), (1, None, (["handshake"], 14600)),
-            (0, None, ([], 14600)), (2, None, (["bytes"], 14600))):
+            (2, None, (["bytes"], 5000)), (4, None, (["loss"], 12000)),
+            (6, None, (["bytes", "loss"], 12000)),
+            (2, 7, (["bytes"], 7)), (1, None, (["handshake"], 12000)),
+            (0, None, ([], 12000)), (2, None, (["bytes"], 12000))):
         given = genl.attr(attrs["name"], b"gold\0")
         for name, value in (("split_trigger", trigger),
                             ("split_bytes", number)):

@@ -182,13 +182,13 @@ def profile():
                 ("loss 1", "loss 1"), ("9" * 70, "9" * 64))),
           *(("profile add: split: never goes with no other trigger",
              split(f"profile add new split {text}"))
-            for text in ("never,loss", "14600,never", "never,never")),
+            for text in ("never,loss", "12000,never", "never,never")),
           *(("profile add: split: handshake, which comes first, goes with no "
              "other trigger", split(f"profile add new split {text}"))
-            for text in ("handshake,loss", "14600,handshake",
+            for text in ("handshake,loss", "12000,handshake",
                          "loss,handshake,1k")),
           ('profile add: split: "20000" is a second number of bytes',
-           split("profile add new split 14600,20000")),
+           split("profile add new split 12000,20000")),
           ('profile add: split: "loss" is a second loss',
            split("profile add new split loss,1,loss")),
           ('profile add: mptcp: "no" is not one of: bypass, split',
@@ -452,8 +452,8 @@ def kernel_split():
              "trigger")
     unused = "split-bytes: needs the trigger bytes"
     for trigger, number, offset, text in (
-            (3, None, 0, alone), (5, 14600, 0, alone), (7, None, 0, alone),
-            (0, 1, 8, unused), (1, 1, 8, unused), (4, 14600, 8, unused),
+            (3, None, 0, alone), (5, 12000, 0, alone), (7, None, 0, alone),
+            (0, 1, 8, unused), (1, 1, 8, unused), (4, 12000, 8, unused),
             (8, None, 0, "reserved bit set"),
             (0x80000002, 1, 0, "reserved bit set")):
         given = genl.attr(attrs["split_trigger"], struct.pack("I", trigger))

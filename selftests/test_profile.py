@@ -37,7 +37,7 @@ def setup():
 def profile(**values):
     """The default profile with other values for a while."""
     words = {name.replace("_", "-"): str(v) for name, v in values.items()}
-    plain = {"connect": "truthful", "split": "14600,loss",
+    plain = {"connect": "truthful", "split": "12000,loss",
              "mptcp": "bypass", "source": "client", "server-dev": "none",
              "mark": "0", "wireless-sndbuf": "auto",
              "wireless-rcvbuf": "auto", "server-sndbuf": "auto",

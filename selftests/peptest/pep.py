@@ -18,7 +18,7 @@ CMD_STAT_GET = next(number for number, name in
 # has been changed.
 PLAIN = """\
 profile default cc-wireless bbr cc-server cubic connect truthful \
-split 14600,loss mptcp bypass source client server-dev none mark 0 dscp copy \
+split 12000,loss mptcp bypass source client server-dev none mark 0 dscp copy \
 keepalive-idle 0 keepalive-interval 0 keepalive-count 0 user-timeout 0 \
 idle-timeout 0 residence 50 wireless-sndbuf auto wireless-rcvbuf auto \
 server-sndbuf auto server-rcvbuf auto wireless-max-rate unlimited \
