@@ -95,7 +95,7 @@ static void pep_follow_open(struct pep_track_end *end,
 		     pep_follow_ecn(th);
 }
 
-/* Begin to follow, with the connection locked. */
+/* Begin to follow a connection that is not in the table yet. */
 static void pep_follow_begin(struct pep_conn *conn, const struct pep_gen *gen,
 			     unsigned int side, const struct sk_buff *skb,
 			     const struct pep_packet *pkt, bool splittable)
@@ -180,14 +180,14 @@ bool pep_follow_syn(struct pep_gen *gen, unsigned int side,
 		kfree_skb(skb);
 		return true;
 	}
-	conn = pep_track_add(pn, &pkt->tuple, vrf, &reason);
+	conn = pep_track_new(&pkt->tuple, vrf);
 	if (!conn) {
-		pep_stat_inc(pn, reason);
+		pep_stat_inc(pn, PEP_A_STAT_FOLLOW_NO_MEMORY);
 		return false;
 	}
 	pep_follow_begin(conn, gen, side, skb, pkt, splittable);
-	spin_unlock(&conn->lock);
-	pep_stat_inc(pn, PEP_A_STAT_FOLLOW_NEW);
+	reason = pep_track_insert(pn, conn);
+	pep_stat_inc(pn, reason ?: PEP_A_STAT_FOLLOW_NEW);
 	return false;
 }
 
@@ -411,6 +411,7 @@ enum pep_follow_verdict pep_follow_packet(struct pep_net *pn,
 	conn = pep_track_find(pn, &pkt->tuple, pep_tuple_vrf(skb->dev));
 	if (!conn)
 		return PEP_FOLLOW_UNKNOWN;
+	/* Most packets of a split one; pairs with pep_track_advance(). */
 	if (smp_load_acquire(&conn->stage) == PEP_TRACK_SPLIT)
 		return PEP_FOLLOW_SPLIT;
 	spin_lock(&conn->lock);

@@ -101,8 +101,7 @@ static bool pep_gather_flat(struct pep_gather *g, const struct sk_buff *skb,
  * Context: any.
  * Return: false when not all could be taken; what could was added.
  */
-bool pep_gather_skb(struct pep_gather *g, const struct sk_buff *skb,
-			   u32 off)
+bool pep_gather_skb(struct pep_gather *g, const struct sk_buff *skb, u32 off)
 {
 	u32 flat = skb_headlen(skb);
 	const struct sk_buff *part;
@@ -143,7 +142,7 @@ static const struct ubuf_info_ops pep_gather_ubuf_ops;
  * single bytes cannot fill it behind a window that stays closed.
  */
 static int pep_gather_append(struct sk_buff *skb, struct iov_iter *from,
-			    size_t len)
+			     size_t len)
 {
 	struct skb_shared_info *info = skb_shinfo(skb);
 	u32 max = READ_ONCE(net_hotdata.sysctl_max_skb_frags);

@@ -104,7 +104,8 @@ static bool pep_track_swapped(const struct pep_tuple *tuple)
 {
 	int order = memcmp(&tuple->src, &tuple->dst, sizeof(tuple->src));
 
-	return order > 0 || (!order && tuple->sport > tuple->dport);
+	return order > 0 ||
+	       (!order && ntohs(tuple->sport) > ntohs(tuple->dport));
 }
 
 static u32 pep_track_hash_tuple(const struct pep_tuple *tuple, u32 seed)
@@ -277,28 +278,18 @@ static bool pep_track_evict(struct pep_net *pn)
 }
 
 /**
- * pep_track_add() - enter a connection
- * @pn: started instance
- * @tuple: tuple of its SYN; it is not in the table
+ * pep_track_new() - make a connection
+ * @tuple: tuple of its SYN
  * @vrf: VRF that the SYN is received by, 0 for none
- * @reason: the counter of why it could not be entered
  *
- * Context: softirq, RCU read side, which the connection stays for.
- * Return: the connection, zeroed but for its key, in PEP_TRACK_OPENING and
- * locked; or NULL.
+ * Context: softirq.
+ * Return: the connection, zeroed but for its key, in PEP_TRACK_OPENING; for
+ * pep_track_insert(); or NULL.
  */
-struct pep_conn *pep_track_add(struct pep_net *pn,
-			       const struct pep_tuple *tuple, int vrf,
-			       unsigned int *reason)
+struct pep_conn *pep_track_new(const struct pep_tuple *tuple, int vrf)
 {
 	struct pep_conn *conn;
 
-	if (atomic_read(&pn->track.nelems) >= READ_ONCE(pn->max_followed) &&
-	    !pep_track_evict(pn)) {
-		*reason = PEP_A_STAT_FOLLOW_FULL;
-		return NULL;
-	}
-	*reason = PEP_A_STAT_FOLLOW_NO_MEMORY;
 	conn = kmem_cache_zalloc(pep_track_cache, GFP_ATOMIC);
 	if (!conn)
 		return NULL;
@@ -306,17 +297,51 @@ struct pep_conn *pep_track_add(struct pep_net *pn,
 	conn->vrf = vrf;
 	spin_lock_init(&conn->lock);
 	refcount_set(&conn->ref, 1);
+	return conn;
+}
+
+/* Into the list of those that wait, and into the table. */
+static int pep_track_enter(struct pep_net *pn, struct pep_conn *conn)
+{
+	struct pep_track_key key = { .tuple = &conn->tuple, .vrf = conn->vrf };
+	int err;
+
+	/* An answer on another CPU, or who makes room, waits for the lock. */
 	spin_lock(&conn->lock);
-	if (rhashtable_insert_fast(&pn->track, &conn->node,
-				   pep_track_params)) {
-		spin_unlock(&conn->lock);
-		kmem_cache_free(pep_track_cache, conn);
-		return NULL;
-	}
 	spin_lock(&pn->track_lock);
 	list_add_tail(&conn->unanswered, &pn->unanswered);
 	spin_unlock(&pn->track_lock);
-	return conn;
+	err = rhashtable_lookup_insert_key(&pn->track, &key, &conn->node,
+					   pep_track_params);
+	if (err) {
+		pep_track_settle(pn, conn);
+		conn->stage = PEP_TRACK_GONE;
+	}
+	spin_unlock(&conn->lock);
+	return err;
+}
+
+/**
+ * pep_track_insert() - enter a connection into the table
+ * @pn: started instance
+ * @conn: from pep_track_new(), filled in; freed when it cannot be entered
+ *
+ * Context: softirq, RCU read side.
+ * Return: 0, or the counter of why it could not be entered.
+ */
+unsigned int pep_track_insert(struct pep_net *pn, struct pep_conn *conn)
+{
+	unsigned int reason = PEP_A_STAT_FOLLOW_FULL;
+
+	if (atomic_read(&pn->track.nelems) < READ_ONCE(pn->max_followed) ||
+	    pep_track_evict(pn)) {
+		if (!pep_track_enter(pn, conn))
+			return 0;
+		reason = PEP_A_STAT_FOLLOW_NO_MEMORY;
+	}
+	/* Who makes room may be looking at it. */
+	pep_track_put(conn);
+	return reason;
 }
 
 /* Has a connection been silent for too long? Its flow lives as long as it may. */

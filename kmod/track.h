@@ -156,9 +156,8 @@ static inline bool pep_track_active(const struct pep_net *pn)
 int pep_track_next(unsigned int stage, enum pep_track_event event);
 struct pep_conn *pep_track_find(struct pep_net *pn,
 				const struct pep_tuple *tuple, int vrf);
-struct pep_conn *pep_track_add(struct pep_net *pn,
-			       const struct pep_tuple *tuple, int vrf,
-			       unsigned int *reason);
+struct pep_conn *pep_track_new(const struct pep_tuple *tuple, int vrf);
+unsigned int pep_track_insert(struct pep_net *pn, struct pep_conn *conn);
 void pep_track_advance(struct pep_net *pn, struct pep_conn *conn,
 		       enum pep_track_event event);
 void pep_track_put(struct pep_conn *conn);

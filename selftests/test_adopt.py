@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Connections that were forwarded are taken over in mid-stream, by each trigger,
-and neither end sees more of it than a change of round trip: all bytes arrive,
-both ways at once, and both ends close as ever."""
+"""Connections that were forwarded are taken over in mid-stream, by each
+trigger, and neither end sees more of it than a change of round trip: all bytes
+arrive, both ways at once, and both ends close as ever."""
 
 import contextlib
 

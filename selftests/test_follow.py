@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """A connection that is followed is forwarded as if pep were not there: its
-packets leave as they came, and what fails looks as it does without pep. Nothing
-is left of one that is over. What a leg could not take over is never split."""
+packets leave as they came, and what fails looks as it does without pep.
+Nothing is left of one that is over. What a leg could not take over is never
+split."""
 
 import contextlib
 import select
