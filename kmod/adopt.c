@@ -30,14 +30,24 @@
 /* Receive buffer that a leg gets for what its end has been promised, bytes. */
 #define PEP_ADOPT_RCVBUF	(16 * 1024 * 1024)
 
+/* How long an end may have been silent, beyond two round trips. */
+#define PEP_ADOPT_SILENCE	HZ
+
+/* Has an end been heard of lately? Else its packets may take another way now. */
+static bool pep_adopt_heard(const struct pep_track_end *end)
+{
+	return (u32)jiffies - end->seen <=
+	       PEP_ADOPT_SILENCE + 2 * usecs_to_jiffies(end->rtt);
+}
+
 /**
  * pep_adopt_ready() - can a connection be taken over as it stands?
  * @conn: followed connection, locked
  *
  * A leg cannot tell its end that it has what lies behind a hole.
  *
- * Return: true when all that either end has sent is there without a hole, and
- * all that is not acknowledged has been kept.
+ * Return: true when all that either end has sent is there without a hole, all
+ * that is not acknowledged has been kept, and both ends have been heard of.
  */
 bool pep_adopt_ready(const struct pep_conn *conn)
 {
@@ -46,7 +56,8 @@ bool pep_adopt_ready(const struct pep_conn *conn)
 	if (!conn->copies)
 		return false;
 	for (side = 0; side < 2; side++)
-		if (conn->end[side].next != conn->end[side].high ||
+		if (!pep_adopt_heard(&conn->end[side]) ||
+		    conn->end[side].next != conn->end[side].high ||
 		    before(conn->end[!side].ack, conn->copies->start[side]))
 			return false;
 	return true;
@@ -120,10 +131,13 @@ static bool pep_adopt_routed(struct net *net, struct sock *sk, int ifindex)
 	return dst->dev == dev || netdev_has_upper_dev_all_rcu(dev, dst->dev);
 }
 
-/* What TCP knows of a round trip once it has one sample, RFC 6298. */
+/* What TCP knows of a round trip once it has one sample, RFC 6298; without one
+ * it has its own beginning.
+ */
 static void pep_adopt_set_rtt(struct tcp_sock *tp, u32 rtt)
 {
-	rtt = max(rtt, 1U);
+	if (!rtt)
+		return;
 	tp->srtt_us = rtt << 3;
 	tp->mdev_us = rtt << 1;
 	tp->rttvar_us = max(tp->mdev_us, jiffies_to_usecs(HZ / 5));
@@ -163,7 +177,13 @@ static int pep_adopt_connect(const struct pep_conn *conn, unsigned int side,
 	tp->rx_opt.user_mss = 0;
 	if (!err && sk->sk_state != TCP_ESTABLISHED)
 		err = -EPROTO;
-	return err;
+	if (err || !tp->srtt_us)
+		return err;
+	/* Before what is under way starts the timer. */
+	inet_csk(sk)->icsk_rto =
+		min_t(u32, usecs_to_jiffies((tp->srtt_us >> 3) + tp->rttvar_us),
+		      TCP_RTO_MAX);
+	return 0;
 }
 
 /* What the ends have negotiated. */
@@ -187,10 +207,16 @@ static void pep_adopt_set_options(const struct pep_conn *conn,
 		tp->rx_opt.ts_recent_stamp = ktime_get_seconds();
 		tp->tcp_header_len += TCPOLEN_TSTAMP_ALIGNED;
 		/* Never ahead of the end's own clock, nor behind what the peer
-		 * has seen of it.
+		 * has seen of it. The first segment is sent by the time that TCP
+		 * has noted: tcp_mstamp_refresh().
 		 */
-		WRITE_ONCE(tp->tsoffset, self->tsval - (u32)tcp_clock_ms());
+		tp->tcp_usec_ts = 0;
+		tp->tcp_clock_cache = tcp_clock_ns();
+		tp->tcp_mstamp = div_u64(tp->tcp_clock_cache, NSEC_PER_USEC);
+		WRITE_ONCE(tp->tsoffset, self->tsval -
+			   (u32)div_u64(tp->tcp_clock_cache, NSEC_PER_MSEC));
 	}
+	tp->advmss = min_t(u32, dst_metric_advmss(__sk_dst_get(sk)), self->mss);
 	if (agreed & PEP_TRACK_ECN)
 		tp->ecn_flags |= PEP_COMPAT_ECN_OK;
 	/* The segment's size depends on the options: find it anew. */
@@ -213,6 +239,7 @@ static void pep_adopt_set_windows(const struct pep_conn *conn,
 	promised = self->edge - self->ack;
 	tp->rcv_wup = self->ack;
 	tp->rcv_wnd = promised;
+	pep_compat_promised(tp);
 	if (tcp_full_space(sk) < (int)promised)
 		WRITE_ONCE(sk->sk_rcvbuf, min_t(u64, 4ULL * promised,
 						PEP_ADOPT_RCVBUF));
@@ -243,8 +270,6 @@ static int pep_adopt_load(const struct pep_conn *conn, unsigned int side,
 	if (tp->write_seq != self->next || tp->snd_nxt != self->next)
 		return -EBADMSG;
 	tcp_snd_cwnd_set(tp, max(tcp_snd_cwnd(tp), tp->packets_out + 2));
-	inet_csk(sk)->icsk_rto = usecs_to_jiffies((tp->srtt_us >> 3) +
-						  tp->rttvar_us);
 	tp->repair = 0;
 	tp->repair_queue = 0;
 	return 0;
@@ -290,6 +315,8 @@ static unsigned int pep_adopt_leg(struct pep_flow *flow,
 		return pep_adopt_reason(err);
 	if (!pep_adopt_routed(flow->pn->net, sk, peer->ifindex))
 		return PEP_A_STAT_SPLIT_PASS_ROUTE;
+	/* See pep_filter_device(). */
+	WRITE_ONCE(sk->sk_rx_dst_ifindex, conn->vrf ?: peer->ifindex);
 	pep_adopt_set_options(conn, side, sk);
 	pep_adopt_set_windows(conn, side, sk);
 	err = pep_adopt_load(conn, side, sk, queue);
@@ -422,6 +449,12 @@ static void pep_adopt_take(struct pep_conn *conn, struct pep_queue *queue)
 	if (READ_ONCE(pn->stopping) || READ_ONCE(gen->retired) ||
 	    pep_limit_check(gen)) {
 		pep_adopt_give_up(pn, conn, PEP_A_STAT_SPLIT_PASS_LIMIT);
+		return;
+	}
+	/* Of a side without a device a leg would hear nothing. */
+	if (!atomic_read(&pn->devices[PEP_SIDE_WIRELESS]) ||
+	    !atomic_read(&pn->devices[PEP_SIDE_SERVER])) {
+		pep_adopt_give_up(pn, conn, PEP_A_STAT_SPLIT_PASS_ROUTE);
 		return;
 	}
 	for (side = 0; side < 2; side++)

@@ -86,6 +86,17 @@ static inline void pep_compat_rto_max(struct sock *sk, bool longest)
 #define WQ_PERCPU 0
 #endif
 
+/*
+ * From 7.1 on a socket notes how far its window has ever reached, apart from
+ * the present one.
+ */
+static inline void pep_compat_promised(struct tcp_sock *tp)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 1, 0)
+	tp->rcv_mwnd_seq = tp->rcv_wup + tp->rcv_wnd;
+#endif
+}
+
 #ifdef TCP_ECN_OK
 #define PEP_COMPAT_ECN_OK TCP_ECN_OK
 #else

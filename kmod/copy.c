@@ -11,6 +11,7 @@
 #include "copy.h"
 
 #include <linux/bvec.h>
+#include <linux/mm.h>
 #include <linux/slab.h>
 #include <net/tcp.h>
 
@@ -20,6 +21,11 @@
 
 /* Memory that a connection's copies may keep, bytes. */
 #define PEP_COPY_MOST		(1024 * 1024)
+
+/* The share of the machine's memory that the copies of a namespace may keep, a
+ * divisor.
+ */
+#define PEP_COPY_SHARE		32
 
 /* How often a connection may begin anew to keep copies. */
 #define PEP_COPY_RESTARTS	16
@@ -38,6 +44,7 @@
  * @len: its length, bytes
  * @memory: what it keeps, bytes
  * @n: number of fragments
+ * @again: it was sent again: its acknowledgment is no sample of a round trip
  * @bvec: they, each with a reference to its page
  */
 struct pep_copy {
@@ -47,6 +54,7 @@ struct pep_copy {
 	u32 len;
 	u32 memory;
 	unsigned int n;
+	bool again;
 	struct bio_vec bvec[];
 };
 
@@ -60,6 +68,7 @@ static void pep_copy_free(struct pep_copies *copies, struct pep_copy *copy)
 	unsigned int i;
 
 	copies->memory -= copy->memory;
+	atomic_long_sub(copy->memory, &copies->gen->pn->copied);
 	list_del(&copy->node);
 	for (i = 0; i < copy->n; i++)
 		put_page(copy->bvec[i].bv_page);
@@ -145,7 +154,7 @@ static bool pep_copy_head(struct pep_copy *copy, const void *data, u32 len)
 		page = virt_to_head_page(to);
 		bvec_set_page(&copy->bvec[copy->n++], page, part,
 			      to - page_address(page));
-		copy->memory += part;
+		copy->memory += max_t(u32, part, PEP_GATHER_KEPT);
 		data += part;
 		len -= part;
 	}
@@ -206,6 +215,34 @@ static bool pep_copy_fill(struct pep_copy *copy, const struct sk_buff *skb,
 	return !len;
 }
 
+static void pep_copies_charge(struct pep_copies *copies,
+			      const struct pep_copy *copy)
+{
+	copies->memory += copy->memory;
+	atomic_long_add(copy->memory, &copies->gen->pn->copied);
+}
+
+/* May another copy be kept? */
+static bool pep_copies_room(const struct pep_copies *copies)
+{
+	u64 most = (u64)totalram_pages() << PAGE_SHIFT;
+
+	return copies->memory <= PEP_COPY_MOST &&
+	       atomic_long_read(&copies->gen->pn->copied) <
+	       most / PEP_COPY_SHARE;
+}
+
+/* Note that what is kept was sent again. */
+static void pep_copies_again(struct pep_copies *copies, unsigned int side,
+			     u32 seq, u32 last)
+{
+	struct pep_copy *copy;
+
+	list_for_each_entry(copy, &copies->list[side], node)
+		if (before(copy->seq, last) && after(pep_copy_end(copy), seq))
+			copy->again = true;
+}
+
 /* All that is there without a hole has passed. */
 static void pep_copies_advance(struct pep_copies *copies, unsigned int side,
 			       struct pep_copy *copy, u32 *next)
@@ -223,7 +260,8 @@ static void pep_copies_advance(struct pep_copies *copies, unsigned int side,
  * @copies: where
  * @side: side that the packet came from, enum pep_side
  * @end: the end that has sent it; its next byte is advanced
- * @skb: packet with payload and a right checksum
+ * @skb: packet with payload and a right checksum; its headers may move, so
+ *	pointers into it become stale
  * @pkt: parsed @skb
  *
  * Context: softirq, with the connection locked.
@@ -238,11 +276,12 @@ bool pep_copies_add(struct pep_copies *copies, unsigned int side,
 	struct list_head *list = &copies->list[side];
 	struct pep_copy *copy, *at;
 
-	/* There already. */
-	if (!after(seq + pkt->payload, end->next))
+	if (!after(seq + pkt->payload, end->next)) {
+		pep_copies_again(copies, side, seq, seq + pkt->payload);
 		return true;
+	}
 	/* Pages of a local sender's that are to be given back to it. */
-	if (n > PEP_COPY_BVECS || copies->memory > PEP_COPY_MOST ||
+	if (n > PEP_COPY_BVECS || !pep_copies_room(copies) ||
 	    skb_orphan_frags_rx(skb, GFP_ATOMIC))
 		return false;
 	copy = kmalloc(struct_size(copy, bvec, n), GFP_ATOMIC);
@@ -253,16 +292,17 @@ bool pep_copies_add(struct pep_copies *copies, unsigned int side,
 	copy->len = pkt->payload;
 	copy->memory = sizeof(*copy) + n * sizeof(struct bio_vec);
 	copy->n = 0;
+	copy->again = false;
 	list_for_each_entry_reverse(at, list, node)
 		if (!after(at->seq, seq))
 			break;
 	list_add(&copy->node, &at->node);
 	if (!pep_copy_fill(copy, skb, off, pkt->payload)) {
-		copies->memory += copy->memory;
+		pep_copies_charge(copies, copy);
 		pep_copy_free(copies, copy);
 		return false;
 	}
-	copies->memory += copy->memory;
+	pep_copies_charge(copies, copy);
 	pep_copies_advance(copies, side, copy, &end->next);
 	return true;
 }
@@ -303,20 +343,37 @@ void pep_copies_acked(struct pep_copies *copies, unsigned int side, u32 ack)
 	while ((copy = list_first_entry_or_null(list, struct pep_copy, node)) &&
 	       !after(pep_copy_end(copy), ack))
 		pep_copy_free(copies, copy);
+	if (after(ack, copies->start[side]))
+		copies->start[side] = ack;
 }
 
 /*
  * When it was really sent: so that its acknowledgment is a sample of the round
- * trip, and RACK knows the order.
+ * trip, unless it was sent again, and of the rate, and RACK knows the order.
+ * Follows tcp_rate_skb_sent(), which the queue of a socket under repair does not
+ * pass.
  */
-static void pep_copy_stamp(struct sock *sk, u32 begin, u64 at)
+static void pep_copy_stamp(struct sock *sk, u32 begin, u64 at, bool again)
 {
 	struct sk_buff *skb = tcp_rtx_queue_tail(sk);
+	struct tcp_sock *tp = tcp_sk(sk);
 
+	if (!tp->first_tx_mstamp) {
+		tp->first_tx_mstamp = div_u64(at, NSEC_PER_USEC);
+		tp->delivered_mstamp = tp->first_tx_mstamp;
+	}
 	for (; skb && !before(TCP_SKB_CB(skb)->seq, begin);
 	     skb = skb_rb_prev(skb)) {
+		struct tcp_skb_cb *cb = TCP_SKB_CB(skb);
+
 		skb->skb_mstamp_ns = at;
-		TCP_SKB_CB(skb)->sacked &= ~TCPCB_REPAIRED;
+		cb->sacked &= ~TCPCB_REPAIRED;
+		if (again)
+			cb->sacked |= TCPCB_EVER_RETRANS;
+		cb->tx.first_tx_mstamp = tp->first_tx_mstamp;
+		cb->tx.delivered_mstamp = tp->delivered_mstamp;
+		cb->tx.delivered = tp->delivered;
+		cb->tx.is_app_limited = !!tp->app_limited;
 	}
 }
 
@@ -348,6 +405,8 @@ int pep_copies_load(struct pep_copies *copies, unsigned int side,
 
 		if (!after(pep_copy_end(copy), begin))
 			continue;
+		if (WARN_ON_ONCE(after(copy->seq, begin)))
+			return -EBADMSG;
 		while (tp->write_seq != pep_copy_end(copy)) {
 			sent = pep_gather_send(sk, &g,
 					       tp->write_seq - copy->seq,
@@ -356,7 +415,7 @@ int pep_copies_load(struct pep_copies *copies, unsigned int side,
 				return sent ?: -EAGAIN;
 		}
 		at = max(at, copy->at);
-		pep_copy_stamp(sk, begin, at);
+		pep_copy_stamp(sk, begin, at, copy->again);
 	}
 	return 0;
 }

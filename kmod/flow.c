@@ -410,7 +410,10 @@ void pep_flow_end(struct pep_flow *flow, unsigned int cause)
 	if (flow->state == PEP_FLOW_STATE_CONNECTING)
 		trace_pep_connect(flow, cause);
 	trace_pep_close(flow, cause);
-	pep_report_closed(flow, cause);
+	/* One that nobody has heard of: its connection goes on unsplit. */
+	if (flow->mode != PEP_CONNECT_MODE_FOLLOW ||
+	    flow->state >= PEP_FLOW_STATE_ESTABLISHED)
+		pep_report_closed(flow, cause);
 	pep_flow_advance(flow, PEP_FLOW_END);
 	for (side = 0; side < 2; side++) {
 		struct pep_leg *leg = &flow->leg[side];

@@ -74,6 +74,13 @@ static u8 pep_follow_ecn(const struct tcphdr *th)
 	return th->ece ? PEP_TRACK_ECN : 0;
 }
 
+/* Does an end hold the other to its distance, RFC 5082? A leg has another TTL. */
+static bool pep_follow_gtsm(const struct sk_buff *skb)
+{
+	return skb->protocol == htons(ETH_P_IPV6) ?
+	       ipv6_hdr(skb)->hop_limit == 255 : ip_hdr(skb)->ttl == 255;
+}
+
 /* What a SYN or SYN-ACK says of its end. */
 static void pep_follow_open(struct pep_track_end *end,
 			    const struct sk_buff *skb,
@@ -84,6 +91,7 @@ static void pep_follow_open(struct pep_track_end *end,
 
 	end->next = ntohl(th->seq) + 1 + pkt->payload;
 	end->high = end->next;
+	end->seen = jiffies;
 	end->ifindex = skb->dev->ifindex;
 	end->dsfield = pep_packet_dsfield(skb);
 	end->mss = options->mss ?: TCP_MSS_DEFAULT;
@@ -111,7 +119,8 @@ static void pep_follow_begin(struct pep_conn *conn, const struct pep_gen *gen,
 	conn->trigger = gen->values.split_trigger;
 	conn->split_bytes = gen->values.split_bytes;
 	pep_follow_open(&conn->end[side], skb, pkt, &options);
-	if (!splittable || options.kind != PEP_OPTION_PLAIN)
+	if (!splittable || options.kind != PEP_OPTION_PLAIN ||
+	    pep_follow_gtsm(skb))
 		pep_adopt_give_up(gen->pn, conn,
 				  PEP_A_STAT_SPLIT_PASS_OPTION);
 }
@@ -141,6 +150,7 @@ static bool pep_follow_again(struct pep_net *pn, struct pep_conn *conn,
 		*consume = true;
 	} else if (same && conn->stage < PEP_TRACK_CLOSING) {
 		conn->seen = jiffies;
+		conn->repeated = true;
 	} else {
 		pep_track_advance(pn, conn, PEP_TRACK_END);
 		anew = true;
@@ -217,9 +227,10 @@ static void pep_follow_synack(struct pep_net *pn, struct pep_conn *conn,
 	opener->ack = target->next;
 	opener->edge = target->next;
 	conn->answered = pep_follow_age(conn);
-	target->rtt = conn->answered;
+	/* Karn's algorithm, RFC 6298. */
+	target->rtt = conn->repeated ? 0 : conn->answered;
 	pep_track_advance(pn, conn, PEP_TRACK_SYNACK);
-	if (options.kind != PEP_OPTION_PLAIN ||
+	if (options.kind != PEP_OPTION_PLAIN || pep_follow_gtsm(skb) ||
 	    (opener->flags & target->flags & PEP_TRACK_ACCECN))
 		pep_adopt_give_up(pn, conn, PEP_A_STAT_SPLIT_PASS_OPTION);
 }
@@ -231,7 +242,8 @@ static void pep_follow_established(struct pep_net *pn, struct pep_gen *gen,
 	struct pep_track_end *opener = &conn->end[conn->opener];
 	struct pep_track_end *target = &conn->end[!conn->opener];
 
-	opener->rtt = pep_follow_age(conn) - conn->answered;
+	opener->rtt = conn->repeated ? 0 :
+		      pep_follow_age(conn) - conn->answered;
 	/* RFC 7323: only where both ends have the option. */
 	if (!(opener->flags & target->flags & PEP_TRACK_SCALES)) {
 		opener->wscale = 0;
@@ -306,6 +318,7 @@ static bool pep_follow_plausible(const struct pep_conn *conn,
 
 	return th->ack && !after(ntohl(th->ack_seq), peer->high) &&
 	       !after(ntohl(th->seq) + pkt->payload, peer->edge) &&
+	       !before(ntohl(th->seq) + pkt->payload, peer->ack) &&
 	       (!conn->copies || pep_packet_csum_ok(skb, pkt));
 }
 
@@ -315,14 +328,18 @@ static void pep_follow_segment(struct pep_net *pn, struct pep_conn *conn,
 			       const struct pep_packet *pkt)
 {
 	struct pep_track_end *self = &conn->end[side];
-	const struct tcphdr *th = pkt->th;
+	u32 seq = ntohl(pkt->th->seq);
+	bool fin = pkt->th->fin, urg = pkt->th->urg;
 	struct pep_follow_options options;
 
 	if (!pep_follow_plausible(conn, side, skb, pkt))
 		return;
 	pep_follow_scan(pkt, &options);
-	if (options.has_ts && (s32)(options.tsval - self->tsval) > 0)
+	/* What overtakes a segment is not what the other end goes by. */
+	if (options.has_ts && !after(seq, self->next) &&
+	    (s32)(options.tsval - self->tsval) > 0)
 		self->tsval = options.tsval;
+	self->seen = jiffies;
 	if (options.has_sack && side == PEP_SIDE_WIRELESS)
 		conn->due |= PEP_SPLIT_TRIGGER_LOSS;
 	self->ifindex = skb->dev->ifindex;
@@ -330,7 +347,7 @@ static void pep_follow_segment(struct pep_net *pn, struct pep_conn *conn,
 	pep_follow_ack(conn, side, pkt);
 	if (pkt->payload)
 		pep_follow_payload(pn, conn, side, skb, pkt);
-	if (th->fin && self->high == ntohl(th->seq) + pkt->payload &&
+	if (fin && self->high == seq + pkt->payload &&
 	    !(self->flags & PEP_TRACK_FIN)) {
 		self->flags |= PEP_TRACK_FIN;
 		self->high++;
@@ -340,8 +357,10 @@ static void pep_follow_segment(struct pep_net *pn, struct pep_conn *conn,
 			pep_stat_inc(pn, PEP_A_STAT_FOLLOW_CLOSED);
 		}
 	}
-	if (th->fin || th->urg)
+	if (fin || urg)
 		pep_adopt_give_up(pn, conn, PEP_A_STAT_SPLIT_PASS_END);
+	if (conn->copies && READ_ONCE(conn->copies->gen->retired))
+		pep_adopt_give_up(pn, conn, PEP_A_STAT_SPLIT_PASS_LIMIT);
 	conn->due &= conn->trigger;
 	if (conn->due && pep_adopt_ready(conn))
 		pep_adopt_schedule(conn);
@@ -379,6 +398,8 @@ static void pep_follow_step(struct pep_net *pn, struct pep_gen *gen,
 	if (th->syn) {
 		if (conn->stage == PEP_TRACK_OPENING && side != conn->opener)
 			pep_follow_synack(pn, conn, skb, pkt);
+		else
+			conn->repeated = true;
 		return;
 	}
 	if (conn->stage == PEP_TRACK_ANSWERED && side == conn->opener && gen &&

@@ -47,6 +47,7 @@ struct rt6_info;
  * @unanswered: those that have no SYN-ACK yet, the oldest first
  * @track_sweep: looks for those that have been silent for long
  * @max_followed: connections that there may be in @track
+ * @copied: memory that the copies of unacknowledged payload keep, bytes
  * @idle: woken when @nflows gets to zero
  * @live: brings changed settings to flows; see live.c
  * @lock: guards @started, @profiles, @gens and the profiles' settings
@@ -79,6 +80,7 @@ struct pep_net {
 	struct list_head unanswered;
 	struct delayed_work track_sweep;
 	u32 max_followed;
+	atomic_long_t copied;
 	wait_queue_head_t idle;
 	struct work_struct live;
 	struct mutex lock; /* profiles and generations; see above */

@@ -31,6 +31,11 @@
 /* Connections looked at before other work on this CPU gets its turn. */
 #define PEP_TRACK_BATCH		1024
 
+/* The bound that the design states; debug kernels have larger locks. */
+#if !IS_ENABLED(CONFIG_DEBUG_SPINLOCK) && !IS_ENABLED(CONFIG_LOCKDEP)
+static_assert(sizeof(struct pep_conn) <= 256);
+#endif
+
 static struct kmem_cache *pep_track_cache;
 
 /**
@@ -242,14 +247,13 @@ void pep_track_advance(struct pep_net *pn, struct pep_conn *conn,
 		return;
 	if (conn->stage == PEP_TRACK_OPENING && next != PEP_TRACK_OPENING)
 		pep_track_settle(pn, conn);
-	/* Steering looks at @flow without the lock. */
+	/* pep_follow_packet() looks at it without the lock. */
 	smp_store_release(&conn->stage, next);
 	if (next != PEP_TRACK_GONE)
 		return;
 	if (conn->copies)
 		pep_copies_free(conn->copies);
 	conn->copies = NULL;
-	/* Steering reads the pointer under RCU: it stays. */
 	if (conn->flow)
 		pep_flow_put(conn->flow);
 	rhashtable_remove_fast(&pn->track, &conn->node, pep_track_params);
@@ -414,6 +418,7 @@ int pep_track_start(struct pep_net *pn)
 		return err;
 	most = div_u64(most, PEP_TRACK_SHARE * sizeof(struct pep_conn));
 	pn->max_followed = min_t(u64, most, INT_MAX);
+	atomic_long_set(&pn->copied, 0);
 	spin_lock_init(&pn->track_lock);
 	INIT_LIST_HEAD(&pn->unanswered);
 	INIT_DELAYED_WORK(&pn->track_sweep, pep_track_work);

@@ -67,7 +67,8 @@ enum pep_track_event {
  * @high: behind the highest byte sent
  * @ack: highest acknowledgment sent: what the other end has got through
  * @edge: highest right edge offered: what the other end may send
- * @tsval: latest clock, RFC 7323
+ * @tsval: its clock, RFC 7323, as the other end has seen it in order
+ * @seen: when its latest packet came, jiffies
  * @repeated: payload sent a second time, bytes
  * @rtt: round trip between here and the end, of the handshake, us; 0 when
  *	unknown
@@ -84,6 +85,7 @@ struct pep_track_end {
 	u32 ack;
 	u32 edge;
 	u32 tsval;
+	u32 seen;
 	u32 repeated;
 	u32 rtt;
 	int ifindex;
@@ -98,14 +100,16 @@ struct pep_track_end {
  * @node: in pep_net.track
  * @tuple: ends, in the direction of the opener's SYN; constant
  * @vrf: VRF that its packets are received by, 0 for none; constant
- * @lock: guards all below; taken before pep_flow.lock, BH off
+ * @lock: guards all below but @ref, @job and @rcu; taken before pep_flow.lock,
+ *	BH off
  * @stage: enum pep_track_stage; only track.c writes it; read locklessly
  * @opener: side that sent the SYN, enum pep_side
  * @trigger: PEP_SPLIT_TRIGGER_* that it may yet be split by, a mask
  * @due: those of them that have come
+ * @repeated: its SYN or SYN-ACK was sent again: no sample of a round trip
  * @ref: one while in the table, one while @job is queued
  * @isn: of the opener's SYN
- * @seen: when its latest packet came, jiffies
+ * @seen: when its latest packet came, jiffies; read locklessly
  * @split_bytes: how much payload of an end makes it split
  * @answered: from the SYN to the SYN-ACK, us
  * @born: when the SYN came, ns of ktime_get_ns()
@@ -125,6 +129,7 @@ struct pep_conn {
 	u8 opener;
 	u8 trigger;
 	u8 due;
+	bool repeated;
 	refcount_t ref;
 	u32 isn;
 	u32 seen;

@@ -146,7 +146,7 @@ def rough(family, split, args, *devices):
     or two may find no moment without a hole."""
     pep.follow(split)
     with links(args, *devices), \
-            grows(flow_reset=0, follow_established=8, follow_reset=0,
+            grows(flow_reset=0, follow_established=8,
                   **{COUNTERS[split]: least(6)}):
         exchange_all(start(family, 8), BYTES // 8)
 
