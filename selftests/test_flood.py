@@ -9,13 +9,13 @@ import struct
 import time
 
 from peptest import pep
-from peptest.env import SLOW, amount
+from peptest.env import DEBUG, SLOW, amount
 from peptest.ktap import after_case, expect, expect_least, families, note
 from peptest.netns import Within, addr, ip, nstat, sysctl
 from peptest.pep import pepadm
 from peptest.tcp import PORT, exchange, listen, pair
 
-SYNS = 3000 if SLOW else 100000
+SYNS = 3000 if SLOW else 20000 if DEBUG else 100000
 ROUNDS = 10             # real connections meanwhile
 PENDING = amount(4096)  # the limit, by default where nothing is scaled
 PENDING_KIB = 16        # that one of them may occupy, KiB

@@ -82,6 +82,7 @@ def mss(family):
     expect("segments to the server", flow["legs"]["server"]["mss"],
            TUN_MTU - header - 12)
     exchange(both, 1000)
+    pep.flows_end()
 
 
 @families("timestamps are the leg's own")

@@ -15,7 +15,7 @@ import time
 
 from peptest import env, pep, raw
 from peptest.ktap import Failure, case, expect, fail, families, wait_for
-from peptest.netns import Within, addr, netem, netem_end, run
+from peptest.netns import Within, addr, delayed, netem, netem_end, run
 from peptest.pep import pepadm
 from peptest.tcp import (PORT, connect, connect_errno, exchange,
                          exchange_part, expect_eof, expect_reset, listen, pair,
@@ -99,7 +99,7 @@ def expect_times(record, names, *order):
 @families("a flow comes up and closes")
 def closed(family):
     before = time.time_ns()
-    with monitor() as watch:
+    with monitor() as watch, delayed():
         near, far = pair(family)
         name = near.getsockname()
         new = watch.event()

@@ -15,7 +15,7 @@ import tempfile
 from peptest import genl, pep
 from peptest.ktap import (after_case, case, expect, expect_least, fail,
                           families)
-from peptest.netns import addr, ip, run, tc
+from peptest.netns import addr, delayed, ip, run, tc
 from peptest.pep import pepadm
 from peptest.tcp import PORT, exchange_part, pair
 
@@ -322,8 +322,9 @@ def residence(found, samples):
 def flow(family):
     """All of an open flow."""
     pep.attach()
-    both = pair(family)
-    exchange_part(both, 1000)
+    with delayed():
+        both = pair(family)
+        exchange_part(both, 1000)
     found, = show("flow", "show")
     sub, srv = addr("sub", family), addr("srv", family)
     port = both[0].getsockname()[1]

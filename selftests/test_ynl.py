@@ -7,7 +7,7 @@ import os
 
 from peptest import env, pep
 from peptest.ktap import case, expect, expect_least, families
-from peptest.netns import addr, run
+from peptest.netns import addr, delayed, run
 from peptest.tcp import PORT, exchange, exchange_part, pair
 
 SPEC = os.path.join(env.TOP, "Documentation/netlink/specs/pep.yaml")
@@ -88,9 +88,10 @@ def counters():
 def example():
     """Flows by profile."""
     argv = "/usr/bin/python3", EXAMPLE, env.YNL, SPEC
-    ends = [pair(family) for family in (4, 6)]
-    for both in ends:
-        exchange_part(both, 1000)
+    with delayed():
+        ends = [pair(family) for family in (4, 6)]
+        for both in ends:
+            exchange_part(both, 1000)
     row = run(*argv, ns="pep").stdout.split()
     expect("profile, flows, bytes", row[:3], ["default", "2", "4000"])
     expect("a round trip time", 0 < float(row[3]) < 60000, True)

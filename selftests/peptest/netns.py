@@ -216,6 +216,19 @@ def netem_end(ns, dev):
     run("tc", "-n", ns, "qdisc", "del", "dev", dev, "root", check=False)
 
 
+@contextlib.contextmanager
+def delayed(delay="5ms"):
+    """Both ends' packets take so long for a while: a round trip that can be
+    measured, also where the clock stands still while the kernel computes."""
+    for ns in "sub", "srv":
+        netem(ns, "eth0", "delay", delay)
+    try:
+        yield
+    finally:
+        for ns in "sub", "srv":
+            netem_end(ns, "eth0")
+
+
 def link_packets(ns):
     """Packets that the devices of a namespace have (received, sent), by their
     names."""

@@ -17,7 +17,7 @@ import threading
 import time
 import weakref
 
-from .ktap import Failure, after_case, expect, must
+from .ktap import Failure, after_case, expect, must, wait_for
 from .netns import Within, addr
 
 PORT = 5000
@@ -62,11 +62,9 @@ def settled(sock):
     """The error that a connection ended in, 0 when it is up, when poll() tells
     that it is one of both. The kernel wakes who waits with the ICMP message,
     and for a moment the error itself is not there yet."""
-    end = time.monotonic() + SECONDS
-    while sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO,
-                          1)[0] == TCP_SYN_SENT:
-        if time.monotonic() > end:
-            raise Failure("neither up nor failed")
+    wait_for("a connection that is up or has failed",
+             lambda: sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO,
+                                     1)[0] != TCP_SYN_SENT, SECONDS)
     return sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
 
 
