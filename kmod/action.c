@@ -97,6 +97,8 @@ pep_action_parse(struct net *net, struct nlattr **tb,
 		return ERR_CAST(err);
 	}
 	atomic_inc(&params->profile->pn->devices[params->side]);
+	/* A device is attached, maybe the one that was to go. */
+	WRITE_ONCE(params->profile->pn->leaving, 0);
 	return params;
 }
 

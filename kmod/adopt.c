@@ -302,14 +302,13 @@ static unsigned int pep_adopt_leg(struct pep_flow *flow,
 				  unsigned int side, struct pep_queue *queue)
 {
 	const struct pep_track_end *peer = &conn->end[side];
-	const struct pep_track_end *self = &conn->end[!side];
 	struct sock *sk = flow->leg[side].sk;
 	int err;
 
 	WRITE_ONCE(sk->sk_bound_dev_if,
 		   pep_gen_bound(flow->gen, side, peer->ifindex));
 	if (flow->gen->values.dscp == PEP_DSCP_COPY)
-		pep_leg_set_dsfield(sk, self->dsfield);
+		pep_leg_set_dsfield(sk, conn->dsfield[!side]);
 	err = pep_adopt_connect(conn, side, sk);
 	if (err)
 		return pep_adopt_reason(err);
@@ -436,6 +435,17 @@ static unsigned int pep_adopt_trigger(unsigned int due)
 	return PEP_A_STAT_SPLIT_BYTES;
 }
 
+/* Is a device of the connection being detached? See pep_release_leave(). */
+static bool pep_adopt_leaving(const struct pep_net *pn,
+			      const struct pep_conn *conn)
+{
+	int leaving = smp_load_acquire(&pn->leaving);
+
+	return leaving && (conn->end[0].ifindex == leaving ||
+			   conn->end[1].ifindex == leaving) &&
+	       time_before(jiffies, READ_ONCE(pn->leaving_until));
+}
+
 /* Take over a connection that is ready for it. */
 static void pep_adopt_take(struct pep_conn *conn, struct pep_queue *queue)
 {
@@ -452,7 +462,8 @@ static void pep_adopt_take(struct pep_conn *conn, struct pep_queue *queue)
 		return;
 	}
 	/* Of a side without a device a leg would hear nothing. */
-	if (!atomic_read(&pn->devices[PEP_SIDE_WIRELESS]) ||
+	if (pep_adopt_leaving(pn, conn) ||
+	    !atomic_read(&pn->devices[PEP_SIDE_WIRELESS]) ||
 	    !atomic_read(&pn->devices[PEP_SIDE_SERVER])) {
 		pep_adopt_give_up(pn, conn, PEP_A_STAT_SPLIT_PASS_ROUTE);
 		return;
@@ -488,7 +499,8 @@ void pep_adopt_run(struct pep_job *job, struct pep_queue *queue)
 	if (conn->stage == PEP_TRACK_FOLLOWED && conn->due &&
 	    pep_adopt_ready(conn))
 		pep_adopt_take(conn, queue);
-	else if (conn->stage == PEP_TRACK_SPLIT &&
+	else if ((conn->stage == PEP_TRACK_SPLIT ||
+		  conn->stage == PEP_TRACK_RELEASING) &&
 		 READ_ONCE(conn->flow->state) == PEP_FLOW_STATE_DEAD)
 		pep_track_advance(conn->flow->pn, conn, PEP_TRACK_END);
 	spin_unlock(&conn->lock);

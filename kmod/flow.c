@@ -405,7 +405,8 @@ void pep_flow_end(struct pep_flow *flow, unsigned int cause)
 	int side;
 
 	if (flow->state >= PEP_FLOW_STATE_ESTABLISHED &&
-	    cause != PEP_A_STAT_FLOW_CLOSED)
+	    cause != PEP_A_STAT_FLOW_CLOSED &&
+	    cause != PEP_A_STAT_FLOW_RELEASED)
 		pep_flow_remember(flow);
 	if (flow->state == PEP_FLOW_STATE_CONNECTING)
 		trace_pep_connect(flow, cause);

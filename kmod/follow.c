@@ -19,6 +19,7 @@
 #include "flow.h"
 #include "gen.h"
 #include "option.h"
+#include "release.h"
 #include "stat.h"
 #include "track.h"
 
@@ -93,7 +94,6 @@ static void pep_follow_open(struct pep_track_end *end,
 	end->high = end->next;
 	end->seen = jiffies;
 	end->ifindex = skb->dev->ifindex;
-	end->dsfield = pep_packet_dsfield(skb);
 	end->mss = options->mss ?: TCP_MSS_DEFAULT;
 	end->wscale = options->wscale;
 	end->tsval = options->tsval;
@@ -118,6 +118,7 @@ static void pep_follow_begin(struct pep_conn *conn, const struct pep_gen *gen,
 	conn->born = ktime_get_ns();
 	conn->trigger = gen->values.split_trigger;
 	conn->split_bytes = gen->values.split_bytes;
+	conn->dsfield[side] = pep_packet_dsfield(skb);
 	pep_follow_open(&conn->end[side], skb, pkt, &options);
 	if (!splittable || options.kind != PEP_OPTION_PLAIN ||
 	    pep_follow_gtsm(skb))
@@ -140,7 +141,8 @@ static bool pep_follow_again(struct pep_net *pn, struct pep_conn *conn,
 	spin_lock(&conn->lock);
 	if (conn->stage == PEP_TRACK_GONE) {
 		anew = true;
-	} else if (conn->stage == PEP_TRACK_SPLIT &&
+	} else if ((conn->stage == PEP_TRACK_SPLIT ||
+		    conn->stage == PEP_TRACK_RELEASING) &&
 		   READ_ONCE(conn->flow->state) != PEP_FLOW_STATE_DEAD) {
 		/* The opener has forgotten the connection: so do we, before
 		 * it tries again.
@@ -220,15 +222,14 @@ static void pep_follow_synack(struct pep_net *pn, struct pep_conn *conn,
 	if (ntohl(th->ack_seq) != opener->next)
 		return;
 	pep_option_scan((const u8 *)(th + 1), pkt->options, &options);
+	conn->dsfield[!conn->opener] = pep_packet_dsfield(skb);
 	pep_follow_open(target, skb, pkt, &options);
 	target->ack = opener->next;
 	target->edge = target->ack + ntohs(th->window);
 	/* Half of all numbers lie before 0: begin with a true one. */
 	opener->ack = target->next;
 	opener->edge = target->next;
-	conn->answered = pep_follow_age(conn);
-	/* Karn's algorithm, RFC 6298. */
-	target->rtt = conn->repeated ? 0 : conn->answered;
+	target->rtt = pep_follow_age(conn);
 	pep_track_advance(pn, conn, PEP_TRACK_SYNACK);
 	if (options.kind != PEP_OPTION_PLAIN || pep_follow_gtsm(skb) ||
 	    (opener->flags & target->flags & PEP_TRACK_ACCECN))
@@ -242,8 +243,12 @@ static void pep_follow_established(struct pep_net *pn, struct pep_gen *gen,
 	struct pep_track_end *opener = &conn->end[conn->opener];
 	struct pep_track_end *target = &conn->end[!conn->opener];
 
-	opener->rtt = conn->repeated ? 0 :
-		      pep_follow_age(conn) - conn->answered;
+	opener->rtt = pep_follow_age(conn) - target->rtt;
+	/* Karn's algorithm, RFC 6298. */
+	if (conn->repeated) {
+		opener->rtt = 0;
+		target->rtt = 0;
+	}
 	/* RFC 7323: only where both ends have the option. */
 	if (!(opener->flags & target->flags & PEP_TRACK_SCALES)) {
 		opener->wscale = 0;
@@ -343,7 +348,7 @@ static void pep_follow_segment(struct pep_net *pn, struct pep_conn *conn,
 	if (options.has_sack && side == PEP_SIDE_WIRELESS)
 		conn->due |= PEP_SPLIT_TRIGGER_LOSS;
 	self->ifindex = skb->dev->ifindex;
-	self->dsfield = pep_packet_dsfield(skb);
+	conn->dsfield[side] = pep_packet_dsfield(skb);
 	pep_follow_ack(conn, side, pkt);
 	if (pkt->payload)
 		pep_follow_payload(pn, conn, side, skb, pkt);
@@ -426,6 +431,7 @@ enum pep_follow_verdict pep_follow_packet(struct pep_net *pn,
 					  const struct pep_packet *pkt)
 {
 	enum pep_follow_verdict verdict = PEP_FOLLOW_PASS;
+	struct pep_release_way way = { .leg = NULL };
 	struct pep_conn *conn;
 	unsigned int side;
 
@@ -443,8 +449,13 @@ enum pep_follow_verdict pep_follow_packet(struct pep_net *pn,
 		verdict = PEP_FOLLOW_SPLIT;
 	else if (conn->stage == PEP_TRACK_GONE)
 		verdict = PEP_FOLLOW_UNKNOWN;
+	else if (conn->stage == PEP_TRACK_RELEASING)
+		pep_release_packet(conn, side, pkt, &way);
 	else
 		pep_follow_step(pn, gen, conn, side, skb, pkt);
 	spin_unlock(&conn->lock);
-	return verdict;
+	if (!way.leg)
+		return verdict;
+	pep_release_deliver(pn, skb, pkt, &way);
+	return way.pass ? PEP_FOLLOW_PASS : PEP_FOLLOW_CONSUMED;
 }

@@ -12,11 +12,13 @@ struct pep_net;
  * @PEP_FOLLOW_UNKNOWN: its connection is not followed
  * @PEP_FOLLOW_PASS: it goes on to the other end
  * @PEP_FOLLOW_SPLIT: it is for a leg, or of a flow that has just ended
+ * @PEP_FOLLOW_CONSUMED: it was handed to a leg
  */
 enum pep_follow_verdict {
 	PEP_FOLLOW_UNKNOWN,
 	PEP_FOLLOW_PASS,
 	PEP_FOLLOW_SPLIT,
+	PEP_FOLLOW_CONSUMED,
 };
 
 bool pep_follow_syn(struct pep_gen *gen, unsigned int side,

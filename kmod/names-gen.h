@@ -100,6 +100,7 @@ static const char * const pep_stat_names[] = {
 	[94] = "split_pass_in_use",
 	[95] = "split_pass_route",
 	[96] = "split_pass_failed",
+	[97] = "flow_released",
 };
 
 #endif

@@ -47,6 +47,10 @@ struct rt6_info;
  * @unanswered: those that have no SYN-ACK yet, the oldest first
  * @track_sweep: looks for those that have been silent for long
  * @max_followed: connections that there may be in @track
+ * @leaving: device of which connections are handed back, 0 for none; none that
+ *	it brings packets of is taken over until @leaving_until, jiffies, or until
+ *	a device is attached
+ * @leaving_until: see @leaving; both read locklessly
  * @copied: memory that the copies of unacknowledged payload keep, bytes
  * @idle: woken when @nflows gets to zero
  * @live: brings changed settings to flows; see live.c
@@ -80,6 +84,8 @@ struct pep_net {
 	struct list_head unanswered;
 	struct delayed_work track_sweep;
 	u32 max_followed;
+	int leaving;
+	unsigned long leaving_until;
 	atomic_long_t copied;
 	wait_queue_head_t idle;
 	struct work_struct live;

@@ -173,6 +173,22 @@ static const struct nla_policy pep_limit_replace_nl_policy[PEP_A_LIMIT_PENDING +
 	[PEP_A_LIMIT_PENDING] = NLA_POLICY_FULL_RANGE(NLA_U32, &pep_a_limit_pending_range),
 };
 
+/* PEP_CMD_FLOW_RELEASE - do */
+static const struct nla_policy pep_flow_release_nl_policy[PEP_A_FLOW_BYTES_MIN + 1] = {
+	[PEP_A_FLOW_ID] = { .type = NLA_U32, },
+	[PEP_A_FLOW_STATE] = NLA_POLICY_MAX(NLA_U32, 4),
+	[PEP_A_FLOW_SUBSCRIBER_ADDR] = { .type = NLA_BINARY, },
+	[PEP_A_FLOW_SUBSCRIBER_PORT] = { .type = NLA_U16, },
+	[PEP_A_FLOW_SERVER_ADDR] = { .type = NLA_BINARY, },
+	[PEP_A_FLOW_SERVER_PORT] = { .type = NLA_U16, },
+	[PEP_A_FLOW_PROFILE] = { .type = NLA_NUL_STRING, .len = 15, },
+	[PEP_A_FLOW_IFINDEX] = NLA_POLICY_MIN(NLA_U32, 1),
+	[PEP_A_FLOW_SUBSCRIBER_PREFIX] = NLA_POLICY_MAX(NLA_U32, 128),
+	[PEP_A_FLOW_SERVER_PREFIX] = NLA_POLICY_MAX(NLA_U32, 128),
+	[PEP_A_FLOW_OLDER_MS] = { .type = NLA_UINT, },
+	[PEP_A_FLOW_BYTES_MIN] = { .type = NLA_UINT, },
+};
+
 /* Ops table for pep */
 static const struct genl_split_ops pep_nl_ops[] = {
 	{
@@ -280,6 +296,13 @@ static const struct genl_split_ops pep_nl_ops[] = {
 		.doit		= pep_nl_limit_replace_doit,
 		.policy		= pep_limit_replace_nl_policy,
 		.maxattr	= PEP_A_LIMIT_PENDING,
+		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
+	},
+	{
+		.cmd		= PEP_CMD_FLOW_RELEASE,
+		.doit		= pep_nl_flow_release_doit,
+		.policy		= pep_flow_release_nl_policy,
+		.maxattr	= PEP_A_FLOW_BYTES_MIN,
 		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 };

@@ -28,6 +28,7 @@ int pep_nl_stat_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
 int pep_nl_residence_get_doit(struct sk_buff *skb, struct genl_info *info);
 int pep_nl_profile_replace_doit(struct sk_buff *skb, struct genl_info *info);
 int pep_nl_limit_replace_doit(struct sk_buff *skb, struct genl_info *info);
+int pep_nl_flow_release_doit(struct sk_buff *skb, struct genl_info *info);
 
 enum {
 	PEP_NLGRP_FLOWS,

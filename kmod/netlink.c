@@ -13,6 +13,7 @@
 #include "gen.h"
 #include "live.h"
 #include "profile.h"
+#include "release.h"
 #include "reply.h"
 #include "report.h"
 #include "setting.h"
@@ -358,6 +359,18 @@ int pep_nl_flow_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 	return err == -EMSGSIZE && skb->len ? skb->len : err;
 }
 
+/* What a request about several flows says; none may be meant by saying nothing. */
+static int pep_netlink_filter(struct genl_info *info, struct pep_filter *filter)
+{
+	int err = pep_filter_parse(info, filter);
+
+	if (!err && filter->empty) {
+		GENL_SET_ERR_MSG(info, "which flows: is required, older-ms 0 for all");
+		err = -EINVAL;
+	}
+	return err;
+}
+
 /**
  * pep_nl_flow_kill_doit() - end flows
  * @skb: request
@@ -374,17 +387,42 @@ int pep_nl_flow_kill_doit(struct sk_buff *skb, struct genl_info *info)
 	void *hdr;
 	int err;
 
-	err = pep_filter_parse(info, &filter);
+	err = pep_netlink_filter(info, &filter);
 	if (err)
 		return err;
-	if (filter.empty) {
-		GENL_SET_ERR_MSG(info, "which flows: is required, older-ms 0 for all");
-		return -EINVAL;
-	}
 	reply = pep_reply_begin(info, &hdr);
 	if (!reply)
 		return -ENOMEM;
 	err = nla_put_u32(reply, PEP_A_FLOW_KILLED,
 			  pep_flow_kill(pn, pep_filter_match, &filter));
+	return pep_reply_send(reply, info, hdr, err);
+}
+
+/**
+ * pep_nl_flow_release_doit() - hand connections back to their ends
+ * @skb: request
+ * @info: its attributes
+ *
+ * Context: may sleep.
+ * Return: 0 or a negative error.
+ */
+int pep_nl_flow_release_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct pep_net *pn = pep_netlink_net(info);
+	struct pep_filter filter;
+	struct sk_buff *reply;
+	void *hdr;
+	int err;
+
+	err = pep_netlink_filter(info, &filter);
+	if (err)
+		return err;
+	reply = pep_reply_begin(info, &hdr);
+	if (!reply)
+		return -ENOMEM;
+	if (filter.ifindex)
+		pep_release_leave(pn, filter.ifindex);
+	err = nla_put_u32(reply, PEP_A_FLOW_RELEASED,
+			  pep_release_flows(pn, pep_filter_match, &filter));
 	return pep_reply_send(reply, info, hdr, err);
 }

@@ -353,10 +353,18 @@ static unsigned int pep_steer_tcp(struct pep_net *pn,
 {
 	struct sock *sk;
 
-	if (pep_track_active(pn) && !pep_packet_is_syn(pkt->th) &&
-	    pep_follow_packet(pn, rcu_dereference(profile->gen), skb, pkt) ==
-	    PEP_FOLLOW_PASS)
-		return pep_steer_pass(pn, PEP_A_STAT_PASS_FOLLOWED);
+	if (pep_track_active(pn) && !pep_packet_is_syn(pkt->th)) {
+		switch (pep_follow_packet(pn, rcu_dereference(profile->gen),
+					  skb, pkt)) {
+		case PEP_FOLLOW_PASS:
+			return pep_steer_pass(pn, PEP_A_STAT_PASS_FOLLOWED);
+		case PEP_FOLLOW_CONSUMED:
+			return 0;
+		case PEP_FOLLOW_UNKNOWN:
+		case PEP_FOLLOW_SPLIT:
+			break;
+		}
+	}
 	sk = pep_tuple_lookup_dev(pn->net, &pkt->tuple, skb->dev);
 	if (!sk)
 		return pep_steer_unknown(pn, profile, side, skb, pkt);

@@ -55,6 +55,8 @@ static const s8 pep_track_table[PEP_TRACK_STAGES][PEP_TRACK_EVENTS] = {
 		[PEP_TRACK_ACK] = -EINVAL,
 		[PEP_TRACK_FINS] = -EINVAL,
 		[PEP_TRACK_ADOPT] = -EINVAL,
+		[PEP_TRACK_CUT] = -EINVAL,
+		[PEP_TRACK_RELEASED] = -EINVAL,
 		[PEP_TRACK_END] = PEP_TRACK_GONE,
 	},
 	[PEP_TRACK_ANSWERED] = {
@@ -62,6 +64,8 @@ static const s8 pep_track_table[PEP_TRACK_STAGES][PEP_TRACK_EVENTS] = {
 		[PEP_TRACK_ACK] = PEP_TRACK_FOLLOWED,
 		[PEP_TRACK_FINS] = -EINVAL,
 		[PEP_TRACK_ADOPT] = -EINVAL,
+		[PEP_TRACK_CUT] = -EINVAL,
+		[PEP_TRACK_RELEASED] = -EINVAL,
 		[PEP_TRACK_END] = PEP_TRACK_GONE,
 	},
 	[PEP_TRACK_FOLLOWED] = {
@@ -69,6 +73,8 @@ static const s8 pep_track_table[PEP_TRACK_STAGES][PEP_TRACK_EVENTS] = {
 		[PEP_TRACK_ACK] = -EINVAL,
 		[PEP_TRACK_FINS] = PEP_TRACK_CLOSING,
 		[PEP_TRACK_ADOPT] = PEP_TRACK_SPLIT,
+		[PEP_TRACK_CUT] = -EINVAL,
+		[PEP_TRACK_RELEASED] = -EINVAL,
 		[PEP_TRACK_END] = PEP_TRACK_GONE,
 	},
 	[PEP_TRACK_CLOSING] = {
@@ -76,6 +82,8 @@ static const s8 pep_track_table[PEP_TRACK_STAGES][PEP_TRACK_EVENTS] = {
 		[PEP_TRACK_ACK] = -EINVAL,
 		[PEP_TRACK_FINS] = -EINVAL,
 		[PEP_TRACK_ADOPT] = -EINVAL,
+		[PEP_TRACK_CUT] = -EINVAL,
+		[PEP_TRACK_RELEASED] = -EINVAL,
 		[PEP_TRACK_END] = PEP_TRACK_GONE,
 	},
 	[PEP_TRACK_SPLIT] = {
@@ -83,6 +91,17 @@ static const s8 pep_track_table[PEP_TRACK_STAGES][PEP_TRACK_EVENTS] = {
 		[PEP_TRACK_ACK] = -EINVAL,
 		[PEP_TRACK_FINS] = -EINVAL,
 		[PEP_TRACK_ADOPT] = -EINVAL,
+		[PEP_TRACK_CUT] = PEP_TRACK_RELEASING,
+		[PEP_TRACK_RELEASED] = -EINVAL,
+		[PEP_TRACK_END] = PEP_TRACK_GONE,
+	},
+	[PEP_TRACK_RELEASING] = {
+		[PEP_TRACK_SYNACK] = -EINVAL,
+		[PEP_TRACK_ACK] = -EINVAL,
+		[PEP_TRACK_FINS] = -EINVAL,
+		[PEP_TRACK_ADOPT] = -EINVAL,
+		[PEP_TRACK_CUT] = -EINVAL,
+		[PEP_TRACK_RELEASED] = PEP_TRACK_FOLLOWED,
 		[PEP_TRACK_END] = PEP_TRACK_GONE,
 	},
 	[PEP_TRACK_GONE] = {
@@ -90,6 +109,8 @@ static const s8 pep_track_table[PEP_TRACK_STAGES][PEP_TRACK_EVENTS] = {
 		[PEP_TRACK_ACK] = -EINVAL,
 		[PEP_TRACK_FINS] = -EINVAL,
 		[PEP_TRACK_ADOPT] = -EINVAL,
+		[PEP_TRACK_CUT] = -EINVAL,
+		[PEP_TRACK_RELEASED] = -EINVAL,
 		[PEP_TRACK_END] = -EINVAL,
 	},
 };
@@ -240,7 +261,7 @@ static void pep_track_settle(struct pep_net *pn, struct pep_conn *conn)
 void pep_track_advance(struct pep_net *pn, struct pep_conn *conn,
 		       enum pep_track_event event)
 {
-	int next = pep_track_next(conn->stage, event);
+	int stage = conn->stage, next = pep_track_next(stage, event);
 
 	lockdep_assert_held(&conn->lock);
 	if (WARN_ON_ONCE(next < 0))
@@ -249,12 +270,14 @@ void pep_track_advance(struct pep_net *pn, struct pep_conn *conn,
 		pep_track_settle(pn, conn);
 	/* pep_follow_packet() looks at it without the lock. */
 	smp_store_release(&conn->stage, next);
+	if (event == PEP_TRACK_RELEASED)
+		pep_flow_put(conn->flow);
 	if (next != PEP_TRACK_GONE)
 		return;
 	if (conn->copies)
 		pep_copies_free(conn->copies);
 	conn->copies = NULL;
-	if (conn->flow)
+	if (stage == PEP_TRACK_SPLIT || stage == PEP_TRACK_RELEASING)
 		pep_flow_put(conn->flow);
 	rhashtable_remove_fast(&pn->track, &conn->node, pep_track_params);
 	pep_track_put(conn);

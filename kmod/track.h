@@ -20,6 +20,7 @@ struct pep_flow;
  * @PEP_TRACK_FOLLOWED: both ends have completed the handshake
  * @PEP_TRACK_CLOSING: both ends have sent a FIN
  * @PEP_TRACK_SPLIT: a flow has it
+ * @PEP_TRACK_RELEASING: the flow hands it back
  * @PEP_TRACK_GONE: out of the table
  * @PEP_TRACK_STAGES: how many there are
  */
@@ -29,6 +30,7 @@ enum pep_track_stage {
 	PEP_TRACK_FOLLOWED,
 	PEP_TRACK_CLOSING,
 	PEP_TRACK_SPLIT,
+	PEP_TRACK_RELEASING,
 	PEP_TRACK_GONE,
 	PEP_TRACK_STAGES,
 };
@@ -39,6 +41,8 @@ enum pep_track_stage {
  * @PEP_TRACK_ACK: the opener's answer to that
  * @PEP_TRACK_FINS: the second of both ends' FINs
  * @PEP_TRACK_ADOPT: a flow takes it over
+ * @PEP_TRACK_CUT: the flow begins to hand it back
+ * @PEP_TRACK_RELEASED: the flow has handed it back
  * @PEP_TRACK_END: a reset, silence, the end of its flow or of the namespace
  * @PEP_TRACK_EVENTS: how many there are
  */
@@ -47,6 +51,8 @@ enum pep_track_event {
 	PEP_TRACK_ACK,
 	PEP_TRACK_FINS,
 	PEP_TRACK_ADOPT,
+	PEP_TRACK_CUT,
+	PEP_TRACK_RELEASED,
 	PEP_TRACK_END,
 	PEP_TRACK_EVENTS,
 };
@@ -76,7 +82,6 @@ enum pep_track_event {
  * @mss: largest segment that it accepts, bytes
  * @wscale: how far its windows are shifted
  * @flags: PEP_TRACK_SCALES and so on
- * @dsfield: TOS or traffic class of its latest packet
  */
 struct pep_track_end {
 	u64 bytes;
@@ -92,7 +97,6 @@ struct pep_track_end {
 	u16 mss;
 	u8 wscale;
 	u8 flags;
-	u8 dsfield;
 };
 
 /**
@@ -107,15 +111,17 @@ struct pep_track_end {
  * @trigger: PEP_SPLIT_TRIGGER_* that it may yet be split by, a mask
  * @due: those of them that have come
  * @repeated: its SYN or SYN-ACK was sent again: no sample of a round trip
+ * @dsfield: TOS or traffic class of the latest packet of the end on a side, enum
+ *	pep_side
  * @ref: one while in the table, one while @job is queued
  * @isn: of the opener's SYN
  * @seen: when its latest packet came, jiffies; read locklessly
  * @split_bytes: how much payload of an end makes it split
- * @answered: from the SYN to the SYN-ACK, us
  * @born: when the SYN came, ns of ktime_get_ns()
  * @end: by side, enum pep_side
  * @copies: unacknowledged payload while it may be split, or NULL
- * @flow: the flow that has it, with a reference, or NULL; set once
+ * @flow: the flow that has it or had it last, with a reference as long as it
+ *	has it; or NULL
  * @job: takes it over; holds a reference while queued
  * @unanswered: in pep_net.unanswered for as long as it is in PEP_TRACK_OPENING
  * @rcu: frees the memory
@@ -130,11 +136,11 @@ struct pep_conn {
 	u8 trigger;
 	u8 due;
 	bool repeated;
+	u8 dsfield[2];
 	refcount_t ref;
 	u32 isn;
 	u32 seen;
 	u32 split_bytes;
-	u32 answered;
 	u64 born;
 	struct pep_track_end end[2];
 	struct pep_copies *copies;

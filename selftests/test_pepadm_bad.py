@@ -92,7 +92,7 @@ def frame():
            split("dev foo")),
           ('profile: "foo" is not one of: add, set, replace, del, show, help',
            split("profile foo")),
-          ('flow: "del" is not one of: show, kill, top, help',
+          ('flow: "del" is not one of: show, kill, release, top, help',
            split("flow del 1")),
           ('stat: "foo" is not one of: show, residence, help',
            split("stat foo")))

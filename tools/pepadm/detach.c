@@ -14,16 +14,25 @@
  */
 #define LATE_PACKETS	1
 
+/*
+ * How often flows are asked to go back to their ends, and how long that may take
+ * each time, us: a round trip of a satellite's in all.
+ */
+#define RELEASE_TRIES	4
+#define RELEASE_EVERY	250000
+
 /* tc frees a filter a little after it was deleted: ask so often, us apart. */
 #define FREED_TRIES	500
 #define FREED_EVERY	10000
 
 /**
  * struct progress - what has been done about all devices
+ * @released: flows whose connections are being handed back to their ends
  * @killed: flows that were ended
  * @deleted: filters that were deleted, each with an action
  */
 struct progress {
+	__u64 released;
 	__u64 killed;
 	__u64 deleted;
 };
@@ -32,20 +41,21 @@ struct progress {
 typedef enum pep_exit dev_fn(struct pep_nl *nl, const struct pep_link *link,
 			     struct progress *progress);
 
-/* Take the number of flows that were ended. */
-static int take_killed(const struct nlmsghdr *nlh, void *data)
+/* Take the number of flows that were ended, or are handed back. */
+static int take_count(const struct nlmsghdr *nlh, void *data)
 {
 	const struct nlattr *tb[PEP_A_FLOW_MAX + 1];
-	__u64 *killed = data;
+	struct progress *progress = data;
 
 	pep_genl_parse(nlh, tb, PEP_A_FLOW_MAX);
-	*killed += pep_nl_uint(tb[PEP_A_FLOW_KILLED]);
+	progress->killed += pep_nl_uint(tb[PEP_A_FLOW_KILLED]);
+	progress->released += pep_nl_uint(tb[PEP_A_FLOW_RELEASED]);
 	return MNL_CB_OK;
 }
 
-/* End the flows that use a device which has our filters. */
-static enum pep_exit kill_flows(struct pep_nl *nl, const struct pep_link *link,
-				struct progress *progress)
+/* Do something with the flows that use a device which has our filters. */
+static enum pep_exit order_flows(struct pep_nl *nl, const struct pep_link *link,
+				 int cmd, struct progress *progress)
 {
 	struct pep_tc_found found;
 	struct pep_nl_request req;
@@ -59,11 +69,24 @@ static enum pep_exit kill_flows(struct pep_nl *nl, const struct pep_link *link,
 	err = pep_genl_open(&genl);
 	if (err)
 		return err;
-	pep_genl_request(&genl, &req, PEP_CMD_FLOW_KILL, 0);
+	pep_genl_request(&genl, &req, cmd, 0);
 	pep_nl_put_u32(&req, PEP_A_FLOW_IFINDEX, link->ifindex, "DEV");
-	err = pep_genl_talk(&genl, &req, take_killed, &progress->killed);
+	err = pep_genl_talk(&genl, &req, take_count, progress);
 	pep_genl_close(&genl);
 	return err;
+}
+
+static enum pep_exit release_flows(struct pep_nl *nl,
+				   const struct pep_link *link,
+				   struct progress *progress)
+{
+	return order_flows(nl, link, PEP_CMD_FLOW_RELEASE, progress);
+}
+
+static enum pep_exit kill_flows(struct pep_nl *nl, const struct pep_link *link,
+				struct progress *progress)
+{
+	return order_flows(nl, link, PEP_CMD_FLOW_KILL, progress);
 }
 
 /* Delete our filters, and clsact when nobody else has filters there. */
@@ -121,12 +144,32 @@ static enum pep_exit wait_freed(__u64 uses)
 	return PEP_OK;
 }
 
+/*
+ * Have connections go back to their ends, for as long as there are more of which
+ * that is possible.
+ */
+static enum pep_exit release(const char * const *names, size_t n)
+{
+	enum pep_exit err;
+
+	for (unsigned int i = 0; i < RELEASE_TRIES; i++) {
+		struct progress progress = { 0 };
+
+		err = each(names, n, release_flows, &progress);
+		if (err || !progress.released)
+			return err;
+		usleep(RELEASE_EVERY);
+	}
+	return PEP_OK;
+}
+
 /**
  * pep_detach() - detach devices, which ends the flows that use them
  * @names: their names
  * @n: how many
  *
- * All flows end before the first device is detached. At the end the devices'
+ * Connections that were taken over in mid-stream go back to their ends; other
+ * flows end before the first device is detached. At the end the devices'
  * profiles are used no more by them, and can be deleted.
  *
  * Return: PEP_OK, or another one after a message; flows may have ended then,
@@ -138,7 +181,9 @@ enum pep_exit pep_detach(const char * const *names, size_t n)
 	enum pep_exit err;
 	__u64 uses;
 
-	err = each(names, n, kill_flows, &progress);
+	err = release(names, n);
+	if (!err)
+		err = each(names, n, kill_flows, &progress);
 	if (err)
 		return err;
 	if (progress.killed)

@@ -244,22 +244,35 @@ static enum pep_exit flow_show(struct pep_args *args)
 	return err;
 }
 
-/* Tell how many flows end. */
-static int show_killed(const struct nlmsghdr *nlh, void *data)
+/**
+ * struct order - what is done with several flows
+ * @cmd: PEP_CMD_FLOW_*
+ * @attr: of the answer, how many flows it is done with
+ * @word: name of that number
+ */
+struct order {
+	int cmd;
+	int attr;
+	const char *word;
+};
+
+/* Print how many flows an order is carried out for. */
+static int show_count(const struct nlmsghdr *nlh, void *data)
 {
 	const struct nlattr *tb[PEP_A_FLOW_MAX + 1];
+	const struct order *order = data;
 
-	(void)data;
 	pep_genl_parse(nlh, tb, PEP_A_FLOW_MAX);
 	pep_out_open_object(NULL);
-	pep_out_uint("killed", "killed", pep_nl_uint(tb[PEP_A_FLOW_KILLED]));
+	pep_out_uint(order->word, order->word, pep_nl_uint(tb[order->attr]));
 	pep_out_close_object();
 	pep_out_newline("");
 	return MNL_CB_OK;
 }
 
-/* End one flow, those that a filter tells, or all. */
-static enum pep_exit flow_kill(struct pep_args *args)
+/* Do something with one flow, those of a filter, or all. */
+static enum pep_exit flow_order(struct pep_args *args,
+				const struct order *order)
 {
 	static const __u64 any_age;
 	struct pep_filter filter;
@@ -274,19 +287,38 @@ static enum pep_exit flow_kill(struct pep_args *args)
 		err = pep_genl_open(&genl);
 	if (err)
 		return err;
-	pep_genl_request(&genl, &req, PEP_CMD_FLOW_KILL, 0);
+	pep_genl_request(&genl, &req, order->cmd, 0);
 	/* That all are meant has to be said: of any age. */
 	if (!pep_filter_put(&req, &filter))
 		pep_nl_put(&req, PEP_A_FLOW_OLDER_MS, &any_age,
 			   sizeof(any_age), "all");
-	err = pep_genl_talk(&genl, &req, show_killed, NULL);
+	err = pep_genl_talk(&genl, &req, show_count, (void *)order);
 	pep_genl_close(&genl);
 	return err;
+}
+
+static enum pep_exit flow_kill(struct pep_args *args)
+{
+	static const struct order kill = {
+		PEP_CMD_FLOW_KILL, PEP_A_FLOW_KILLED, "killed"
+	};
+
+	return flow_order(args, &kill);
+}
+
+static enum pep_exit flow_release(struct pep_args *args)
+{
+	static const struct order release = {
+		PEP_CMD_FLOW_RELEASE, PEP_A_FLOW_RELEASED, "released"
+	};
+
+	return flow_order(args, &release);
 }
 
 static const struct pep_cmd_verb flow_verbs[] = {
 	{ "show", flow_show },
 	{ "kill", flow_kill },
+	{ "release", flow_release },
 	{ "top", pep_top },
 	{ NULL, NULL },
 };
@@ -298,6 +330,7 @@ const struct pep_cmd_object pep_flow_object = {
 	.usage =
 	"pepadm flow show [ ID | FILTER ]\n"
 	"pepadm flow kill { ID | FILTER }\n"
+	"pepadm flow release { ID | FILTER }\n"
 	"pepadm flow top [ delay SECONDS ] [ count N ] [ FILTER ]\n"
 	"FILTER := all | [ subscriber ADDR[/BITS] ] [ subscriber-port PORT ]\n"
 	"          [ server ADDR[/BITS] ] [ server-port PORT ] [ state STATE ]\n"

@@ -54,6 +54,7 @@ static const char * const names_flow_cause[] = {
 	[7] = "connect-asymmetric",
 	[8] = "connect-failed",
 	[9] = "opener-lost",
+	[10] = "released",
 };
 
 static const char * const names_stat[] = {
@@ -153,6 +154,7 @@ static const char * const names_stat[] = {
 	[94] = "split_pass_in_use",
 	[95] = "split_pass_route",
 	[96] = "split_pass_failed",
+	[97] = "flow_released",
 };
 
 static const char * const docs_stat[] = {
@@ -252,6 +254,7 @@ static const char * const docs_stat[] = {
 	[94] = "Followed connections not split as another socket has the addresses.",
 	[95] = "Followed connections not split as a leg would send by another device.",
 	[96] = "Followed connections not split as TCP refused a socket's state.",
+	[97] = "Flows handed back to their ends without a reset.",
 };
 
 #endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _PEP_RELEASE_H
+#define _PEP_RELEASE_H
+
+#include "flow.h"
+#include "packet.h"
+#include "track.h"
+
+/**
+ * struct pep_release_way - where a packet of a connection that is released goes
+ * @leg: socket that gets it, with a reference, or NULL
+ * @pass: it goes on to the other end; what @leg gets is a copy then
+ * @seq: sequence number of the copy
+ * @ack: acknowledgment of the copy
+ */
+struct pep_release_way {
+	struct sock *leg;
+	bool pass;
+	u32 seq;
+	u32 ack;
+};
+
+void pep_release_leave(struct pep_net *pn, int ifindex);
+unsigned int pep_release_flows(struct pep_net *pn, pep_flow_match *match,
+			       const void *filter);
+void pep_release_packet(struct pep_conn *conn, unsigned int side,
+			const struct pep_packet *pkt,
+			struct pep_release_way *way);
+void pep_release_deliver(struct pep_net *pn, struct sk_buff *skb,
+			 const struct pep_packet *pkt,
+			 const struct pep_release_way *way);
+
+#endif
