@@ -21,9 +21,10 @@ TEST_SIMULATED='asymmetric_link asymmetry death window'
 # unless they are named. It has no events to trace.
 TEST_PROGRAMS='completion dashboard trace ynl'
 
-# Tests that need what User Mode Linux lacks: CPUs that come and go or contend,
-# and events. simdebug is left out unless they are named.
-TEST_MACHINE='contend hotplug percpu trace'
+# Tests that need what User Mode Linux lacks: CPUs that contend, come, go and
+# count, or serve several administrators while connections never pause; and
+# events. simdebug is left out unless they are named.
+TEST_MACHINE='contend hotplug parallel percpu trace'
 
 # Tests in which two CPUs meet in the same flows, devices, profiles or in the
 # module's end: those that the debug kernel still has in the full run, in which
