@@ -148,7 +148,7 @@ def ahead():
 
 
 def writes(path):
-    """A file that can be read as soon as one of a folder has been written to."""
+    """A file that can be read once one of a folder has been written to."""
     libc = ctypes.CDLL(None)
     watch = libc.inotify_init()
     expect_least("a watch", libc.inotify_add_watch(watch, path.encode(),

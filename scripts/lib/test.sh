@@ -4,11 +4,12 @@
 
 # CPUs of the emulated guests that run selftests at the same time, those of the
 # first in parallel; the tests that need these and are the only ones there, for
-# such a guest may die of its emulator; and those that mostly wait, which are
-# left to the last guest.
+# such a guest may die of its emulator; those that mostly wait, which are left to
+# the last guest; and the guests that take turns with the others.
 TEST_GUESTS=(4 2 2 2)
 TEST_WIDE='contend'
 TEST_PATIENT='asymmetric_link asymmetry death route timers window'
+TEST_TURNS=(1 2 1 2 3)
 
 # The kernels that the full run needs and that are built, in its order.
 TEST_BUILT='sim simdebug debug'
@@ -17,13 +18,18 @@ TEST_BUILT='sim simdebug debug'
 # the full run has them there in place of the stock kernel.
 TEST_SIMULATED='asymmetric_link asymmetry death window'
 
+# Those of programs that only read what the module says: the full run has them on
+# simdebug alone.
+TEST_READERS='completion dashboard'
+
 # Tests of programs, which the debug kernel only makes slow: it is left out
 # unless they are named. It has no events to trace.
 TEST_PROGRAMS='completion dashboard trace ynl'
 
-# Tests that need what User Mode Linux lacks: CPUs that come and go or contend,
-# and events. simdebug is left out unless they are named.
-TEST_MACHINE='contend hotplug percpu trace'
+# Tests that need what User Mode Linux lacks: CPUs that contend, come, go and
+# count, or serve several administrators while connections never pause; and
+# events. simdebug is left out unless they are named.
+TEST_MACHINE='contend hotplug parallel percpu trace'
 
 # Tests in which two CPUs meet in the same flows, devices, profiles or in the
 # module's end: those that the debug kernel still has in the full run, in which
@@ -47,7 +53,9 @@ test_all() # KERNEL
 {
 	test_list "$1" |
 		case $1 in
-		stock) grep -vxE "${TEST_SIMULATED// /|}" ;;
+		stock)
+			grep -vxE "${TEST_SIMULATED// /|}|${TEST_READERS// /|}"
+			;;
 		debug) grep -xE "${TEST_RACES// /|}" ;;
 		*) cat ;;
 		esac
@@ -110,8 +118,8 @@ test_guests() # KERNEL
 	fi
 }
 
-# Print the tests of one guest: all take turns, but for the first and the last
-# one where these are emulated, so that they end at about the same time.
+# Print the tests of one guest: guests take turns, emulated ones by TEST_TURNS,
+# so that they end at about the same time.
 test_share() # KERNEL GUESTS INDEX NAME...
 {
 	local kernel=$1 guests=$2 guest=$3 name turn i=0
@@ -125,7 +133,7 @@ test_share() # KERNEL GUESTS INDEX NAME...
 		elif grep -qwF -- "$name" <<< "$TEST_WIDE"; then
 			turn=0
 		else
-			turn=$((1 + i++ % (guests - 2)))
+			turn=${TEST_TURNS[i++ % ${#TEST_TURNS[@]}]}
 		fi
 		[ "$turn" != "$guest" ] || echo "$name"
 	done
