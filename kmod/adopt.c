@@ -439,6 +439,7 @@ static unsigned int pep_adopt_trigger(unsigned int due)
 static bool pep_adopt_leaving(const struct pep_net *pn,
 			      const struct pep_conn *conn)
 {
+	/* Before the time; pairs with pep_release_leave(). */
 	int leaving = smp_load_acquire(&pn->leaving);
 
 	return leaving && (conn->end[0].ifindex == leaving ||

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Connections that were taken over are handed back to their ends in mid-stream,
-and go on without a reset: at a command, and when a device is detached."""
+"""Connections that were taken over are handed back to their ends in
+mid-stream, and go on without a reset: at a command, and when a device is
+detached."""
 
 import contextlib
 
