@@ -45,6 +45,13 @@ static const struct rule rules[] = {
 	{ "syn_split", "syns_split_total", NULL, NULL },
 	{ "syn_pass_", "syns_passed_total", "reason",
 	  "SYNs whose connection is not split, by reason." },
+	{ "followed", "connections_followed", NULL, NULL },
+	{ "follow_", "connections_total", "event",
+	  "Followed connections, by what happened to them." },
+	{ "split_pass_", "connections_kept_total", "reason",
+	  "Followed connections that are not split, by reason." },
+	{ "split_", "connections_split_total", "trigger",
+	  "Followed connections that were split, by trigger." },
 	{ "flow_established", "flows_established_total", NULL, NULL },
 	{ "flow_", "flows_ended_total", "cause", "Flows ended, by cause." },
 	{ "connect_", "connects_failed_total", "cause",
@@ -59,7 +66,7 @@ static const struct rule rules[] = {
 static bool counts(size_t stat)
 {
 	return stat != PEP_A_STAT_FLOWS && stat != PEP_A_STAT_PENDING &&
-	       stat != PEP_A_STAT_POOL_SOCKETS;
+	       stat != PEP_A_STAT_POOL_SOCKETS && stat != PEP_A_STAT_FOLLOWED;
 }
 
 /* Find the rule for a counter, or NULL. */
