@@ -133,7 +133,8 @@ def counters():
     expect("payload", found["bytes_to_wireless"], 2000)
     expect("gauges", sorted(m for m, kind in types.items()
                             if kind == "gauge"),
-           ["pep_draining", "pep_filters", "pep_flows", "pep_flows_limit",
+           ["pep_connections_followed", "pep_draining", "pep_filters",
+            "pep_flows", "pep_flows_limit",
             "pep_flows_pending", "pep_flows_pending_limit",
             "pep_pool_sockets"])
     expect("histograms", [m for m, kind in types.items()
