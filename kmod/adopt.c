@@ -25,6 +25,7 @@
 #include "leg.h"
 #include "limit.h"
 #include "pool.h"
+#include "release.h"
 #include "stat.h"
 
 /* Receive buffer that a leg gets for what its end has been promised, bytes. */
@@ -77,20 +78,6 @@ void pep_adopt_prepare(const struct pep_conn *conn)
 	for (side = 0; side < 2; side++)
 		pep_pool_want(pool, pep_pool_connector(side,
 						       conn->tuple.family));
-}
-
-/**
- * pep_adopt_schedule() - have a connection taken over soon
- * @conn: connection, under RCU
- *
- * Context: any but hard interrupt.
- */
-void pep_adopt_schedule(struct pep_conn *conn)
-{
-	if (!pep_job_claim(&conn->job))
-		return;
-	if (refcount_inc_not_zero(&conn->ref))
-		pep_queue_job(&conn->job);
 }
 
 /* The decision has been made. */
@@ -412,7 +399,7 @@ static bool pep_adopt_flow(struct pep_gen *gen, struct pep_conn *conn,
 	}
 	if (!reason) {
 		refcount_inc(&conn->ref);
-		flow->conn = conn;
+		WRITE_ONCE(flow->conn, conn);
 		flow->ended = pep_adopt_ended;
 	}
 	spin_unlock(&flow->lock);
@@ -500,8 +487,9 @@ void pep_adopt_run(struct pep_job *job, struct pep_queue *queue)
 	if (conn->stage == PEP_TRACK_FOLLOWED && conn->due &&
 	    pep_adopt_ready(conn))
 		pep_adopt_take(conn, queue);
-	else if ((conn->stage == PEP_TRACK_SPLIT ||
-		  conn->stage == PEP_TRACK_RELEASING) &&
+	else if (conn->stage == PEP_TRACK_RELEASING)
+		pep_release_poll(conn);
+	else if (conn->stage == PEP_TRACK_SPLIT &&
 		 READ_ONCE(conn->flow->state) == PEP_FLOW_STATE_DEAD)
 		pep_track_advance(conn->flow->pn, conn, PEP_TRACK_END);
 	spin_unlock(&conn->lock);

@@ -141,8 +141,9 @@ static bool pep_follow_again(struct pep_net *pn, struct pep_conn *conn,
 	spin_lock(&conn->lock);
 	if (conn->stage == PEP_TRACK_GONE) {
 		anew = true;
-	} else if ((conn->stage == PEP_TRACK_SPLIT ||
-		    conn->stage == PEP_TRACK_RELEASING) &&
+	} else if (conn->stage == PEP_TRACK_RELEASING) {
+		/* It passes: the other end questions it. */
+	} else if (conn->stage == PEP_TRACK_SPLIT &&
 		   READ_ONCE(conn->flow->state) != PEP_FLOW_STATE_DEAD) {
 		/* The opener has forgotten the connection: so do we, before
 		 * it tries again.
@@ -368,7 +369,7 @@ static void pep_follow_segment(struct pep_net *pn, struct pep_conn *conn,
 		pep_adopt_give_up(pn, conn, PEP_A_STAT_SPLIT_PASS_LIMIT);
 	conn->due &= conn->trigger;
 	if (conn->due && pep_adopt_ready(conn))
-		pep_adopt_schedule(conn);
+		pep_track_schedule(conn);
 }
 
 /* Does a reset come from the end that it says? As TCP asks, RFC 5961. */
@@ -450,7 +451,7 @@ enum pep_follow_verdict pep_follow_packet(struct pep_net *pn,
 	else if (conn->stage == PEP_TRACK_GONE)
 		verdict = PEP_FOLLOW_UNKNOWN;
 	else if (conn->stage == PEP_TRACK_RELEASING)
-		pep_release_packet(conn, side, pkt, &way);
+		pep_release_packet(conn, side, skb, pkt, &way);
 	else
 		pep_follow_step(pn, gen, conn, side, skb, pkt);
 	spin_unlock(&conn->lock);

@@ -15,20 +15,63 @@
 
 #include <net/tcp.h>
 
+#include "compat.h"
 #include "deliver.h"
 #include "stat.h"
 
 /* How long no connection is taken over by a device that is being detached. */
 #define PEP_RELEASE_LEAVE	(5 * HZ)
 
-/* Can a leg be let go? What it has received out of order it could not forget, for
- * its end may have been told by SACK.
+/* How long a release may take, jiffies; pep_track_sweep() looks after it. */
+#define PEP_RELEASE_DEADLINE	(10 * HZ)
+
+/* How far a leg's clock may be ahead of its end's, ms; see PAWS, RFC 7323. */
+#define PEP_RELEASE_AHEAD	1000
+
+/* Beyond this no number is plausible, bytes. */
+#define PEP_RELEASE_FAR		(1 << 30)
+
+/*
+ * Can the end on a side go on with its own clock? The leg that speaks for it has
+ * gone on from its clock at a rate of 1 kHz; the other end drops what lies behind.
  */
-static bool pep_release_can(const struct pep_leg *leg)
+static bool pep_release_clock(const struct pep_flow *flow, unsigned int side)
 {
-	return leg->sk->sk_state == TCP_ESTABLISHED && !leg->fin_sent &&
-	       !leg->sk->sk_err && !sock_flag(leg->sk, SOCK_DONE) &&
-	       RB_EMPTY_ROOT(&tcp_sk(leg->sk)->out_of_order_queue);
+	const struct tcp_sock *from = tcp_sk(flow->leg[side].sk);
+	const struct tcp_sock *speaks = tcp_sk(flow->leg[!side].sk);
+	u32 since = jiffies_to_msecs(tcp_jiffies32 - from->rcv_tstamp);
+	s32 ahead;
+
+	if (!from->rx_opt.tstamp_ok)
+		return true;
+	ahead = (u32)tcp_clock_ms() + speaks->tsoffset -
+		(from->rx_opt.ts_recent + since);
+	return ahead <= PEP_RELEASE_AHEAD && ahead >= -PEP_RELEASE_FAR;
+}
+
+/* Is a flow one that may be handed back, now or in a moment? */
+static bool pep_release_may(const struct pep_flow *flow)
+{
+	int side;
+
+	for (side = 0; side < 2; side++) {
+		const struct pep_leg *leg = &flow->leg[side];
+
+		if (leg->sk->sk_state != TCP_ESTABLISHED || leg->fin_sent ||
+		    leg->sk->sk_err || sock_flag(leg->sk, SOCK_DONE) ||
+		    !pep_release_clock(flow, side))
+			return false;
+	}
+	return true;
+}
+
+/* What a leg has received out of order it could not forget, for its end may have
+ * been told by SACK.
+ */
+static bool pep_release_in_order(const struct pep_flow *flow)
+{
+	return RB_EMPTY_ROOT(&tcp_sk(flow->leg[0].sk)->out_of_order_queue) &&
+	       RB_EMPTY_ROOT(&tcp_sk(flow->leg[1].sk)->out_of_order_queue);
 }
 
 /* Note what is known of an end, and take its leg out of the table of sockets. */
@@ -36,6 +79,8 @@ static void pep_release_cut(struct pep_track_end *end, struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 
+	/* What it was about to acknowledge nobody else will. */
+	__tcp_send_ack(sk, tp->rcv_nxt, 0);
 	end->next = tp->rcv_nxt;
 	end->high = tp->rcv_nxt;
 	end->ack = tp->snd_una;
@@ -45,12 +90,40 @@ static void pep_release_cut(struct pep_track_end *end, struct sock *sk)
 	sk->sk_prot->unhash(sk);
 }
 
+/*
+ * Keep the cut and a leg together, with both locked. A packet that was on its way
+ * to the leg when the cut was made is the leg's, and moves the cut. What the other
+ * end has acknowledged behind the cut moves the leg: its own acknowledgments would
+ * be too old for its end otherwise.
+ */
+static void pep_release_align(struct pep_conn *conn, struct pep_flow *flow,
+			      unsigned int side)
+{
+	struct tcp_sock *tp = tcp_sk(flow->leg[side].sk);
+	struct pep_track_end *self = &conn->end[side];
+	const struct pep_track_end *peer = &conn->end[!side];
+
+	if (after(peer->ack, tp->rcv_nxt) && tp->copied_seq == tp->rcv_nxt) {
+		tp->rcv_nxt = peer->ack;
+		tp->rcv_wup = peer->ack;
+		tp->rcv_wnd = after(peer->edge, peer->ack) ?
+			      peer->edge - peer->ack : 0;
+		WRITE_ONCE(tp->copied_seq, peer->ack);
+		pep_compat_promised(tp);
+	}
+	if (after(tp->rcv_nxt, self->next))
+		self->next = tp->rcv_nxt;
+	if (after(self->next, self->high))
+		self->high = self->next;
+}
+
 /* Has each end acknowledged what the other has sent before the cut? */
-static bool pep_release_done(const struct pep_conn *conn,
-			     const struct pep_flow *flow)
+static bool pep_release_done(struct pep_conn *conn, struct pep_flow *flow)
 {
 	int side;
 
+	pep_release_align(conn, flow, 0);
+	pep_release_align(conn, flow, 1);
 	for (side = 0; side < 2; side++) {
 		const struct tcp_sock *tp = tcp_sk(flow->leg[!side].sk);
 
@@ -61,10 +134,10 @@ static bool pep_release_done(const struct pep_conn *conn,
 	return true;
 }
 
-/* The legs go; with the connection, the flow and its legs locked. */
-static void pep_release_finish(struct pep_conn *conn, struct pep_flow *flow,
-			       enum pep_track_event event)
+/* The legs go without a packet; with the connection, the flow and them locked. */
+static void pep_release_finish(struct pep_conn *conn, struct pep_flow *flow)
 {
+	struct pep_net *pn = flow->pn;
 	int side;
 
 	for (side = 0; side < 2; side++) {
@@ -75,39 +148,114 @@ static void pep_release_finish(struct pep_conn *conn, struct pep_flow *flow,
 	pep_flow_end(flow, PEP_A_STAT_FLOW_RELEASED);
 	for (side = 0; side < 2; side++)
 		tcp_sk(flow->leg[side].sk)->repair = 0;
-	conn->seen = jiffies;
-	pep_track_advance(flow->pn, conn, event);
+	WRITE_ONCE(conn->seen, jiffies);
+	pep_track_advance(pn, conn, PEP_TRACK_RELEASED);
+	if (conn->end[0].flags & conn->end[1].flags & PEP_TRACK_FIN) {
+		pep_track_advance(pn, conn, PEP_TRACK_FINS);
+		pep_stat_inc(pn, PEP_A_STAT_FOLLOW_CLOSED);
+	}
+}
+
+/* The legs go with resets, whose numbers are those that the ends expect. */
+static void pep_release_abort(struct pep_conn *conn, struct pep_flow *flow,
+			      unsigned int cause)
+{
+	int side;
+
+	for (side = 0; side < 2; side++) {
+		struct tcp_sock *tp = tcp_sk(flow->leg[!side].sk);
+
+		WRITE_ONCE(tp->write_seq, conn->end[side].high);
+		WRITE_ONCE(tp->snd_nxt, conn->end[side].high);
+	}
+	pep_flow_end(flow, cause);
+	pep_track_advance(flow->pn, conn, PEP_TRACK_END);
+}
+
+/*
+ * Let the legs go if that is possible by now, or with a cause, not 0, in any case.
+ * Return: true when it is over.
+ */
+static bool pep_release_try(struct pep_conn *conn, unsigned int cause)
+{
+	struct pep_flow *flow = conn->flow;
+	bool over = true;
+
+	spin_lock(&flow->lock);
+	if (flow->state == PEP_FLOW_STATE_DEAD) {
+		pep_track_advance(flow->pn, conn, PEP_TRACK_END);
+		goto out;
+	}
+	pep_flow_lock_legs(flow);
+	if (pep_flow_legs_owned(flow))
+		over = false;
+	else if (cause)
+		pep_release_abort(conn, flow, cause);
+	else if (pep_release_done(conn, flow))
+		pep_release_finish(conn, flow);
+	else
+		over = false;
+	pep_flow_unlock_legs(flow);
+out:
+	spin_unlock(&flow->lock);
+	return over;
+}
+
+/**
+ * pep_release_poll() - see whether a release is done, or has taken too long
+ * @conn: connection in PEP_TRACK_RELEASING, locked
+ *
+ * Context: softirq, RCU read side.
+ */
+void pep_release_poll(struct pep_conn *conn)
+{
+	if (!pep_release_try(conn, 0) &&
+	    (u32)jiffies - conn->end[0].seen > PEP_RELEASE_DEADLINE)
+		pep_release_try(conn, PEP_A_STAT_FLOW_KILLED);
+}
+
+/* Begin to hand a flow's connection back, with all locked. */
+static bool pep_release_start(struct pep_conn *conn, struct pep_flow *flow)
+{
+	int side;
+
+	if (!pep_release_may(flow))
+		return false;
+	/* In a moment, maybe. */
+	if (pep_flow_legs_owned(flow) || !pep_release_in_order(flow))
+		return true;
+	for (side = 0; side < 2; side++)
+		pep_release_cut(&conn->end[side], flow->leg[side].sk);
+	pep_track_advance(flow->pn, conn, PEP_TRACK_CUT);
+	if (pep_release_done(conn, flow))
+		pep_release_finish(conn, flow);
+	return true;
 }
 
 /* Begin to hand a flow's connection back; false when that is impossible. */
 static bool pep_release_begin(struct pep_flow *flow)
 {
 	struct pep_conn *conn = READ_ONCE(flow->conn);
-	bool begun = false;
-	int side;
+	bool way = false;
 
 	if (!conn)
 		return false;
 	spin_lock_bh(&conn->lock);
-	spin_lock(&flow->lock);
-	if (conn->stage != PEP_TRACK_SPLIT || conn->flow != flow ||
-	    flow->state != PEP_FLOW_STATE_ESTABLISHED || flow->pinned)
+	if (conn->flow != flow || conn->stage != PEP_TRACK_SPLIT) {
+		way = conn->flow == flow &&
+		      conn->stage == PEP_TRACK_RELEASING;
 		goto out;
-	pep_flow_lock_legs(flow);
-	begun = !pep_flow_legs_owned(flow) &&
-		pep_release_can(&flow->leg[0]) && pep_release_can(&flow->leg[1]);
-	if (begun) {
-		for (side = 0; side < 2; side++)
-			pep_release_cut(&conn->end[side], flow->leg[side].sk);
-		pep_track_advance(flow->pn, conn, PEP_TRACK_CUT);
-		if (pep_release_done(conn, flow))
-			pep_release_finish(conn, flow, PEP_TRACK_RELEASED);
 	}
-	pep_flow_unlock_legs(flow);
-out:
+	spin_lock(&flow->lock);
+	if (flow->state == PEP_FLOW_STATE_ESTABLISHED && !flow->pinned) {
+		pep_flow_lock_legs(flow);
+		way = pep_release_start(conn, flow);
+		pep_flow_unlock_legs(flow);
+	}
 	spin_unlock(&flow->lock);
+out:
 	spin_unlock_bh(&conn->lock);
-	return begun;
+	return way;
 }
 
 /**
@@ -129,17 +277,17 @@ void pep_release_leave(struct pep_net *pn, int ifindex)
 }
 
 /**
- * pep_release_flows() - begin to hand connections back to their ends
+ * pep_release_flows() - hand connections back to their ends
  * @pn: instance
  * @match: tells which flows; called on the RCU read side; NULL for all
  * @filter: handed to @match
  *
  * It is done when their ends have acknowledged what is in the legs: within a
- * round trip and a residence where nothing is lost. What has begun already
- * counts, too.
+ * round trip and a residence where nothing is lost.
  *
  * Context: may sleep.
- * Return: number of flows for which it has begun, or is done.
+ * Return: number of flows that are gone, on their way, or for which it may be
+ * possible in a moment: asked again, 0 means that there is nothing to wait for.
  */
 unsigned int pep_release_flows(struct pep_net *pn, pep_flow_match *match,
 			       const void *filter)
@@ -163,88 +311,98 @@ unsigned int pep_release_flows(struct pep_net *pn, pep_flow_match *match,
 	return n;
 }
 
-/* Let the legs go if that is possible by now; true when it is over. */
-static bool pep_release_try(struct pep_conn *conn, struct pep_flow *flow,
-			    bool reset)
+/* Can the packet be what it says? The other end would drop it otherwise. */
+static bool pep_release_plausible(const struct pep_conn *conn,
+				  unsigned int side, const struct sk_buff *skb,
+				  const struct pep_packet *pkt)
 {
-	bool over = false;
+	const struct pep_track_end *self = &conn->end[side];
+	const struct pep_track_end *peer = &conn->end[!side];
+	u32 seq = ntohl(pkt->th->seq);
 
-	spin_lock(&flow->lock);
-	if (flow->state == PEP_FLOW_STATE_DEAD) {
-		pep_track_advance(flow->pn, conn, PEP_TRACK_END);
-		over = true;
-	} else {
-		pep_flow_lock_legs(flow);
-		if (!pep_flow_legs_owned(flow) &&
-		    (reset || pep_release_done(conn, flow))) {
-			pep_release_finish(conn, flow, reset ?
-					   PEP_TRACK_END : PEP_TRACK_RELEASED);
-			over = true;
-		}
-		pep_flow_unlock_legs(flow);
-	}
-	spin_unlock(&flow->lock);
-	return over;
+	return (pkt->th->ack || pkt->th->rst) && !pkt->th->syn &&
+	       !before(seq, self->next - PEP_RELEASE_FAR) &&
+	       !after(seq, self->next + PEP_RELEASE_FAR) &&
+	       (!pkt->th->ack ||
+		!after(ntohl(pkt->th->ack_seq), peer->high)) &&
+	       pep_packet_csum_ok(skb, pkt);
 }
 
 /**
  * pep_release_packet() - see to a packet of a connection that is released
  * @conn: connection in PEP_TRACK_RELEASING, locked
  * @side: side of the end that has sent it, enum pep_side
- * @pkt: parsed packet
+ * @skb: packet
+ * @pkt: parsed @skb
  * @way: result
  *
  * Context: softirq, RCU read side.
  */
 void pep_release_packet(struct pep_conn *conn, unsigned int side,
-			const struct pep_packet *pkt,
+			const struct sk_buff *skb, const struct pep_packet *pkt,
 			struct pep_release_way *way)
 {
 	struct pep_track_end *self = &conn->end[side];
 	struct pep_track_end *peer = &conn->end[!side];
-	struct pep_flow *flow = conn->flow;
 	const struct tcphdr *th = pkt->th;
-	u32 last = ntohl(th->seq) + pkt->payload + th->fin;
+	u32 seq = ntohl(th->seq), last = seq + pkt->payload + th->fin;
 	u32 ack = ntohl(th->ack_seq);
+	u32 edge = ack + (ntohs(th->window) << self->wscale);
 
 	way->leg = NULL;
 	way->pass = true;
-	if (th->ack && after(ack, self->ack) && !after(ack, peer->high)) {
-		self->ack = ack;
-		self->edge = ack + (ntohs(th->window) << self->wscale);
-	}
-	if (pep_release_try(conn, flow, th->rst))
+	if (!pep_release_plausible(conn, side, skb, pkt))
 		return;
+	if (th->rst) {
+		/* RFC 5961: others the end itself would question. */
+		if (seq == peer->ack || seq == self->high)
+			pep_release_try(conn, PEP_A_STAT_FLOW_RESET);
+		return;
+	}
+	if (after(ack, self->ack))
+		self->ack = ack;
+	if (after(edge, self->edge))
+		self->edge = edge;
+	/* Before the cut may have moved: it is behind what this leaves. */
+	way->pass = after(last, self->next) || !before(ack, peer->next);
+	if (after(last, self->high)) {
+		self->high = last;
+		if (th->fin)
+			self->flags |= PEP_TRACK_FIN;
+	}
+	if (pep_release_try(conn, 0)) {
+		way->pass = true;
+		return;
+	}
 	way->seq = self->next;
 	way->ack = before(ack, peer->next) ? ack : peer->next;
-	way->pass = after(last, self->next) || after(ack, peer->next);
-	if (after(last, self->high))
-		self->high = last;
-	if (th->fin)
-		self->flags |= PEP_TRACK_FIN;
-	way->leg = flow->leg[side].sk;
+	way->leg = conn->flow->leg[side].sk;
 	sock_hold(way->leg);
 }
 
 /*
- * A copy of the headers of a packet that goes on, for what it acknowledges. Return:
- * the copy, or NULL: it is as good as a packet that is lost.
+ * The headers of a packet that goes on, for what it acknowledges. Return: a packet
+ * without payload, or NULL: it is as good as one that is lost.
  */
 static struct sk_buff *pep_release_copy(const struct sk_buff *skb,
 					const struct pep_packet *pkt,
 					const struct pep_release_way *way)
 {
 	u32 len = pkt->thoff + __tcp_hdrlen(pkt->th);
-	struct sk_buff *copy = skb_copy(skb, GFP_ATOMIC);
+	struct sk_buff *copy = alloc_skb(NET_SKB_PAD + len, GFP_ATOMIC);
 	struct tcphdr *th;
 
 	if (!copy)
 		return NULL;
-	if (pskb_trim(copy, len)) {
-		kfree_skb(copy);
-		return NULL;
-	}
-	th = (struct tcphdr *)(skb_network_header(copy) + pkt->thoff);
+	skb_reserve(copy, NET_SKB_PAD);
+	skb_put_data(copy, skb_network_header(skb), len);
+	skb_reset_network_header(copy);
+	skb_reset_mac_header(copy);
+	copy->dev = skb->dev;
+	copy->skb_iif = skb->skb_iif;
+	copy->protocol = skb->protocol;
+	copy->pkt_type = PACKET_HOST;
+	th = (struct tcphdr *)(copy->data + pkt->thoff);
 	th->seq = htonl(way->seq);
 	th->ack_seq = htonl(way->ack);
 	th->fin = 0;
@@ -254,9 +412,8 @@ static struct sk_buff *pep_release_copy(const struct sk_buff *skb,
 	else
 		ipv6_hdr(copy)->payload_len =
 			htons(len - sizeof(struct ipv6hdr));
-	skb_gso_reset(copy);
+	/* That of the packet was found right. */
 	copy->ip_summed = CHECKSUM_UNNECESSARY;
-	copy->csum_level = 0;
 	return copy;
 }
 

@@ -23,8 +23,9 @@ struct pep_release_way {
 void pep_release_leave(struct pep_net *pn, int ifindex);
 unsigned int pep_release_flows(struct pep_net *pn, pep_flow_match *match,
 			       const void *filter);
+void pep_release_poll(struct pep_conn *conn);
 void pep_release_packet(struct pep_conn *conn, unsigned int side,
-			const struct pep_packet *pkt,
+			const struct sk_buff *skb, const struct pep_packet *pkt,
 			struct pep_release_way *way);
 void pep_release_deliver(struct pep_net *pn, struct sk_buff *skb,
 			 const struct pep_packet *pkt,

@@ -270,8 +270,10 @@ void pep_track_advance(struct pep_net *pn, struct pep_conn *conn,
 		pep_track_settle(pn, conn);
 	/* pep_follow_packet() looks at it without the lock. */
 	smp_store_release(&conn->stage, next);
-	if (event == PEP_TRACK_RELEASED)
+	if (event == PEP_TRACK_RELEASED) {
 		pep_flow_put(conn->flow);
+		conn->flow = NULL;
+	}
 	if (next != PEP_TRACK_GONE)
 		return;
 	if (conn->copies)
@@ -281,6 +283,20 @@ void pep_track_advance(struct pep_net *pn, struct pep_conn *conn,
 		pep_flow_put(conn->flow);
 	rhashtable_remove_fast(&pn->track, &conn->node, pep_track_params);
 	pep_track_put(conn);
+}
+
+/**
+ * pep_track_schedule() - have a connection looked after soon
+ * @conn: connection, under RCU
+ *
+ * Context: BH off.
+ */
+void pep_track_schedule(struct pep_conn *conn)
+{
+	if (!pep_job_claim(&conn->job))
+		return;
+	if (refcount_inc_not_zero(&conn->ref))
+		pep_queue_job(&conn->job);
 }
 
 /* Let the connection that has waited longest for its SYN-ACK go. */
@@ -393,6 +409,11 @@ static void pep_track_sweep(struct pep_net *pn, bool all)
 		/* The table is being resized: some come twice. */
 		if (IS_ERR(conn))
 			continue;
+		if (!all && READ_ONCE(conn->stage) == PEP_TRACK_RELEASING) {
+			local_bh_disable();
+			pep_track_schedule(conn);
+			local_bh_enable();
+		}
 		if (all || pep_track_over(conn)) {
 			spin_lock_bh(&conn->lock);
 			if (conn->stage != PEP_TRACK_GONE &&

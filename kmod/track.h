@@ -122,7 +122,7 @@ struct pep_track_end {
  * @copies: unacknowledged payload while it may be split, or NULL
  * @flow: the flow that has it or had it last, with a reference as long as it
  *	has it; or NULL
- * @job: takes it over; holds a reference while queued
+ * @job: takes it over, and sees to its end; holds a reference while queued
  * @unanswered: in pep_net.unanswered for as long as it is in PEP_TRACK_OPENING
  * @rcu: frees the memory
  */
@@ -171,6 +171,7 @@ struct pep_conn *pep_track_new(const struct pep_tuple *tuple, int vrf);
 unsigned int pep_track_insert(struct pep_net *pn, struct pep_conn *conn);
 void pep_track_advance(struct pep_net *pn, struct pep_conn *conn,
 		       enum pep_track_event event);
+void pep_track_schedule(struct pep_conn *conn);
 void pep_track_put(struct pep_conn *conn);
 int pep_track_start(struct pep_net *pn);
 void pep_track_purge(struct pep_net *pn);

@@ -18,7 +18,7 @@
  * How often flows are asked to go back to their ends, and how long that may take
  * each time, us: a round trip of a satellite's in all.
  */
-#define RELEASE_TRIES	4
+#define RELEASE_TRIES	8
 #define RELEASE_EVERY	250000
 
 /* tc frees a filter a little after it was deleted: ask so often, us apart. */
