@@ -29,7 +29,7 @@
 #define PEP_RELEASE_AHEAD	1000
 
 /* Beyond this no number is plausible, bytes. */
-#define PEP_RELEASE_FAR		(1 << 30)
+#define PEP_RELEASE_FAR		0x40000000
 
 /*
  * Can the end on a side go on with its own clock? The leg that speaks for it has
