@@ -107,9 +107,9 @@ families("transfers over a link that loses",
 
 @contextlib.contextmanager
 def slow(*devices):
-    """A link with a queue that fills."""
+    """A link with a deep queue that fills."""
     for ns, dev in devices:
-        netem(ns, dev, *"delay 10ms rate 20mbit limit 200".split())
+        netem(ns, dev, *"delay 10ms rate 20mbit limit 5000".split())
     try:
         yield
     finally:

@@ -5,8 +5,8 @@
 # CPUs of the emulated guests that run selftests at the same time, but for the
 # first, which has them in parallel and runs alone; the tests that need these and
 # are the only ones there, for such a guest may die of its emulator; those that
-# mostly wait, which are left to
-# the last guest; and the guests that take turns with the others.
+# mostly wait, which are left to the last guest; and the guests that take turns
+# with the others.
 TEST_GUESTS=(4 2 2 2)
 TEST_WIDE='contend'
 TEST_PATIENT='asymmetric_link asymmetry death route timers window'
