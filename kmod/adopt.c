@@ -118,8 +118,8 @@ static bool pep_adopt_routed(struct net *net, struct sock *sk, int ifindex)
 	return dst->dev == dev || netdev_has_upper_dev_all_rcu(dev, dst->dev);
 }
 
-/* What TCP knows of a round trip once it has one sample, RFC 6298; without one
- * it has its own beginning.
+/* Note one sample of the round trip as TCP would, RFC 6298. Without a sample the
+ * leg starts with the values that TCP starts with.
  */
 static void pep_adopt_set_rtt(struct tcp_sock *tp, u32 rtt)
 {
@@ -210,7 +210,9 @@ static void pep_adopt_set_options(const struct pep_conn *conn,
 	inet_csk(sk)->icsk_pmtu_cookie = 0;
 }
 
-/* What the peer has offered, and what it was offered and must be held to. */
+/* Send within the window that the peer has offered, and keep the one that the
+ * peer was promised.
+ */
 static void pep_adopt_set_windows(const struct pep_conn *conn,
 				  unsigned int side, struct sock *sk)
 {

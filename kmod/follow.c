@@ -279,7 +279,7 @@ static void pep_follow_payload(struct pep_net *pn, struct pep_conn *conn,
 	self->bytes += pkt->payload;
 	if (!after(last, self->next)) {
 		self->repeated += pkt->payload;
-		/* What was acknowledged already is a probe. */
+		/* A probe repeats acknowledged payload. */
 		if (side == PEP_SIDE_SERVER &&
 		    after(last, conn->end[!side].ack))
 			conn->due |= PEP_SPLIT_TRIGGER_LOSS;
@@ -341,7 +341,7 @@ static void pep_follow_segment(struct pep_net *pn, struct pep_conn *conn,
 	if (!pep_follow_plausible(conn, side, skb, pkt))
 		return;
 	pep_follow_scan(pkt, &options);
-	/* What overtakes a segment is not what the other end goes by. */
+	/* The other end ignores the clock of a segment behind a hole. */
 	if (options.has_ts && !after(seq, self->next) &&
 	    (s32)(options.tsval - self->tsval) > 0)
 		self->tsval = options.tsval;

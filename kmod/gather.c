@@ -81,7 +81,7 @@ static bool pep_gather_flat(struct pep_gather *g, const struct sk_buff *skb,
 		u32 start = skb_frag_off(frag) + off;
 		u32 stop = start - off + skb_frag_size(frag);
 
-		/* What GRO has put together often lies side by side. */
+		/* GRO often joins fragments that lie side by side. */
 		for (frag++; frag < end && skb_frag_page(frag) == page &&
 		     skb_frag_off(frag) == stop; frag++)
 			stop += skb_frag_size(frag);
@@ -184,8 +184,8 @@ static int pep_gather_append(struct sk_buff *skb, struct iov_iter *from,
  *
  * MSG_SPLICE_PAGES would cut what it takes into single pages. So the fragments
  * go the way of MSG_ZEROCOPY, but as fragments like others: without the flags
- * of a ubuf_info nobody is told when they have been sent, and no packet is
- * copied for its sake when it is received on this host.
+ * of a ubuf_info TCP does not report when they have been sent, and this host
+ * copies no packet because of them when it receives it.
  *
  * Context: softirq.
  * Return: bytes taken or a negative error, as sendmsg(2).
@@ -214,7 +214,7 @@ int pep_gather_send(struct sock *to, const struct pep_gather *g, u32 off,
 	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, g->bvec, g->n, g->len);
 	iov_iter_advance(&msg.msg_iter, off);
 	n = tcp_sendmsg_locked(to, &msg, g->len - off);
-	/* What it has not taken needs no memory for now. */
+	/* Give back the memory reserved for the rest. */
 	if (n != g->len - off)
 		sk_mem_reclaim(to);
 	return n;

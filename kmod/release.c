@@ -65,8 +65,8 @@ static bool pep_release_may(const struct pep_flow *flow)
 	return true;
 }
 
-/* What a leg has received out of order it could not forget, for its end may have
- * been told by SACK.
+/* A leg must not forget payload that it has received out of order: it may have
+ * reported it by SACK.
  */
 static bool pep_release_in_order(const struct pep_flow *flow)
 {

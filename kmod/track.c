@@ -349,7 +349,7 @@ static int pep_track_enter(struct pep_net *pn, struct pep_conn *conn)
 	struct pep_track_key key = { .tuple = &conn->tuple, .vrf = conn->vrf };
 	int err;
 
-	/* An answer on another CPU, or who makes room, waits for the lock. */
+	/* A SYN-ACK on another CPU and pep_track_evict() wait for the lock. */
 	spin_lock(&conn->lock);
 	spin_lock(&pn->track_lock);
 	list_add_tail(&conn->unanswered, &pn->unanswered);
@@ -382,7 +382,7 @@ unsigned int pep_track_insert(struct pep_net *pn, struct pep_conn *conn)
 			return 0;
 		reason = PEP_A_STAT_FOLLOW_NO_MEMORY;
 	}
-	/* Who makes room may be looking at it. */
+	/* pep_track_evict() on another CPU may be looking at it. */
 	pep_track_put(conn);
 	return reason;
 }
