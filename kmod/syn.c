@@ -347,15 +347,12 @@ static enum pep_syn_kind pep_syn_begin(struct pep_gen **gen,
 	kind = pep_syn_classify(pn->net, bound, pkt, gen);
 	if (kind != PEP_SYN_NEW)
 		return kind;
-	/* The target answers the opener: no leg does. */
-	if ((*gen)->values.mode == PEP_CONNECT_MODE_FOLLOW)
-		return PEP_SYN_PASS;
 	reason = pep_syn_against(*gen, pkt);
 	if (reason) {
 		pep_syn_count(pn, opener, &pkt->tuple, reason);
 		return PEP_SYN_PASS;
 	}
-	if ((*gen)->values.mode == PEP_CONNECT_MODE_EARLY)
+	if ((*gen)->values.mode != PEP_CONNECT_MODE_TRUTHFUL)
 		return PEP_SYN_NEW;
 	return pep_syn_open(*gen, opener, skb, pkt) ? PEP_SYN_TAKEN :
 						      PEP_SYN_PASS;
@@ -415,7 +412,7 @@ static bool pep_syn_follow(struct pep_gen *gen, unsigned int opener,
  *
  * Context: softirq, RCU read side.
  * Return: true when the SYN was consumed, false when it has to pass; the
- * reason is counted then, but for a profile that follows connections.
+ * reason is counted then.
  */
 bool pep_syn_take(struct pep_gen *gen, unsigned int opener,
 		  struct sk_buff *skb, const struct pep_packet *pkt)
