@@ -48,70 +48,33 @@ struct pep_track_key {
 	int vrf;
 };
 
-/* The stage that an event leads to; what is not listed cannot happen. */
-static const s8 pep_track_table[PEP_TRACK_STAGES][PEP_TRACK_EVENTS] = {
+/* The stage that an event leads to; an event that is not listed cannot happen.
+ * None leads to PEP_TRACK_OPENING, which is 0.
+ */
+static const u8 pep_track_table[PEP_TRACK_STAGES][PEP_TRACK_EVENTS] = {
 	[PEP_TRACK_OPENING] = {
 		[PEP_TRACK_SYNACK] = PEP_TRACK_ANSWERED,
-		[PEP_TRACK_ACK] = -EINVAL,
-		[PEP_TRACK_FINS] = -EINVAL,
-		[PEP_TRACK_ADOPT] = -EINVAL,
-		[PEP_TRACK_CUT] = -EINVAL,
-		[PEP_TRACK_RELEASED] = -EINVAL,
 		[PEP_TRACK_END] = PEP_TRACK_GONE,
 	},
 	[PEP_TRACK_ANSWERED] = {
-		[PEP_TRACK_SYNACK] = -EINVAL,
 		[PEP_TRACK_ACK] = PEP_TRACK_FOLLOWED,
-		[PEP_TRACK_FINS] = -EINVAL,
-		[PEP_TRACK_ADOPT] = -EINVAL,
-		[PEP_TRACK_CUT] = -EINVAL,
-		[PEP_TRACK_RELEASED] = -EINVAL,
 		[PEP_TRACK_END] = PEP_TRACK_GONE,
 	},
 	[PEP_TRACK_FOLLOWED] = {
-		[PEP_TRACK_SYNACK] = -EINVAL,
-		[PEP_TRACK_ACK] = -EINVAL,
 		[PEP_TRACK_FINS] = PEP_TRACK_CLOSING,
 		[PEP_TRACK_ADOPT] = PEP_TRACK_SPLIT,
-		[PEP_TRACK_CUT] = -EINVAL,
-		[PEP_TRACK_RELEASED] = -EINVAL,
 		[PEP_TRACK_END] = PEP_TRACK_GONE,
 	},
 	[PEP_TRACK_CLOSING] = {
-		[PEP_TRACK_SYNACK] = -EINVAL,
-		[PEP_TRACK_ACK] = -EINVAL,
-		[PEP_TRACK_FINS] = -EINVAL,
-		[PEP_TRACK_ADOPT] = -EINVAL,
-		[PEP_TRACK_CUT] = -EINVAL,
-		[PEP_TRACK_RELEASED] = -EINVAL,
 		[PEP_TRACK_END] = PEP_TRACK_GONE,
 	},
 	[PEP_TRACK_SPLIT] = {
-		[PEP_TRACK_SYNACK] = -EINVAL,
-		[PEP_TRACK_ACK] = -EINVAL,
-		[PEP_TRACK_FINS] = -EINVAL,
-		[PEP_TRACK_ADOPT] = -EINVAL,
 		[PEP_TRACK_CUT] = PEP_TRACK_RELEASING,
-		[PEP_TRACK_RELEASED] = -EINVAL,
 		[PEP_TRACK_END] = PEP_TRACK_GONE,
 	},
 	[PEP_TRACK_RELEASING] = {
-		[PEP_TRACK_SYNACK] = -EINVAL,
-		[PEP_TRACK_ACK] = -EINVAL,
-		[PEP_TRACK_FINS] = -EINVAL,
-		[PEP_TRACK_ADOPT] = -EINVAL,
-		[PEP_TRACK_CUT] = -EINVAL,
 		[PEP_TRACK_RELEASED] = PEP_TRACK_FOLLOWED,
 		[PEP_TRACK_END] = PEP_TRACK_GONE,
-	},
-	[PEP_TRACK_GONE] = {
-		[PEP_TRACK_SYNACK] = -EINVAL,
-		[PEP_TRACK_ACK] = -EINVAL,
-		[PEP_TRACK_FINS] = -EINVAL,
-		[PEP_TRACK_ADOPT] = -EINVAL,
-		[PEP_TRACK_CUT] = -EINVAL,
-		[PEP_TRACK_RELEASED] = -EINVAL,
-		[PEP_TRACK_END] = -EINVAL,
 	},
 };
 
@@ -201,7 +164,7 @@ int pep_track_next(unsigned int stage, enum pep_track_event event)
 {
 	if (stage >= PEP_TRACK_STAGES || event >= PEP_TRACK_EVENTS)
 		return -EINVAL;
-	return pep_track_table[stage][event];
+	return pep_track_table[stage][event] ?: -EINVAL;
 }
 EXPORT_SYMBOL_IF_KUNIT(pep_track_next);
 

@@ -10,8 +10,7 @@ from peptest.env import amount
 from peptest.ktap import case, expect, families, wait_for
 from peptest.netns import netem, netem_end, nstat, single_packets
 from peptest.pep import grows, pepadm
-from peptest.tcp import (Load, exchange, exchange_part, expect_same, one_way,
-                         pair, start)
+from peptest.tcp import Load, exchange, exchange_part, one_way, pair, start
 
 RATE = amount(2000000)  # bytes per second
 RESETS = "TcpOutRsts"
@@ -90,9 +89,7 @@ def midstream(family, args=None, opener="sub", opened="srv"):
             mark = load.moved + RATE // 50
             wait_for("payload afterwards", lambda: load.moved > mark)
         load.finish()
-    for one in range(0, len(load.ends), 2):
-        expect_same(load.ends[one], load.ends[one + 1])
-        expect_same(load.ends[one + 1], load.ends[one])
+    load.expect_whole()
     expect("resets", resets(), before)
 
 
@@ -127,8 +124,7 @@ def download(family):
         wait_for("it to be released", lambda: released() == 0 and
                  pep.stat("flows") == 0)
         load.join(60)
-        expect_same(load.ends[0], load.ends[1])
-        expect_same(load.ends[1], load.ends[0])
+        load.expect_whole()
 
 
 @families("detached, unloaded, loaded and attached again in mid-transfer")
@@ -145,9 +141,7 @@ def reload(family):
         mark = load.moved + RATE // 50
     wait_for("payload", lambda: load.moved > mark)
     load.finish()
-    for one in range(0, len(load.ends), 2):
-        expect_same(load.ends[one], load.ends[one + 1])
-        expect_same(load.ends[one + 1], load.ends[one])
+    load.expect_whole()
     expect("resets", resets(), before)
     pep.follow("handshake")
 

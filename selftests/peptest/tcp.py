@@ -496,6 +496,12 @@ class Load(threading.Thread):
             end.size = end.sent
         pump(self.ends)
 
+    def expect_whole(self):
+        """Fail unless each end got all that its other end sent."""
+        for one, other in zip(self.ends[::2], self.ends[1::2]):
+            expect_same(one, other)
+            expect_same(other, one)
+
     def expect_resets(self, seconds=SECONDS):
         """Fail unless all ends are reset by themselves."""
         self.join(seconds)
