@@ -442,6 +442,46 @@ void pep_flow_end(struct pep_flow *flow, unsigned int cause)
 }
 
 /**
+ * pep_flow_each() - do something with flows of an instance
+ * @pn: instance
+ * @match: tells which flows; called on the RCU read side; NULL for all
+ * @filter: handed to @match
+ * @act: called for each of these on the RCU read side; returns whether it counts
+ *
+ * Context: may sleep.
+ * Return: number of flows that count.
+ */
+unsigned int pep_flow_each(struct pep_net *pn, pep_flow_match *match,
+			   const void *filter,
+			   bool (*act)(struct pep_flow *flow))
+{
+	struct pep_flow *flow;
+	unsigned int n = 0;
+	unsigned long id;
+
+	rcu_read_lock();
+	xa_for_each(&pn->flows, id, flow) {
+		if ((!match || match(flow, filter)) && act(flow))
+			n++;
+		/* There may be a hundred thousand. */
+		if (need_resched()) {
+			rcu_read_unlock();
+			cond_resched();
+			rcu_read_lock();
+		}
+	}
+	rcu_read_unlock();
+	return n;
+}
+
+static bool pep_flow_kill_one(struct pep_flow *flow)
+{
+	WRITE_ONCE(flow->killed, true);
+	pep_flow_schedule(flow);
+	return true;
+}
+
+/**
  * pep_flow_kill() - have flows of an instance end with resets
  * @pn: instance
  * @match: tells which flows; called on the RCU read side; NULL for all
@@ -457,26 +497,7 @@ void pep_flow_end(struct pep_flow *flow, unsigned int cause)
 unsigned int pep_flow_kill(struct pep_net *pn, pep_flow_match *match,
 			   const void *filter)
 {
-	struct pep_flow *flow;
-	unsigned int n = 0;
-	unsigned long id;
-
-	rcu_read_lock();
-	xa_for_each(&pn->flows, id, flow) {
-		if (!match || match(flow, filter)) {
-			WRITE_ONCE(flow->killed, true);
-			pep_flow_schedule(flow);
-			n++;
-		}
-		/* There may be a hundred thousand. */
-		if (need_resched()) {
-			rcu_read_unlock();
-			cond_resched();
-			rcu_read_lock();
-		}
-	}
-	rcu_read_unlock();
-	return n;
+	return pep_flow_each(pn, match, filter, pep_flow_kill_one);
 }
 
 /**

@@ -359,16 +359,46 @@ int pep_nl_flow_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 	return err == -EMSGSIZE && skb->len ? skb->len : err;
 }
 
-/* What a request about several flows says; none may be meant by saying nothing. */
-static int pep_netlink_filter(struct genl_info *info, struct pep_filter *filter)
+/*
+ * Do something with the flows of a request, which has to say which ones, and
+ * answer with their number.
+ */
+static int pep_netlink_flows(struct genl_info *info, int attr,
+			     unsigned int (*act)(struct pep_net *pn,
+						 const struct pep_filter *filter))
 {
-	int err = pep_filter_parse(info, filter);
+	struct pep_net *pn = pep_netlink_net(info);
+	struct pep_filter filter;
+	struct sk_buff *reply;
+	void *hdr;
+	int err;
 
-	if (!err && filter->empty) {
+	err = pep_filter_parse(info, &filter);
+	if (err)
+		return err;
+	if (filter.empty) {
 		GENL_SET_ERR_MSG(info, "which flows: is required, older-ms 0 for all");
-		err = -EINVAL;
+		return -EINVAL;
 	}
-	return err;
+	reply = pep_reply_begin(info, &hdr);
+	if (!reply)
+		return -ENOMEM;
+	err = nla_put_u32(reply, attr, act(pn, &filter));
+	return pep_reply_send(reply, info, hdr, err);
+}
+
+static unsigned int pep_netlink_kill(struct pep_net *pn,
+				     const struct pep_filter *filter)
+{
+	return pep_flow_kill(pn, pep_filter_match, filter);
+}
+
+static unsigned int pep_netlink_release(struct pep_net *pn,
+					const struct pep_filter *filter)
+{
+	if (filter->ifindex)
+		pep_release_leave(pn, filter->ifindex);
+	return pep_release_flows(pn, pep_filter_match, filter);
 }
 
 /**
@@ -381,21 +411,7 @@ static int pep_netlink_filter(struct genl_info *info, struct pep_filter *filter)
  */
 int pep_nl_flow_kill_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct pep_net *pn = pep_netlink_net(info);
-	struct pep_filter filter;
-	struct sk_buff *reply;
-	void *hdr;
-	int err;
-
-	err = pep_netlink_filter(info, &filter);
-	if (err)
-		return err;
-	reply = pep_reply_begin(info, &hdr);
-	if (!reply)
-		return -ENOMEM;
-	err = nla_put_u32(reply, PEP_A_FLOW_KILLED,
-			  pep_flow_kill(pn, pep_filter_match, &filter));
-	return pep_reply_send(reply, info, hdr, err);
+	return pep_netlink_flows(info, PEP_A_FLOW_KILLED, pep_netlink_kill);
 }
 
 /**
@@ -408,21 +424,6 @@ int pep_nl_flow_kill_doit(struct sk_buff *skb, struct genl_info *info)
  */
 int pep_nl_flow_release_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct pep_net *pn = pep_netlink_net(info);
-	struct pep_filter filter;
-	struct sk_buff *reply;
-	void *hdr;
-	int err;
-
-	err = pep_netlink_filter(info, &filter);
-	if (err)
-		return err;
-	reply = pep_reply_begin(info, &hdr);
-	if (!reply)
-		return -ENOMEM;
-	if (filter.ifindex)
-		pep_release_leave(pn, filter.ifindex);
-	err = nla_put_u32(reply, PEP_A_FLOW_RELEASED,
-			  pep_release_flows(pn, pep_filter_match, &filter));
-	return pep_reply_send(reply, info, hdr, err);
+	return pep_netlink_flows(info, PEP_A_FLOW_RELEASED,
+				 pep_netlink_release);
 }

@@ -292,23 +292,7 @@ void pep_release_leave(struct pep_net *pn, int ifindex)
 unsigned int pep_release_flows(struct pep_net *pn, pep_flow_match *match,
 			       const void *filter)
 {
-	struct pep_flow *flow;
-	unsigned int n = 0;
-	unsigned long id;
-
-	rcu_read_lock();
-	xa_for_each(&pn->flows, id, flow) {
-		if ((!match || match(flow, filter)) && pep_release_begin(flow))
-			n++;
-		/* There may be a hundred thousand. */
-		if (need_resched()) {
-			rcu_read_unlock();
-			cond_resched();
-			rcu_read_lock();
-		}
-	}
-	rcu_read_unlock();
-	return n;
+	return pep_flow_each(pn, match, filter, pep_release_begin);
 }
 
 /* Can the packet be what it says? The other end would drop it otherwise. */
