@@ -393,7 +393,7 @@ static bool pep_adopt_flow(struct pep_gen *gen, struct pep_conn *conn,
 	if (flow->state == PEP_FLOW_STATE_DEAD) {
 		pep_pool_release(ps[0]);
 		pep_pool_release(ps[1]);
-		reason = PEP_A_STAT_SPLIT_PASS_LIMIT;
+		reason = PEP_A_STAT_SPLIT_PASS_STOPPING;
 		pep_stat_inc(pn, reason);
 	} else {
 		flow->isn = conn->isn;
@@ -436,6 +436,18 @@ static bool pep_adopt_leaving(const struct pep_net *pn,
 	       time_before(jiffies, READ_ONCE(pn->leaving_until));
 }
 
+/* Try again when the pool has been filled, unless it cannot be. */
+static void pep_adopt_wait(struct pep_pool *pool, struct pep_conn *conn)
+{
+	if (pool->failed) {
+		pep_adopt_give_up(pool->gen->pn, conn,
+				  PEP_A_STAT_SPLIT_PASS_NO_MEMORY);
+	} else if (pep_job_claim(&conn->job)) {
+		refcount_inc(&conn->ref);
+		pep_pool_wait_job(pool, &conn->job);
+	}
+}
+
 /* Take over a connection that is ready for it. */
 static void pep_adopt_take(struct pep_conn *conn, struct pep_queue *queue)
 {
@@ -443,12 +455,18 @@ static void pep_adopt_take(struct pep_conn *conn, struct pep_queue *queue)
 	struct pep_pool *pool = this_cpu_ptr(gen->pools);
 	struct pep_net *pn = gen->pn;
 	struct pep_sock *ps[2];
+	unsigned int reason;
 	bool ready = true;
 	int side;
 
-	if (READ_ONCE(pn->stopping) || READ_ONCE(gen->retired) ||
-	    pep_limit_check(gen)) {
-		pep_adopt_give_up(pn, conn, PEP_A_STAT_SPLIT_PASS_LIMIT);
+	if (READ_ONCE(pn->stopping) || READ_ONCE(gen->retired)) {
+		pep_adopt_give_up(pn, conn, PEP_A_STAT_SPLIT_PASS_STOPPING);
+		return;
+	}
+	reason = pep_limit_check(gen);
+	if (reason) {
+		pep_limit_refused(pn, reason);
+		pep_adopt_give_up(pn, conn, reason);
 		return;
 	}
 	/* Of a side without a device a leg would hear nothing. */
@@ -462,9 +480,10 @@ static void pep_adopt_take(struct pep_conn *conn, struct pep_queue *queue)
 		ready &= pep_pool_has(pool,
 				      pep_pool_connector(side,
 							 conn->tuple.family));
-	/* The next packet asks again; the pool is being filled meanwhile. */
-	if (!ready)
+	if (!ready) {
+		pep_adopt_wait(pool, conn);
 		return;
+	}
 	for (side = 0; side < 2; side++)
 		ps[side] = pep_pool_take(pool,
 					 pep_pool_connector(side,

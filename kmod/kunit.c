@@ -285,7 +285,7 @@ static void pep_kunit_profile_defaults(struct kunit *test)
 	pep_profile_defaults(&values);
 	KUNIT_EXPECT_STREQ(test, values.cc[PEP_SIDE_WIRELESS], "bbr");
 	KUNIT_EXPECT_STREQ(test, values.cc[PEP_SIDE_SERVER], "cubic");
-	KUNIT_EXPECT_EQ(test, values.mode, PEP_CONNECT_MODE_TRUTHFUL);
+	KUNIT_EXPECT_EQ(test, values.mode, PEP_CONNECT_MODE_FOLLOW);
 	KUNIT_EXPECT_EQ(test, values.split_trigger,
 			PEP_SPLIT_TRIGGER_BYTES | PEP_SPLIT_TRIGGER_LOSS);
 	KUNIT_EXPECT_EQ(test, values.split_bytes, PEP_SPLIT_BYTES_DEFAULT);

@@ -42,16 +42,16 @@ unsigned int pep_limit_check(const struct pep_gen *gen)
 	u32 most = gen->values.max_flows;
 
 	if (READ_ONCE(pn->draining))
-		return PEP_A_STAT_SYN_PASS_DRAIN;
+		return PEP_A_STAT_SPLIT_PASS_DRAIN;
 	if (atomic_read(&pn->nflows) >= READ_ONCE(pn->max_flows))
-		return PEP_A_STAT_SYN_PASS_MAX_FLOWS;
+		return PEP_A_STAT_SPLIT_PASS_MAX_FLOWS;
 	if (most && atomic_read(&gen->tally->flows) >= most)
-		return PEP_A_STAT_SYN_PASS_PROFILE_FLOWS;
+		return PEP_A_STAT_SPLIT_PASS_PROFILE_FLOWS;
 	if (atomic_read(&pn->npending) >= READ_ONCE(pn->max_pending))
-		return PEP_A_STAT_SYN_PASS_MAX_PENDING;
+		return PEP_A_STAT_SPLIT_PASS_MAX_PENDING;
 	/* Of all namespaces together, net.ipv4.tcp_mem. */
 	if (READ_ONCE(tcp_memory_pressure))
-		return PEP_A_STAT_SYN_PASS_PRESSURE;
+		return PEP_A_STAT_SPLIT_PASS_PRESSURE;
 	return 0;
 }
 
@@ -59,13 +59,13 @@ unsigned int pep_limit_check(const struct pep_gen *gen)
 static int pep_limit_kind(unsigned int counter)
 {
 	switch (counter) {
-	case PEP_A_STAT_SYN_PASS_MAX_FLOWS:
+	case PEP_A_STAT_SPLIT_PASS_MAX_FLOWS:
 		return 0;
-	case PEP_A_STAT_SYN_PASS_PROFILE_FLOWS:
+	case PEP_A_STAT_SPLIT_PASS_PROFILE_FLOWS:
 		return 1;
-	case PEP_A_STAT_SYN_PASS_MAX_PENDING:
+	case PEP_A_STAT_SPLIT_PASS_MAX_PENDING:
 		return 2;
-	case PEP_A_STAT_SYN_PASS_PRESSURE:
+	case PEP_A_STAT_SPLIT_PASS_PRESSURE:
 		return 3;
 	default:
 		return -1;

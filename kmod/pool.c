@@ -7,9 +7,10 @@
  * ready per CPU, with all options set, and releases in batches what is done
  * with. Taking one needs no lock, only BH off on the pool's CPU.
  *
- * A pool that runs empty refuses nobody: SYNs wait in it, and accepted
- * connections in their listener, until the work item has filled it. When there
- * is no memory for that, SYNs pass, and it tries again a little later.
+ * A pool that runs empty refuses nobody: connections to be taken over and SYNs
+ * wait in it, and accepted connections in their listener, until the work item has
+ * filled it. When there is no memory for that, connections stay as they are, SYNs
+ * pass, and it tries again a little later.
  */
 
 #include "pool.h"
@@ -20,6 +21,7 @@
 
 #include "compat.h"
 #include "gen.h"
+#include "queue.h"
 #include "stat.h"
 #include "syn.h"
 
@@ -121,6 +123,16 @@ static bool pep_pool_fill_kind(struct pep_pool *pool, enum pep_pool_kind kind)
 	return true;
 }
 
+/* Have the jobs that waited run, with BH off. */
+static void pep_pool_run_jobs(struct pep_pool *pool)
+{
+	struct llist_node *list = llist_del_all(&pool->jobs);
+	struct pep_job *job, *next;
+
+	llist_for_each_entry_safe(job, next, llist_reverse_order(list), node)
+		pep_queue_job(job);
+}
+
 /* Serve those that waited, with BH off; each takes what it needs from the pool
  * of the CPU that this runs on, or waits again unless sockets could not be
  * made.
@@ -137,6 +149,7 @@ static void pep_pool_serve(struct pep_pool *pool, bool failed)
 	pool->starving = 0;
 	for_each_set_bit(i, &starving, PEP_GEN_LISTENERS)
 		pep_listener_kick(&pool->gen->listeners[i]);
+	pep_pool_run_jobs(pool);
 	skb_queue_splice_init(&pool->waiting, &syns);
 	rcu_read_lock();
 	while ((skb = __skb_dequeue(&syns)))
@@ -179,6 +192,7 @@ void pep_pool_setup(struct pep_pool *pool, struct pep_gen *gen, int cpu)
 	pool->gen = gen;
 	pool->cpu = cpu;
 	__skb_queue_head_init(&pool->waiting);
+	init_llist_head(&pool->jobs);
 	INIT_DELAYED_WORK(&pool->refill, pep_pool_refill);
 }
 
@@ -194,6 +208,9 @@ void pep_pool_drain(struct pep_pool *pool)
 
 	cancel_delayed_work_sync(&pool->refill);
 	__skb_queue_purge(&pool->waiting);
+	local_bh_disable();
+	pep_pool_run_jobs(pool);
+	local_bh_enable();
 	for (kind = 0; kind < PEP_POOL_KINDS; kind++) {
 		while (pool->nready[kind]) {
 			struct pep_sock *ps;
@@ -264,6 +281,18 @@ struct pep_sock *pep_pool_take(struct pep_pool *pool, enum pep_pool_kind kind)
 void pep_pool_wait(struct pep_pool *pool, struct sk_buff *skb)
 {
 	__skb_queue_tail(&pool->waiting, skb);
+}
+
+/**
+ * pep_pool_wait_job() - run a job again after the next refill
+ * @pool: this CPU's pool, which was found empty
+ * @job: claimed job
+ *
+ * Context: softirq.
+ */
+void pep_pool_wait_job(struct pep_pool *pool, struct pep_job *job)
+{
+	llist_add(&job->node, &pool->jobs);
 }
 
 static void pep_pool_release_work(struct work_struct *work)

@@ -8,6 +8,7 @@
 #include <linux/workqueue.h>
 
 struct pep_gen;
+struct pep_job;
 
 /* Sockets of one kind that a CPU keeps ready. */
 #define PEP_POOL_DEPTH		32
@@ -55,6 +56,7 @@ struct pep_sock {
  * @starving: listeners that wait for a shell, bit mask by index in pep_gen
  * @failed: the last refill could not make all that it wanted
  * @waiting: SYNs that wait for a socket, held
+ * @jobs: claimed jobs that wait for a socket
  * @refill: makes new sockets
  *
  * Only @cpu looks at it, with BH off; while @cpu is offline, @refill does.
@@ -68,6 +70,7 @@ struct pep_pool {
 	u8 starving;
 	bool failed;
 	struct sk_buff_head waiting;
+	struct llist_head jobs;
 	struct delayed_work refill;
 };
 
@@ -114,6 +117,7 @@ void pep_pool_want(struct pep_pool *pool, enum pep_pool_kind kind);
 bool pep_pool_has(struct pep_pool *pool, enum pep_pool_kind kind);
 struct pep_sock *pep_pool_take(struct pep_pool *pool, enum pep_pool_kind kind);
 void pep_pool_wait(struct pep_pool *pool, struct sk_buff *skb);
+void pep_pool_wait_job(struct pep_pool *pool, struct pep_job *job);
 void pep_pool_release(struct pep_sock *ps);
 void pep_pool_flush(void);
 int pep_pool_init(void);

@@ -53,7 +53,7 @@ void pep_profile_defaults(struct pep_values *values)
 	memset(values, 0, sizeof(*values));
 	strscpy_pad(values->cc[PEP_SIDE_WIRELESS], "bbr");
 	strscpy_pad(values->cc[PEP_SIDE_SERVER], "cubic");
-	values->mode = PEP_CONNECT_MODE_TRUTHFUL;
+	values->mode = PEP_CONNECT_MODE_FOLLOW;
 	values->split_trigger = PEP_SPLIT_TRIGGER_BYTES |
 				PEP_SPLIT_TRIGGER_LOSS;
 	values->split_bytes = PEP_SPLIT_BYTES_DEFAULT;

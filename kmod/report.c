@@ -450,7 +450,8 @@ void pep_report_closed(const struct pep_flow *flow, unsigned int cause)
 /**
  * pep_report_overload() - tell those who listen that a limit is reached
  * @pn: instance
- * @counter: counter of the SYNs that pass for it, PEP_A_STAT_SYN_PASS_*
+ * @counter: counter of the connections that are not split for it,
+ *	PEP_A_STAT_SPLIT_PASS_*
  *
  * Context: any, BH off.
  */

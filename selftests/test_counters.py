@@ -18,15 +18,15 @@ pass_syn pass_mirror syn_split syn_duplicate syn_wait_socket syn_pass_local
 syn_pass_scope syn_pass_ip_option syn_pass_data syn_pass_md5 syn_pass_ao
 syn_pass_mptcp syn_pass_fastopen syn_pass_option syn_pass_vrf
 syn_pass_remembered syn_pass_in_use syn_pass_connect syn_pass_no_memory
-syn_pass_no_socket syn_pass_no_listener syn_pass_stopping syn_pass_drain
-syn_pass_max_flows syn_pass_max_pending syn_pass_pressure syn_pass_bypass
+syn_pass_no_socket syn_pass_no_listener syn_pass_stopping split_pass_drain
+split_pass_max_flows split_pass_max_pending split_pass_pressure syn_pass_bypass
 syn_pass_unanswered syn_released syn_cookie time_wait_reused flow_established
 connect_refused connect_unreachable connect_timeout connect_asymmetric
 connect_failed opener_lost accept_unpaired icmp_delivered flow_closed
 flow_reset flow_killed flow_idle bytes_to_wireless bytes_to_server
 bytes_fragment bytes_copied relay_send relay_stall relay_owned relay_no_memory
 reset_late pool_refill pool_empty fragment_gathered syn_pass_hops pass_quic
-syn_pass_profile_flows
+split_pass_profile_flows
 """.split()
 NUMBERS = dict(enumerate(NAMES, FIRST))
 PAD, CPU = 1, FIRST + len(NAMES)

@@ -167,9 +167,9 @@ def truthful(family):
     if not SLOW:
         expect_least("KiB that the flood may occupy", most * PENDING_KIB, used)
     expect_least("SYNs that were taken or passed", grown["syn_split"] +
-                 grown["syn_pass_max_pending"] + grown["syn_wait_socket"],
+                 grown["split_pass_max_pending"] + grown["syn_wait_socket"],
                  SYNS * 9 // 10)
-    expect_least("passed beyond the limit", grown["syn_pass_max_pending"],
+    expect_least("passed beyond the limit", grown["split_pass_max_pending"],
                  SYNS // 2)
     expect_least("room for the server's packets", flood.sent + 40 * ROUNDS,
                  arrived() - start)

@@ -36,7 +36,7 @@ def flows(family):
     expect("limits", shown(), DEFAULTS)
     pepadm("limit", "set", "flows", "5")
     expect("limits", shown(), {**DEFAULTS, "flows": 5})
-    with grows(flow_established=6, syn_pass_max_flows=3):
+    with grows(flow_established=6, split_pass_max_flows=3):
         split = [pair(family) for _ in range(5)]
         beyond = [pair(family) for _ in range(3)]
         expect("flows", pep.stat("flows"), 5)
@@ -56,7 +56,7 @@ def pending(family):
     ip("pep", f"route add {net} via {addr('srv', family)}")
     pepadm("limit", "set", "pending", "10")
     socks = [client("sub", family) for _ in range(10)]
-    with grows(ended=False, syn_split=10, syn_pass_max_pending=1):
+    with grows(ended=False, syn_split=10, split_pass_max_pending=1):
         for sock in socks:
             sock.setblocking(False)
             sock.connect_ex((to, PORT))
@@ -82,8 +82,8 @@ def profile_flows(family, connect_mode):
     """Those that were split before the profile was changed count as well."""
     settings = "connect", connect_mode, "max-flows", "3"
     pepadm("profile", "set", "default", *settings)
-    with grows(flow_established=4, syn_pass_profile_flows=3,
-               syn_pass_max_flows=0):
+    with grows(flow_established=4, split_pass_profile_flows=3,
+               split_pass_max_flows=0):
         split = [pair(family) for _ in range(3)]
         wait_for("three flows", lambda: count("default") == 3)
         beyond = [pair(family), pair(family, "srv", "sub")]
@@ -104,7 +104,7 @@ def profile_own(family):
     """Also when it was deleted and added again while it has flows."""
     pepadm("profile", "add", "gold", "max-flows", "1")
     pepadm("dev", "set", "sv0", "profile", "gold")
-    with grows(flow_established=3, syn_pass_profile_flows=2):
+    with grows(flow_established=3, split_pass_profile_flows=2):
         both = [pair(family, "srv", "sub") for _ in range(2)]
         both += [pair(family) for _ in range(2)]
         expect("flows", (count("gold"), count("default")), (1, 2))
@@ -125,7 +125,7 @@ def drain(family):
     old = start(family, 5)
     pepadm("drain", "on")
     expect("drain", shown()["drain"], "on")
-    with grows(ended=False, syn_split=0, syn_pass_drain=2):
+    with grows(ended=False, syn_split=0, split_pass_drain=2):
         exchange(pair(family), 20000)
         exchange(pair(family, "srv", "sub"), 20000)
         exchange_part(old[0], 20000)
@@ -195,7 +195,7 @@ def short(family):
         near.send(bytes(300000))
     with pressure():
         exchange_part(old, 300000)
-        with grows(ended=False, syn_split=0, syn_pass_pressure=1):
+        with grows(ended=False, syn_split=0, split_pass_pressure=1):
             both = pair(family)
         exchange(both, 20000)
         exchange_part(old, 20000)

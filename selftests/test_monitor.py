@@ -353,7 +353,7 @@ def overload():
             if event.pop("flows") < 1:
                 fail("without a flow")
             expect("event", event, {"event": "overload",
-                                    "counter": "syn_pass_max_flows"})
+                                    "counter": "split_pass_max_flows"})
             exchange(both, 10)
             pep.flows_end()
             pepadm("drain", "on")

@@ -192,14 +192,14 @@ def verdicts(family):
 @case("a filter on a field")
 def filtered():
     """Only what it lets through is there."""
-    with Traced("pep_syn", only='result == "syn_pass_drain"') as traced:
+    with Traced("pep_syn", only='result == "split_pass_drain"') as traced:
         exchange(pair(4), 100)
         pepadm("drain", "on")
         try:
             exchange(pair(4), 100)
         finally:
             pepadm("drain", "off")
-    expect("result", traced.one("pep_syn")["result"], "syn_pass_drain")
+    expect("result", traced.one("pep_syn")["result"], "split_pass_drain")
 
 
 class Child:
@@ -348,7 +348,7 @@ def bypass_reasons():
     for verdict in SLOW:
         script.maps["@syns"].pop(f"{verdict},{PORT}", None)
     expect("verdicts", script.maps["@syns"],
-           {f"syn_split,{PORT}": FLOWS, f"syn_pass_drain,{PORT}": FLOWS})
+           {f"syn_split,{PORT}": FLOWS, f"split_pass_drain,{PORT}": FLOWS})
 
 
 @case("legs.bt", seconds=300)

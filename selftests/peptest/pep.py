@@ -17,7 +17,7 @@ CMD_STAT_GET = next(number for number, name in
 # What "conf save" writes when the usual devices are attached, and nothing else
 # has been changed.
 PLAIN = """\
-profile default cc-wireless bbr cc-server cubic connect truthful \
+profile default cc-wireless bbr cc-server cubic connect follow \
 split 12000,loss mptcp bypass source client server-dev none mark 0 dscp copy \
 keepalive-idle 0 keepalive-interval 0 keepalive-count 0 user-timeout 0 \
 idle-timeout 0 residence 50 wireless-sndbuf auto wireless-rcvbuf auto \
@@ -99,10 +99,13 @@ def devices(ns="pep"):
             json.loads(pepadm("-j", "dev", "show", ns=ns).stdout)]
 
 
-def attached():
-    """Set up: the usual topology with pep attached."""
+def attached(split="handshake"):
+    """Set up: the usual topology with pep attached. Connections are split as soon
+    as they are up, unless a test is about others."""
     load()
     topology_up()
+    if not env.WITHOUT:
+        pepadm("profile", "set", "default", "split", split)
     attach()
 
 

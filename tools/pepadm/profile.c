@@ -567,7 +567,7 @@ const struct pep_cmd_object pep_profile_object = {
 	"pepadm profile del NAME\n"
 	"pepadm profile show [ NAME ]\n"
 	"OPTIONS := [ cc-wireless CC ] [ cc-server CC ]\n"
-	"           [ connect { truthful | early | follow } ] [ split TRIGGERS ]\n"
+	"           [ connect { follow | early | truthful } ] [ split TRIGGERS ]\n"
 	"           [ mptcp { bypass | split } ] [ source { client | local } ]\n"
 	"           [ server-dev { DEV | none } ] [ mark N ] [ dscp { copy | N } ]\n"
 	"           [ keepalive-idle SECONDS ] [ keepalive-interval SECONDS ]\n"
