@@ -160,7 +160,7 @@ static int pep_adopt_connect(const struct pep_conn *conn, unsigned int side,
 	tp->rcv_nxt = peer->next;
 	tp->rx_opt.user_mss = peer->mss;
 	pep_adopt_set_rtt(tp, peer->rtt);
-	err = pep_leg_connect(sk, &tuple, peer->ack, NULL);
+	err = pep_leg_connect(sk, &tuple, peer->ack);
 	tp->rx_opt.user_mss = 0;
 	if (!err && sk->sk_state != TCP_ESTABLISHED)
 		err = -EPROTO;
@@ -338,6 +338,22 @@ static void pep_adopt_undo(struct pep_flow *flow, unsigned int reason)
 		tcp_sk(flow->leg[side].sk)->repair = 0;
 }
 
+/* When the ends did their parts of the handshake, as far as that is known. */
+static void pep_adopt_set_times(struct pep_flow *flow,
+				const struct pep_conn *conn)
+{
+	u64 target = conn->end[!conn->opener].rtt;
+	u64 opener = conn->end[conn->opener].rtt;
+
+	flow->at[PEP_FLOW_TIME_SYN_OUT] = conn->born;
+	if (!target || !opener)
+		return;
+	flow->at[PEP_FLOW_TIME_ANSWERED] = conn->born +
+					   target * NSEC_PER_USEC;
+	flow->at[PEP_FLOW_TIME_ACCEPTED] = conn->born +
+					   (target + opener) * NSEC_PER_USEC;
+}
+
 /* Make legs of two sockets. Return: 0, or the counter of why not, counted. */
 static unsigned int pep_adopt_legs(struct pep_flow *flow,
 				   const struct pep_conn *conn,
@@ -373,6 +389,23 @@ static void pep_adopt_ended(struct pep_flow *flow)
 		pep_track_put(conn);
 }
 
+/**
+ * pep_adopt_own() - let a flow have a connection
+ * @conn: connection, locked
+ * @flow: flow, locked, with a reference that the connection takes over
+ *
+ * Context: BH off.
+ */
+void pep_adopt_own(struct pep_conn *conn, struct pep_flow *flow)
+{
+	lockdep_assert_held(&flow->lock);
+	refcount_inc(&conn->ref);
+	WRITE_ONCE(flow->conn, conn);
+	flow->ended = pep_adopt_ended;
+	conn->flow = flow;
+	pep_track_advance(flow->pn, conn, PEP_TRACK_ADOPT);
+}
+
 /* Make the flow; false when the connection stays as it is, the reason counted. */
 static bool pep_adopt_flow(struct pep_gen *gen, struct pep_conn *conn,
 			   struct pep_sock *ps[2], struct pep_queue *queue)
@@ -381,8 +414,9 @@ static bool pep_adopt_flow(struct pep_gen *gen, struct pep_conn *conn,
 	struct pep_flow *flow;
 	unsigned int reason;
 
-	flow = pep_flow_create(gen, conn->opener, &conn->tuple,
-			       conn->end[conn->opener].ifindex, conn->born);
+	flow = pep_flow_create(gen, PEP_CONNECT_MODE_FOLLOW, conn->opener,
+			       &conn->tuple, conn->end[conn->opener].ifindex,
+			       conn->born);
 	if (!flow) {
 		pep_pool_release(ps[0]);
 		pep_pool_release(ps[1]);
@@ -396,22 +430,15 @@ static bool pep_adopt_flow(struct pep_gen *gen, struct pep_conn *conn,
 		reason = PEP_A_STAT_SPLIT_PASS_STOPPING;
 		pep_stat_inc(pn, reason);
 	} else {
-		flow->isn = conn->isn;
+		pep_adopt_set_times(flow, conn);
 		reason = pep_adopt_legs(flow, conn, ps, queue);
 	}
-	if (!reason) {
-		refcount_inc(&conn->ref);
-		WRITE_ONCE(flow->conn, conn);
-		flow->ended = pep_adopt_ended;
-	}
+	if (!reason)
+		pep_adopt_own(conn, flow);
 	spin_unlock(&flow->lock);
-	if (reason) {
+	if (reason)
 		pep_flow_put(flow);
-		return false;
-	}
-	conn->flow = flow;
-	pep_track_advance(pn, conn, PEP_TRACK_ADOPT);
-	return true;
+	return !reason;
 }
 
 /* Counter of what made a connection be split. */

@@ -59,21 +59,6 @@ pep_compat_lookup6(struct net *net, const struct in6_addr *saddr,
 #error "PREEMPT_RT needs CONFIG_PREEMPT_RT_NEEDS_BH_LOCK"
 #endif
 
-/*
- * From 6.15 on how far a time-out grows is a socket's own affair, at first a
- * setting of the namespace. Let it grow as far as it may, or as the setting
- * says.
- */
-static inline void pep_compat_rto_max(struct sock *sk, bool longest)
-{
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 15, 0)
-	u32 ms = READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_rto_max_ms);
-
-	WRITE_ONCE(inet_csk(sk)->icsk_rto_max,
-		   longest ? TCP_RTO_MAX : msecs_to_jiffies(ms));
-#endif
-}
-
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 19, 0)
 /* Before 6.19 bind and connect took a struct sockaddr of fixed size. */
 #define pep_compat_sockaddr sockaddr

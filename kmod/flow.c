@@ -2,8 +2,8 @@
 /*
  * Flows: their states, their lifetime, the table they are found in.
  *
- * A flow is made when a SYN is split (truthful) or when a connection is
- * accepted (early). It is in the table, and alive, until both legs are in
+ * A flow is made when a connection is taken over, or when its opener is answered
+ * early. It is in the table, and alive, until both legs are in
  * TCP_CLOSE. pep_flow_end() then makes it dead: the sockets forget it and go
  * to be released, it leaves the table and loses the table's reference. Jobs
  * and timers that still hold one find it dead. The last reference frees it
@@ -17,7 +17,6 @@
 #include <linux/slab.h>
 
 #include "gen.h"
-#include "handshake.h"
 #include "limit.h"
 #include "live.h"
 #include "relay.h"
@@ -31,31 +30,21 @@ static struct kmem_cache *pep_flow_cache;
 /* The state that an event leads to; what is not listed cannot happen. */
 static const s8 pep_flow_table[][PEP_FLOW_END + 1] = {
 	[PEP_FLOW_STATE_CONNECTING] = {
-		[PEP_FLOW_ANSWER] = PEP_FLOW_STATE_ANSWERED,
-		[PEP_FLOW_UP] = PEP_FLOW_STATE_ESTABLISHED,
-		[PEP_FLOW_FIN] = -EINVAL,
-		[PEP_FLOW_END] = PEP_FLOW_STATE_DEAD,
-	},
-	[PEP_FLOW_STATE_ANSWERED] = {
-		[PEP_FLOW_ANSWER] = -EINVAL,
 		[PEP_FLOW_UP] = PEP_FLOW_STATE_ESTABLISHED,
 		[PEP_FLOW_FIN] = -EINVAL,
 		[PEP_FLOW_END] = PEP_FLOW_STATE_DEAD,
 	},
 	[PEP_FLOW_STATE_ESTABLISHED] = {
-		[PEP_FLOW_ANSWER] = -EINVAL,
 		[PEP_FLOW_UP] = -EINVAL,
 		[PEP_FLOW_FIN] = PEP_FLOW_STATE_CLOSING,
 		[PEP_FLOW_END] = PEP_FLOW_STATE_DEAD,
 	},
 	[PEP_FLOW_STATE_CLOSING] = {
-		[PEP_FLOW_ANSWER] = -EINVAL,
 		[PEP_FLOW_UP] = -EINVAL,
 		[PEP_FLOW_FIN] = PEP_FLOW_STATE_CLOSING,
 		[PEP_FLOW_END] = PEP_FLOW_STATE_DEAD,
 	},
 	[PEP_FLOW_STATE_DEAD] = {
-		[PEP_FLOW_ANSWER] = -EINVAL,
 		[PEP_FLOW_UP] = -EINVAL,
 		[PEP_FLOW_FIN] = -EINVAL,
 		[PEP_FLOW_END] = -EINVAL,
@@ -100,12 +89,7 @@ void pep_flow_advance(struct pep_flow *flow, enum pep_flow_event event)
 	}
 	trace_pep_state(flow, next);
 	WRITE_ONCE(flow->state, next);
-	if (event == PEP_FLOW_ANSWER || (event == PEP_FLOW_UP &&
-					 flow->mode == PEP_CONNECT_MODE_EARLY))
-		trace_pep_connect(flow, 0);
-	if (event == PEP_FLOW_ANSWER) {
-		pep_stamp(flow, PEP_FLOW_TIME_HALF);
-	} else if (event == PEP_FLOW_UP) {
+	if (event == PEP_FLOW_UP) {
 		pep_stamp(flow, PEP_FLOW_TIME_UP);
 		pep_report_new(flow);
 		/* Changed while it was being opened. */
@@ -121,8 +105,9 @@ static void pep_flow_run(struct pep_job *job, struct pep_queue *queue)
 	/* Each looks at the state under the lock: a flow that comes up while
 	 * the first has it is relayed by the second.
 	 */
-	if (READ_ONCE(flow->state) < PEP_FLOW_STATE_ESTABLISHED)
-		pep_handshake_run(flow);
+	if (READ_ONCE(flow->state) < PEP_FLOW_STATE_ESTABLISHED &&
+	    flow->opening)
+		flow->opening(flow);
 	if (READ_ONCE(flow->state) >= PEP_FLOW_STATE_ESTABLISHED)
 		pep_relay_run(flow, queue);
 	pep_flow_put(flow);
@@ -167,10 +152,11 @@ void pep_flow_wake_in(struct pep_flow *flow, unsigned long delay)
 /**
  * pep_flow_create() - make a flow and enter it into the table
  * @gen: generation, protected by RCU or a reference
+ * @mode: how it is opened, enum pep_connect_mode
  * @opener: side that sent the SYN, enum pep_side
  * @tuple: tuple of the SYN
  * @ifindex: device by which it came
- * @born: when it was taken, ns of ktime_get_ns()
+ * @born: when it came, ns of ktime_get_ns()
  *
  * It can be killed as soon as it is in the table: the caller has to lock it and
  * see that it is not dead before it gets a leg.
@@ -178,7 +164,8 @@ void pep_flow_wake_in(struct pep_flow *flow, unsigned long delay)
  * Context: softirq.
  * Return: a connecting flow with a reference for the caller, or NULL.
  */
-struct pep_flow *pep_flow_create(struct pep_gen *gen, unsigned int opener,
+struct pep_flow *pep_flow_create(struct pep_gen *gen, u8 mode,
+				 unsigned int opener,
 				 const struct pep_tuple *tuple, int ifindex,
 				 u64 born)
 {
@@ -195,7 +182,7 @@ struct pep_flow *pep_flow_create(struct pep_gen *gen, unsigned int opener,
 	spin_lock_init(&flow->lock);
 	flow->state = PEP_FLOW_STATE_CONNECTING;
 	flow->opener = opener;
-	flow->mode = gen->values.mode;
+	flow->mode = mode;
 	flow->idle_timeout = gen->values.idle_timeout;
 	refcount_set(&flow->ref, 2);
 	flow->pn = pn;
@@ -203,9 +190,6 @@ struct pep_flow *pep_flow_create(struct pep_gen *gen, unsigned int opener,
 	flow->ifindex = ifindex;
 	flow->born = born;
 	flow->tuple = *tuple;
-	/* It is made when its opener is accepted. */
-	if (flow->mode == PEP_CONNECT_MODE_EARLY)
-		pep_stamp(flow, PEP_FLOW_TIME_HALF);
 	timer_setup(&flow->timer, pep_flow_timeout, 0);
 
 	atomic_inc(&gen->tally->flows);
@@ -408,10 +392,11 @@ void pep_flow_end(struct pep_flow *flow, unsigned int cause)
 	    cause != PEP_A_STAT_FLOW_CLOSED &&
 	    cause != PEP_A_STAT_FLOW_RELEASED)
 		pep_flow_remember(flow);
-	if (flow->state == PEP_FLOW_STATE_CONNECTING)
+	if (flow->state == PEP_FLOW_STATE_CONNECTING && flow->opening &&
+	    !flow->at[PEP_FLOW_TIME_ANSWERED])
 		trace_pep_connect(flow, cause);
 	trace_pep_close(flow, cause);
-	/* One that nobody has heard of: its connection goes on unsplit. */
+	/* One that nobody has heard of: its connection goes on as it was. */
 	if (flow->mode != PEP_CONNECT_MODE_FOLLOW ||
 	    flow->state >= PEP_FLOW_STATE_ESTABLISHED)
 		pep_report_closed(flow, cause);
@@ -426,10 +411,6 @@ void pep_flow_end(struct pep_flow *flow, unsigned int cause)
 	}
 	if (!flow->pinned)
 		pep_flow_release_legs(flow);
-	kfree_skb(flow->syn);
-	kfree_skb(flow->synack);
-	flow->syn = NULL;
-	flow->synack = NULL;
 	pep_stat_inc(flow->pn, cause);
 	atomic_dec(&flow->gen->tally->flows);
 	xa_erase_bh(&flow->pn->flows, flow->id);
@@ -486,8 +467,6 @@ static bool pep_flow_kill_one(struct pep_flow *flow)
  * @pn: instance
  * @match: tells which flows; called on the RCU read side; NULL for all
  * @filter: handed to @match
- *
- * The SYN of one that is being opened passes.
  *
  * Does not wait for the end.
  *

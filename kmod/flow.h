@@ -15,13 +15,11 @@ struct pep_gen;
 
 /**
  * enum pep_flow_event - what makes a flow change its state
- * @PEP_FLOW_ANSWER: the target's SYN-ACK has come and is held
  * @PEP_FLOW_UP: both legs are there
  * @PEP_FLOW_FIN: the end of one direction has been passed on
  * @PEP_FLOW_END: both legs are closed
  */
 enum pep_flow_event {
-	PEP_FLOW_ANSWER,
 	PEP_FLOW_UP,
 	PEP_FLOW_FIN,
 	PEP_FLOW_END,
@@ -30,8 +28,8 @@ enum pep_flow_event {
 /**
  * enum pep_flow_time - what is remembered of when it happened to a flow
  * @PEP_FLOW_TIME_SYN_OUT: the first SYN was sent to the target
- * @PEP_FLOW_TIME_HALF: one of both ends has done its part of the handshake: the
- *	target has answered (truthful), the opener was accepted (early)
+ * @PEP_FLOW_TIME_ANSWERED: the target has answered that
+ * @PEP_FLOW_TIME_ACCEPTED: the opener has completed its handshake
  * @PEP_FLOW_TIME_UP: both legs are up
  * @PEP_FLOW_TIME_FIRST: the first payload was relayed to the leg of a side,
  *	whose number is added
@@ -44,7 +42,8 @@ enum pep_flow_event {
  */
 enum pep_flow_time {
 	PEP_FLOW_TIME_SYN_OUT,
-	PEP_FLOW_TIME_HALF,
+	PEP_FLOW_TIME_ANSWERED,
+	PEP_FLOW_TIME_ACCEPTED,
 	PEP_FLOW_TIME_UP,
 	PEP_FLOW_TIME_FIRST,
 	PEP_FLOW_TIME_FIN = PEP_FLOW_TIME_FIRST + 2,
@@ -62,68 +61,58 @@ enum pep_flow_time {
  * @opener: side that sent the SYN, enum pep_side; constant
  * @mode: enum pep_connect_mode; constant
  * @killed: this host wants the flow to end; set once, without @lock
- * @mirrored: a refusal of the target is being passed on to the opener
  * @pinned: a work item has the legs' sockets: they are not released
  * @sending: payload is being handed to a leg, which is locked; its write-space
  *	callback has no news then
- * @syns: SYNs that the opener has sent, the first included; of a truthful
- *	flow that is connecting
  * @ref: one while in the table, one while queued, one while @timer runs
  * @id: number in pep_net.flows; constant
  * @pn: instance; constant
  * @gen: generation with a reference; constant
+ * @opening: looks after the flow until it is up, or NULL; set before it has a leg
  * @ended: called with the flow when it has ended, by those who keep it apart
  *	from its table; its locks are held
  * @conn: the connection that it has taken over, with a reference, or NULL
  * @live_seq: that of the generation's settings that the flow has
  * @idle_timeout: after how long without progress it ends, seconds; 0: never
- * @isn: initial sequence number of the opener's SYN; of a truthful flow,
- *	constant
  * @ifindex: device by which that SYN came; constant
  * @leg: by enum pep_side
  * @copied: relayed payload that had to be copied, bytes
- * @born: when the SYN was taken, ns of ktime_get_ns(); constant
+ * @born: when the SYN came, ns of ktime_get_ns(); constant
  * @at: by enum pep_flow_time, when it happened first, in the same way; 0 when
  *	it has not. Those of FIN_FROM and RST_FROM are guarded by the lock of
  *	the leg's socket
  * @tuple: ends, in the direction of the opener's SYN; constant
- * @syn: the opener's SYN while held
- * @synack: the target's SYN-ACK while held; it came at PEP_FLOW_TIME_HALF
  * @progress: what both ends had sent and acknowledged at @active, bytes
  * @active: when that was seen to have grown last, jiffies
- * @deadline: when the target has to have answered, or the opener to be done
- *	with its handshake, jiffies
+ * @deadline: when the opener of an early flow has to be done with its handshake,
+ *	jiffies
  * @timer: schedules the flow; holds a reference while pending
  * @rcu: frees the memory: lookups use it under RCU without a reference
  */
 struct pep_flow {
 	struct pep_job job;
-	spinlock_t lock; /* state, legs, held packets; see above */
+	spinlock_t lock; /* state, legs; see above */
 	u8 state;
 	u8 opener;
 	u8 mode;
 	bool killed;
-	bool mirrored;
 	bool pinned;
 	bool sending;
-	u8 syns;
 	refcount_t ref;
 	u32 id;
 	struct pep_net *pn;
 	struct pep_gen *gen;
+	void (*opening)(struct pep_flow *flow);
 	void (*ended)(struct pep_flow *flow);
 	struct pep_conn *conn;
 	u32 live_seq;
 	u32 idle_timeout;
-	u32 isn;
 	int ifindex;
 	struct pep_leg leg[2];
 	u64 copied;
 	u64 born;
 	u64 at[PEP_FLOW_TIMES];
 	struct pep_tuple tuple;
-	struct sk_buff *syn;
-	struct sk_buff *synack;
 	u64 progress;
 	unsigned long active;
 	unsigned long deadline;
@@ -161,7 +150,8 @@ static inline struct pep_leg *pep_flow_target(struct pep_flow *flow)
 }
 
 int pep_flow_next(unsigned int state, enum pep_flow_event event);
-struct pep_flow *pep_flow_create(struct pep_gen *gen, unsigned int opener,
+struct pep_flow *pep_flow_create(struct pep_gen *gen, u8 mode,
+				 unsigned int opener,
 				 const struct pep_tuple *tuple, int ifindex,
 				 u64 born);
 void pep_flow_put(struct pep_flow *flow);

@@ -103,105 +103,152 @@ static void pep_follow_open(struct pep_track_end *end,
 		     pep_follow_ecn(th);
 }
 
-/* Begin to follow a connection that is not in the table yet. */
-static void pep_follow_begin(struct pep_conn *conn, const struct pep_gen *gen,
-			     unsigned int side, const struct sk_buff *skb,
-			     const struct pep_packet *pkt, bool splittable)
+/**
+ * pep_follow_new() - make a connection by its SYN
+ * @gen: generation of the profile that may split it
+ * @side: side that the SYN came from, enum pep_side
+ * @skb: SYN
+ * @pkt: parsed @skb
+ *
+ * Context: softirq, RCU read side.
+ * Return: the connection, which no event splits, for pep_track_insert(); or NULL.
+ */
+struct pep_conn *pep_follow_new(struct pep_gen *gen, unsigned int side,
+				const struct sk_buff *skb,
+				const struct pep_packet *pkt)
 {
 	struct pep_options options;
+	struct pep_conn *conn;
 
+	conn = pep_track_new(&pkt->tuple, pep_tuple_vrf(skb->dev));
+	if (!conn)
+		return NULL;
 	pep_option_scan((const u8 *)(pkt->th + 1), pkt->options, &options);
 	pep_job_init(&conn->job, pep_adopt_run);
 	conn->opener = side;
 	conn->isn = ntohl(pkt->th->seq);
 	conn->seen = jiffies;
 	conn->born = ktime_get_ns();
-	conn->trigger = gen->values.split_trigger;
-	conn->split_bytes = gen->values.split_bytes;
 	conn->dsfield[side] = pep_packet_dsfield(skb);
 	pep_follow_open(&conn->end[side], skb, pkt, &options);
-	if (!splittable || options.kind != PEP_OPTION_PLAIN ||
-	    pep_follow_gtsm(skb))
+	return conn;
+}
+
+/* Choose what a connection that is not in the table yet may be split by. */
+static void pep_follow_arm(struct pep_conn *conn, const struct pep_gen *gen,
+			   const struct sk_buff *skb,
+			   const struct pep_packet *pkt, bool splittable)
+{
+	conn->trigger = gen->values.split_trigger;
+	conn->split_bytes = gen->values.split_bytes;
+	if (!splittable || pep_follow_gtsm(skb))
 		pep_adopt_give_up(gen->pn, conn,
 				  PEP_A_STAT_SPLIT_PASS_OPTION);
 }
 
-/*
- * A SYN of a connection that is in the table. Return: whether it is another
- * connection, which is to be followed anew; *consume is set when it has to wait
- * until the flow of the one before is gone.
- */
-static bool pep_follow_again(struct pep_net *pn, struct pep_conn *conn,
-			     const struct pep_packet *pkt, bool *consume)
+/* Does the flow of a connection that is answered early wait for its opener? */
+static bool pep_follow_opening(const struct pep_flow *flow)
+{
+	return flow->mode == PEP_CONNECT_MODE_EARLY &&
+	       READ_ONCE(flow->state) == PEP_FLOW_STATE_CONNECTING;
+}
+
+/* A SYN of a connection that is in the table, with that locked. */
+static enum pep_follow_verdict pep_follow_again(struct pep_net *pn,
+						struct pep_conn *conn,
+						const struct pep_packet *pkt)
 {
 	bool same = conn->isn == ntohl(pkt->th->seq) &&
 		    !memcmp(&conn->tuple, &pkt->tuple, sizeof(pkt->tuple));
-	bool anew = false;
 
-	spin_lock(&conn->lock);
-	if (conn->stage == PEP_TRACK_GONE) {
-		anew = true;
-	} else if (conn->stage == PEP_TRACK_RELEASING) {
-		/* It passes: the other end questions it. */
-	} else if (conn->stage == PEP_TRACK_SPLIT &&
-		   READ_ONCE(conn->flow->state) != PEP_FLOW_STATE_DEAD) {
+	if (conn->stage == PEP_TRACK_GONE)
+		return PEP_FOLLOW_UNKNOWN;
+	/* It passes: the other end questions it. */
+	if (conn->stage == PEP_TRACK_RELEASING)
+		return PEP_FOLLOW_PASS;
+	if (conn->stage == PEP_TRACK_SPLIT &&
+	    READ_ONCE(conn->flow->state) != PEP_FLOW_STATE_DEAD) {
+		if (same && pep_follow_opening(conn->flow))
+			return PEP_FOLLOW_SPLIT;
 		/* The opener has forgotten the connection: so do we, before
 		 * it tries again.
 		 */
 		WRITE_ONCE(conn->flow->killed, true);
 		pep_flow_schedule(conn->flow);
-		*consume = true;
-	} else if (same && conn->stage < PEP_TRACK_CLOSING) {
+		return PEP_FOLLOW_CONSUMED;
+	}
+	if (same && conn->stage < PEP_TRACK_CLOSING) {
 		conn->seen = jiffies;
 		conn->repeated = true;
-	} else {
-		pep_track_advance(pn, conn, PEP_TRACK_END);
-		anew = true;
+		return PEP_FOLLOW_PASS;
 	}
+	pep_track_advance(pn, conn, PEP_TRACK_END);
+	return PEP_FOLLOW_UNKNOWN;
+}
+
+/**
+ * pep_follow_known() - see to a SYN whose connection may be in the table
+ * @pn: started instance
+ * @skb: SYN
+ * @pkt: parsed @skb
+ *
+ * Context: softirq, RCU read side.
+ * Return: what to do with it; PEP_FOLLOW_UNKNOWN when it opens a connection.
+ */
+enum pep_follow_verdict pep_follow_known(struct pep_net *pn,
+					 struct sk_buff *skb,
+					 const struct pep_packet *pkt)
+{
+	enum pep_follow_verdict verdict;
+	struct pep_conn *conn;
+
+	conn = pep_track_find(pn, &pkt->tuple, pep_tuple_vrf(skb->dev));
+	if (!conn)
+		return PEP_FOLLOW_UNKNOWN;
+	spin_lock(&conn->lock);
+	verdict = pep_follow_again(pn, conn, pkt);
 	spin_unlock(&conn->lock);
-	return anew;
+	if (verdict == PEP_FOLLOW_CONSUMED) {
+		pep_stat_inc(pn, PEP_A_STAT_DROPPED);
+		kfree_skb(skb);
+	}
+	return verdict;
 }
 
 /**
  * pep_follow_syn() - follow a connection from its SYN on
  * @gen: generation of the profile that may split it
  * @side: side that it came from, enum pep_side
- * @skb: SYN
+ * @skb: SYN, which passes
  * @pkt: parsed @skb
  * @splittable: no option of the SYN is against splitting it
  *
  * Context: softirq, RCU read side.
- * Return: true when the SYN was dropped, false when it passes.
  */
-bool pep_follow_syn(struct pep_gen *gen, unsigned int side,
+void pep_follow_syn(struct pep_gen *gen, unsigned int side,
 		    struct sk_buff *skb, const struct pep_packet *pkt,
 		    bool splittable)
 {
-	int vrf = pep_tuple_vrf(skb->dev);
+	unsigned int counter = PEP_A_STAT_FOLLOW_NO_MEMORY;
 	struct pep_net *pn = gen->pn;
 	struct pep_conn *conn;
-	unsigned int reason;
-	bool consume = false;
 
-	if (READ_ONCE(pn->stopping))
-		return false;
-	conn = pep_track_find(pn, &pkt->tuple, vrf);
-	if (conn && !pep_follow_again(pn, conn, pkt, &consume)) {
-		if (!consume)
-			return false;
-		pep_stat_inc(pn, PEP_A_STAT_DROPPED);
-		kfree_skb(skb);
-		return true;
+	conn = pep_follow_new(gen, side, skb, pkt);
+	if (conn) {
+		pep_follow_arm(conn, gen, skb, pkt, splittable);
+		switch (pep_track_insert(pn, conn)) {
+		case 0:
+			counter = PEP_A_STAT_FOLLOW_NEW;
+			break;
+		case -EEXIST:
+			/* Its other SYN came by another CPU. */
+			return;
+		case -ENOSPC:
+			counter = PEP_A_STAT_FOLLOW_FULL;
+			break;
+		}
 	}
-	conn = pep_track_new(&pkt->tuple, vrf);
-	if (!conn) {
-		pep_stat_inc(pn, PEP_A_STAT_FOLLOW_NO_MEMORY);
-		return false;
-	}
-	pep_follow_begin(conn, gen, side, skb, pkt, splittable);
-	reason = pep_track_insert(pn, conn);
-	pep_stat_inc(pn, reason ?: PEP_A_STAT_FOLLOW_NEW);
-	return false;
+	pep_stat_syn(pn, side, &pkt->tuple, counter);
 }
 
 /* How long it is since the SYN, us. */

@@ -16,7 +16,6 @@
 #include <net/l3mdev.h>
 #include <net/tcp.h>
 
-#include "handshake.h"
 #include "leg.h"
 
 static struct workqueue_struct *pep_gen_wq;
@@ -264,7 +263,7 @@ void pep_gen_retire(struct pep_gen *gen)
 {
 	WRITE_ONCE(gen->retired, true);
 	queue_delayed_work(pep_gen_wq, &gen->linger,
-			   PEP_HANDSHAKE_TIMEOUT);
+			   PEP_GEN_LINGER);
 }
 
 /**

@@ -15,6 +15,9 @@
  */
 #define PEP_GEN_NOTSENT		(256 * 1024)
 
+/* An opener that gets SYN-ACKs gives up by then (tcp_synack_retries 5). */
+#define PEP_GEN_LINGER	(64 * HZ)
+
 /* Two address families, two sides of openers. */
 #define PEP_GEN_LISTENERS 4
 

@@ -13,7 +13,6 @@
 #include <net/tcp.h>
 
 #include "deliver.h"
-#include "handshake.h"
 #include "leg.h"
 #include "listener.h"
 #include "stat.h"
@@ -46,9 +45,6 @@ unsigned int pep_icmp_error(struct pep_net *pn, struct sk_buff *skb,
 		reason = PEP_A_STAT_PASS_ICMP;
 	else if (!pep_icmp_is_ours(sk))
 		reason = PEP_A_STAT_PASS_FOREIGN;
-	else if (sk->sk_state == TCP_SYN_SENT &&
-		 pep_handshake_mirror(pn, sk, skb, true))
-		reason = PEP_A_STAT_PASS_MIRROR;
 	if (sk)
 		sock_gen_put(sk);
 	if (reason) {

@@ -215,47 +215,17 @@ static int pep_leg_send_syn(struct sock *sk, const struct pep_tuple *tuple)
 				    sizeof(sin));
 }
 
-/*
- * Connect with the opener's own clock in the timestamp option (RFC 7323). An
- * answer that reaches the opener on another way, or a SYN of its own that
- * passes after all, then fits: an opener refuses an echo of a clock that is
- * not its own, and a target a clock that goes backwards.
- *
- * tcp_v4_connect() and tcp_v6_connect() set the clock's offset and send the
- * SYN in one go, unless Fast Open tells them to send it with the first
- * payload. That is used here to get between the two.
- */
-static int pep_leg_connect_clock(struct sock *sk,
-				 const struct pep_tuple *tuple, u32 tsval)
-{
-	struct tcp_sock *tp = tcp_sk(sk);
-	int err;
-
-	tp->fastopen_connect = 1;
-	tp->fastopen_no_cookie = 1;
-	err = pep_leg_send_syn(sk, tuple);
-	tp->fastopen_connect = 0;
-	tp->fastopen_no_cookie = 0;
-	if (err || !inet_test_bit(DEFER_CONNECT, sk))
-		return err;
-	inet_clear_bit(DEFER_CONNECT, sk);
-	WRITE_ONCE(tp->tsoffset, tsval - (u32)tcp_clock_ms());
-	return tcp_connect(sk);
-}
-
 /**
  * pep_leg_connect() - send the SYN of a target leg
  * @sk: locked new socket, attached
  * @tuple: tuple of the opener's SYN, whose ends the leg takes over
  * @isn: initial sequence number, or 0 to let TCP choose
- * @tsval: the opener's timestamp, or NULL to let TCP choose
  *
  * tcp_v4_connect() and tcp_v6_connect() keep a sequence number that is set.
  *
  * Return: 0 or a negative error, as connect(2).
  */
-int pep_leg_connect(struct sock *sk, const struct pep_tuple *tuple, u32 isn,
-		    const u32 *tsval)
+int pep_leg_connect(struct sock *sk, const struct pep_tuple *tuple, u32 isn)
 {
 	int err;
 
@@ -264,8 +234,6 @@ int pep_leg_connect(struct sock *sk, const struct pep_tuple *tuple, u32 isn,
 	if (err)
 		return err;
 	WRITE_ONCE(tcp_sk(sk)->write_seq, isn);
-	if (tsval)
-		return pep_leg_connect_clock(sk, tuple, *tsval);
 	return pep_leg_send_syn(sk, tuple);
 }
 
@@ -449,8 +417,8 @@ bool pep_leg_shutdown(struct sock *sk)
 }
 
 /**
- * pep_leg_keep_alive() - start the keepalive timer, undo pep_leg_repeat()
- * @sk: locked socket that has come up without pep_leg_resume()
+ * pep_leg_keep_alive() - start the keepalive timer
+ * @sk: locked socket that has come up
  *
  * TCP does not start it where both ends have sent a SYN:
  * tcp_rcv_state_process() leaves out what tcp_finish_connect() does. The flag is
@@ -459,54 +427,7 @@ bool pep_leg_shutdown(struct sock *sk)
  */
 void pep_leg_keep_alive(struct sock *sk)
 {
-	pep_compat_rto_max(sk, false);
 	sock_reset_flag(sk, SOCK_KEEPOPEN);
 	sk->sk_prot->keepalive(sk, 1);
 	sock_set_flag(sk, SOCK_KEEPOPEN);
-}
-
-/**
- * pep_leg_pause() - send no further SYN by itself
- * @sk: locked socket in TCP_SYN_SENT
- */
-void pep_leg_pause(struct sock *sk)
-{
-	inet_csk_clear_xmit_timer(sk, ICSK_TIME_RETRANS);
-}
-
-/**
- * pep_leg_repeat() - send the SYN again, once
- * @sk: locked socket after pep_leg_pause()
- *
- * tcp_retransmit_timer() sends it, and would send the next one after the
- * longest time there is: the flow is given up long before.
- */
-void pep_leg_repeat(struct sock *sk)
-{
-	if (sk->sk_state != TCP_SYN_SENT)
-		return;
-	pep_compat_rto_max(sk, true);
-	inet_csk(sk)->icsk_rto = TCP_RTO_MAX;
-	inet_csk_reset_xmit_timer(sk, ICSK_TIME_RETRANS, 1, TCP_RTO_MAX);
-}
-
-/**
- * pep_leg_resume() - get ready for the answer that was held
- * @sk: locked socket after pep_leg_pause()
- * @held_ns: how long it was held, ns
- *
- * Moves the time at which the SYN was sent, so that the first round trip
- * sample is that of this leg and not that of both.
- */
-void pep_leg_resume(struct sock *sk, u64 held_ns)
-{
-	struct sk_buff *syn = tcp_rtx_queue_head(sk);
-
-	if (sk->sk_state != TCP_SYN_SENT)
-		return;
-	pep_compat_rto_max(sk, false);
-	if (syn)
-		syn->skb_mstamp_ns += held_ns;
-	inet_csk_reset_xmit_timer(sk, ICSK_TIME_RETRANS,
-				  inet_csk(sk)->icsk_rto, TCP_RTO_MAX);
 }

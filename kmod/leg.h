@@ -81,8 +81,7 @@ void pep_leg_unlock(struct sock *sk);
 bool pep_leg_owns(const struct sock *sk);
 void pep_leg_attach(struct pep_flow *flow, struct sock *sk);
 void pep_leg_detach(struct sock *sk);
-int pep_leg_connect(struct sock *sk, const struct pep_tuple *tuple, u32 isn,
-		    const u32 *tsval);
+int pep_leg_connect(struct sock *sk, const struct pep_tuple *tuple, u32 isn);
 int pep_leg_connect_local(struct sock *sk, const struct pep_tuple *tuple);
 void pep_leg_set_dsfield(struct sock *sk, u8 dsfield);
 int pep_leg_set_cc(struct sock *sk, const char *cc);
@@ -92,9 +91,6 @@ void pep_leg_change(struct sock *sk, unsigned int side,
 		    const struct pep_values *values);
 void pep_leg_abort(struct sock *sk);
 bool pep_leg_shutdown(struct sock *sk);
-void pep_leg_repeat(struct sock *sk);
 void pep_leg_keep_alive(struct sock *sk);
-void pep_leg_pause(struct sock *sk);
-void pep_leg_resume(struct sock *sk, u64 held_ns);
 
 #endif

@@ -15,8 +15,8 @@
 #include <net/request_sock.h>
 #include <net/tcp.h>
 
-#include "accept.h"
 #include "compat.h"
+#include "early.h"
 #include "gen.h"
 #include "leg.h"
 
@@ -71,17 +71,6 @@ void pep_listener_kick(struct pep_listener *l)
 		pep_queue_job(&l->job);
 }
 
-/*
- * When the SYN of a request came, ns of ktime_get_ns(): the SYN-ACK was sent at
- * once, which TCP notes in us. A SYN cookie's is forgotten: it is now.
- */
-static u64 pep_listener_syn_at(const struct request_sock *req)
-{
-	u64 us = tcp_rsk(req)->snt_synack;
-
-	return us ? us * NSEC_PER_USEC : ktime_get_ns();
-}
-
 /* Accept one connection; false when there is none or no shell for it. */
 static bool pep_listener_accept(struct pep_listener *l, struct sock *sk)
 {
@@ -89,15 +78,11 @@ static bool pep_listener_accept(struct pep_listener *l, struct sock *sk)
 	struct request_sock *req;
 	struct pep_sock *shell;
 	struct sock *child;
-	u64 syn_at;
-	u8 dsfield;
 
 	if (reqsk_queue_empty(&inet_csk(sk)->icsk_accept_queue))
 		return false;
 	/* What is in the queue can wait there for the pool. */
-	if (!pep_pool_has(pool, pep_pool_shell(l->family)) ||
-	    (l->gen->values.mode == PEP_CONNECT_MODE_EARLY &&
-	     !pep_pool_has(pool, pep_pool_connector(!l->opener, l->family)))) {
+	if (!pep_pool_has(pool, pep_pool_shell(l->family))) {
 		pool->starving |= BIT(l - l->gen->listeners);
 		return false;
 	}
@@ -108,12 +93,10 @@ static bool pep_listener_accept(struct pep_listener *l, struct sock *sk)
 		return false;
 	}
 	child = req->sk;
-	dsfield = tcp_rsk(req)->syn_tos;
-	syn_at = pep_listener_syn_at(req);
 	/* reqsk_put(), whose last step is not exported everywhere. */
 	sock_gen_put(req_to_sk(req));
 	inet_init_csk_locks(child);
-	pep_accept_take(l, child, shell, dsfield, syn_at);
+	pep_early_accept(l, child, shell);
 	return true;
 }
 

@@ -65,11 +65,7 @@ int pep_net_start(struct pep_net *pn)
 		return -ESHUTDOWN;
 	if (pn->started)
 		return 0;
-	err = pep_bypass_init(&pn->bypass);
-	if (!err)
-		err = pep_memo_init(&pn->passed);
-	if (!err)
-		err = pep_memo_init(&pn->reset);
+	err = pep_memo_init(&pn->reset);
 	if (!err)
 		err = pep_untrack_start(pn);
 	if (!err) {
@@ -86,11 +82,8 @@ int pep_net_start(struct pep_net *pn)
 		}
 	}
 	pn->started = !err;
-	if (err) {
+	if (err)
 		pep_memo_exit(&pn->reset);
-		pep_memo_exit(&pn->passed);
-		pep_bypass_exit(&pn->bypass);
-	}
 	return err;
 }
 
@@ -157,8 +150,6 @@ static void __net_exit pep_net_exit(struct net *net)
 	WARN_ON_ONCE(!xa_empty(&pn->flows));
 	xa_destroy(&pn->flows);
 	pep_memo_exit(&pn->reset);
-	pep_memo_exit(&pn->passed);
-	pep_bypass_exit(&pn->bypass);
 	pep_stat_exit(pn);
 }
 

@@ -9,7 +9,6 @@
 #include <linux/xarray.h>
 #include <net/net_namespace.h>
 
-#include "bypass.h"
 #include "memo.h"
 
 struct rtable;
@@ -33,8 +32,6 @@ struct rt6_info;
  *	by whoever tells it
  * @max_flows: flows there may be; under @lock, read locklessly
  * @max_pending: flows that may be being opened at once; as @max_flows
- * @bypass: destinations that are not to be split for a while
- * @passed: connections that could not be split lately, by tuple of the SYN
  * @reset: connections that were reset lately, by both their tuples
  * @devices: tc actions per side, enum pep_side
  * @flows: flows by id; has its own lock, taken with BH off
@@ -71,8 +68,6 @@ struct pep_net {
 	u32 overload[PEP_LIMIT_KINDS];
 	u32 max_flows;
 	u32 max_pending;
-	struct pep_bypass bypass;
-	struct pep_memo passed;
 	struct pep_memo reset;
 	atomic_t devices[2];
 	struct xarray flows;

@@ -31,7 +31,7 @@ static const struct nla_policy pep_profile_add_nl_policy[PEP_A_PROFILE_SPLIT_BYT
 	[PEP_A_PROFILE_NAME] = { .type = NLA_NUL_STRING, .len = 15, },
 	[PEP_A_PROFILE_CC_WIRELESS] = { .type = NLA_NUL_STRING, .len = 15, },
 	[PEP_A_PROFILE_CC_SERVER] = { .type = NLA_NUL_STRING, .len = 15, },
-	[PEP_A_PROFILE_CONNECT_MODE] = NLA_POLICY_MAX(NLA_U32, 2),
+	[PEP_A_PROFILE_CONNECT_MODE] = NLA_POLICY_MAX(NLA_U32, 1),
 	[PEP_A_PROFILE_MPTCP] = NLA_POLICY_MAX(NLA_U32, 1),
 	[PEP_A_PROFILE_SOURCE] = NLA_POLICY_MAX(NLA_U32, 1),
 	[PEP_A_PROFILE_SERVER_DEV] = { .type = NLA_NUL_STRING, .len = 15, },
@@ -59,7 +59,7 @@ static const struct nla_policy pep_profile_set_nl_policy[PEP_A_PROFILE_SPLIT_BYT
 	[PEP_A_PROFILE_NAME] = { .type = NLA_NUL_STRING, .len = 15, },
 	[PEP_A_PROFILE_CC_WIRELESS] = { .type = NLA_NUL_STRING, .len = 15, },
 	[PEP_A_PROFILE_CC_SERVER] = { .type = NLA_NUL_STRING, .len = 15, },
-	[PEP_A_PROFILE_CONNECT_MODE] = NLA_POLICY_MAX(NLA_U32, 2),
+	[PEP_A_PROFILE_CONNECT_MODE] = NLA_POLICY_MAX(NLA_U32, 1),
 	[PEP_A_PROFILE_MPTCP] = NLA_POLICY_MAX(NLA_U32, 1),
 	[PEP_A_PROFILE_SOURCE] = NLA_POLICY_MAX(NLA_U32, 1),
 	[PEP_A_PROFILE_SERVER_DEV] = { .type = NLA_NUL_STRING, .len = 15, },
@@ -96,7 +96,7 @@ static const struct nla_policy pep_flow_get_do_nl_policy[PEP_A_FLOW_ID + 1] = {
 /* PEP_CMD_FLOW_GET - dump */
 static const struct nla_policy pep_flow_get_dump_nl_policy[PEP_A_FLOW_BYTES_MIN + 1] = {
 	[PEP_A_FLOW_ID] = { .type = NLA_U32, },
-	[PEP_A_FLOW_STATE] = NLA_POLICY_MAX(NLA_U32, 4),
+	[PEP_A_FLOW_STATE] = NLA_POLICY_MAX(NLA_U32, 3),
 	[PEP_A_FLOW_SUBSCRIBER_ADDR] = { .type = NLA_BINARY, },
 	[PEP_A_FLOW_SUBSCRIBER_PORT] = { .type = NLA_U16, },
 	[PEP_A_FLOW_SERVER_ADDR] = { .type = NLA_BINARY, },
@@ -112,7 +112,7 @@ static const struct nla_policy pep_flow_get_dump_nl_policy[PEP_A_FLOW_BYTES_MIN 
 /* PEP_CMD_FLOW_KILL - do */
 static const struct nla_policy pep_flow_kill_nl_policy[PEP_A_FLOW_BYTES_MIN + 1] = {
 	[PEP_A_FLOW_ID] = { .type = NLA_U32, },
-	[PEP_A_FLOW_STATE] = NLA_POLICY_MAX(NLA_U32, 4),
+	[PEP_A_FLOW_STATE] = NLA_POLICY_MAX(NLA_U32, 3),
 	[PEP_A_FLOW_SUBSCRIBER_ADDR] = { .type = NLA_BINARY, },
 	[PEP_A_FLOW_SUBSCRIBER_PORT] = { .type = NLA_U16, },
 	[PEP_A_FLOW_SERVER_ADDR] = { .type = NLA_BINARY, },
@@ -132,19 +132,12 @@ static const struct nla_policy pep_limit_set_nl_policy[PEP_A_LIMIT_DRAIN + 1] = 
 	[PEP_A_LIMIT_DRAIN] = NLA_POLICY_MAX(NLA_U32, 1),
 };
 
-/* PEP_CMD_BYPASS_DEL - do */
-static const struct nla_policy pep_bypass_del_nl_policy[PEP_A_BYPASS_PORT + 1] = {
-	[PEP_A_BYPASS_FAMILY] = { .type = NLA_U32, },
-	[PEP_A_BYPASS_ADDR] = { .type = NLA_BINARY, },
-	[PEP_A_BYPASS_PORT] = { .type = NLA_U16, },
-};
-
 /* PEP_CMD_PROFILE_REPLACE - do */
 static const struct nla_policy pep_profile_replace_nl_policy[PEP_A_PROFILE_SPLIT_BYTES + 1] = {
 	[PEP_A_PROFILE_NAME] = { .type = NLA_NUL_STRING, .len = 15, },
 	[PEP_A_PROFILE_CC_WIRELESS] = { .type = NLA_NUL_STRING, .len = 15, },
 	[PEP_A_PROFILE_CC_SERVER] = { .type = NLA_NUL_STRING, .len = 15, },
-	[PEP_A_PROFILE_CONNECT_MODE] = NLA_POLICY_MAX(NLA_U32, 2),
+	[PEP_A_PROFILE_CONNECT_MODE] = NLA_POLICY_MAX(NLA_U32, 1),
 	[PEP_A_PROFILE_MPTCP] = NLA_POLICY_MAX(NLA_U32, 1),
 	[PEP_A_PROFILE_SOURCE] = NLA_POLICY_MAX(NLA_U32, 1),
 	[PEP_A_PROFILE_SERVER_DEV] = { .type = NLA_NUL_STRING, .len = 15, },
@@ -176,7 +169,7 @@ static const struct nla_policy pep_limit_replace_nl_policy[PEP_A_LIMIT_PENDING +
 /* PEP_CMD_FLOW_RELEASE - do */
 static const struct nla_policy pep_flow_release_nl_policy[PEP_A_FLOW_BYTES_MIN + 1] = {
 	[PEP_A_FLOW_ID] = { .type = NLA_U32, },
-	[PEP_A_FLOW_STATE] = NLA_POLICY_MAX(NLA_U32, 4),
+	[PEP_A_FLOW_STATE] = NLA_POLICY_MAX(NLA_U32, 3),
 	[PEP_A_FLOW_SUBSCRIBER_ADDR] = { .type = NLA_BINARY, },
 	[PEP_A_FLOW_SUBSCRIBER_PORT] = { .type = NLA_U16, },
 	[PEP_A_FLOW_SERVER_ADDR] = { .type = NLA_BINARY, },
@@ -255,18 +248,6 @@ static const struct genl_split_ops pep_nl_ops[] = {
 		.doit		= pep_nl_limit_set_doit,
 		.policy		= pep_limit_set_nl_policy,
 		.maxattr	= PEP_A_LIMIT_DRAIN,
-		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
-	},
-	{
-		.cmd	= PEP_CMD_BYPASS_GET,
-		.dumpit	= pep_nl_bypass_get_dumpit,
-		.flags	= GENL_ADMIN_PERM | GENL_CMD_CAP_DUMP,
-	},
-	{
-		.cmd		= PEP_CMD_BYPASS_DEL,
-		.doit		= pep_nl_bypass_del_doit,
-		.policy		= pep_bypass_del_nl_policy,
-		.maxattr	= PEP_A_BYPASS_PORT,
 		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{

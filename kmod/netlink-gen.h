@@ -21,8 +21,6 @@ int pep_nl_flow_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
 int pep_nl_flow_kill_doit(struct sk_buff *skb, struct genl_info *info);
 int pep_nl_limit_get_doit(struct sk_buff *skb, struct genl_info *info);
 int pep_nl_limit_set_doit(struct sk_buff *skb, struct genl_info *info);
-int pep_nl_bypass_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
-int pep_nl_bypass_del_doit(struct sk_buff *skb, struct genl_info *info);
 int pep_nl_stat_get_doit(struct sk_buff *skb, struct genl_info *info);
 int pep_nl_stat_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
 int pep_nl_residence_get_doit(struct sk_buff *skb, struct genl_info *info);

@@ -115,3 +115,32 @@ void pep_option_scan(const u8 *opt, unsigned int len,
 	}
 }
 EXPORT_SYMBOL_IF_KUNIT(pep_option_scan);
+
+/**
+ * pep_option_strip() - overwrite the options of Multipath TCP
+ * @opt: first byte behind the fixed TCP header of a SYN
+ * @len: length of the options, 0 to 40 bytes
+ *
+ * Context: any.
+ * Return: whether there was one.
+ */
+bool pep_option_strip(u8 *opt, unsigned int len)
+{
+	bool found = false;
+	unsigned int size;
+
+	for (; len && opt[0] != TCPOPT_EOL; opt += size, len -= size) {
+		size = 1;
+		if (opt[0] == TCPOPT_NOP)
+			continue;
+		if (len < 2 || opt[1] < 2 || opt[1] > len)
+			break;
+		size = opt[1];
+		if (opt[0] != PEP_TCPOPT_MPTCP)
+			continue;
+		memset(opt, TCPOPT_NOP, size);
+		found = true;
+	}
+	return found;
+}
+EXPORT_SYMBOL_IF_KUNIT(pep_option_strip);

@@ -46,6 +46,7 @@ struct pep_options {
 	u32 tsval;
 };
 
+bool pep_option_strip(u8 *opt, unsigned int len);
 void pep_option_scan(const u8 *opt, unsigned int len,
 		     struct pep_options *found);
 

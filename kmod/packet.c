@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Parsing of a packet at clsact ingress, where skb->data is the network
- * header and nothing has been checked yet. Changes no byte of it.
+ * header and nothing has been checked yet. Changes no byte of it but where it is
+ * said.
  */
 
 #include "packet.h"
@@ -17,6 +18,8 @@
 #include <net/ip6_checksum.h>
 #include <net/ipv6.h>
 #include <net/tcp.h>
+
+#include "option.h"
 
 /* Extension headers of one packet; more than that is no honest packet. */
 #define PEP_PACKET_EXTHDRS	8
@@ -148,6 +151,37 @@ static enum pep_packet_kind pep_packet_tcp(struct sk_buff *skb,
 		return PEP_PACKET_MALFORMED;
 	pep_packet_set_tcp(pkt, th, hlen);
 	return PEP_PACKET_TCP;
+}
+
+/**
+ * pep_packet_strip() - remove the options of Multipath TCP from a SYN
+ * @skb: SYN
+ * @pkt: parsed @skb; its header may have moved
+ *
+ * NOPs stand in their place, and both ends fall back to plain TCP, RFC 8684.
+ *
+ * Context: softirq.
+ * Return: false for lack of memory, with nothing changed.
+ */
+bool pep_packet_strip(struct sk_buff *skb, struct pep_packet *pkt)
+{
+	unsigned int len = pkt->options;
+	struct tcphdr *th;
+	__wsum old;
+	u8 *opt;
+
+	if (skb_ensure_writable(skb, skb_network_offset(skb) + pkt->thoff +
+				     sizeof(*th) + len))
+		return false;
+	th = (struct tcphdr *)(skb_network_header(skb) + pkt->thoff);
+	pkt->th = th;
+	opt = (u8 *)(th + 1);
+	old = csum_partial(opt, len, 0);
+	/* That of a packet whose sum is yet to be made does not cover them. */
+	if (pep_option_strip(opt, len) && skb->ip_summed != CHECKSUM_PARTIAL)
+		csum_replace_by_diff(&th->check,
+				     csum_sub(csum_partial(opt, len, 0), old));
+	return true;
 }
 
 /**

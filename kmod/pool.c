@@ -20,10 +20,10 @@
 #include <net/tcp.h>
 
 #include "compat.h"
+#include "early.h"
 #include "gen.h"
 #include "queue.h"
 #include "stat.h"
-#include "syn.h"
 
 /**
  * struct pep_release - sockets of one CPU to be released
@@ -153,7 +153,7 @@ static void pep_pool_serve(struct pep_pool *pool, bool failed)
 	skb_queue_splice_init(&pool->waiting, &syns);
 	rcu_read_lock();
 	while ((skb = __skb_dequeue(&syns)))
-		pep_syn_resume(pool->gen, skb);
+		pep_early_resume(pool->gen, skb);
 	rcu_read_unlock();
 }
 

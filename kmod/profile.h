@@ -23,8 +23,7 @@ struct pep_gen;
  * @server_dev: device that server legs are bound to; empty for none
  * @mode: when an opener is answered, enum pep_connect_mode
  * @split_trigger: events at which a connection that is followed is taken over,
- *	flags of enum pep_split_trigger; 0: never; without effect unless @mode
- *	is PEP_CONNECT_MODE_FOLLOW
+ *	flags of enum pep_split_trigger; 0: never
  * @split_bytes: payload of either end beyond which PEP_SPLIT_TRIGGER_BYTES
  *	takes it over, bytes; PEP_SPLIT_BYTES_DEFAULT without that flag
  * @mptcp: what becomes of SYNs of Multipath TCP, enum pep_mptcp_mode

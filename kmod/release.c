@@ -238,7 +238,8 @@ static bool pep_release_begin(struct pep_flow *flow)
 	struct pep_conn *conn = READ_ONCE(flow->conn);
 	bool way = false;
 
-	if (!conn)
+	/* The opener of an early one has numbers that the target has not. */
+	if (!conn || flow->mode == PEP_CONNECT_MODE_EARLY)
 		return false;
 	spin_lock_bh(&conn->lock);
 	if (conn->flow != flow || conn->stage != PEP_TRACK_SPLIT) {

@@ -265,8 +265,6 @@ static u32 pep_report_cause(unsigned int cause)
 		return PEP_FLOW_CAUSE_CONNECT_UNREACHABLE;
 	case PEP_A_STAT_CONNECT_TIMEOUT:
 		return PEP_FLOW_CAUSE_CONNECT_TIMEOUT;
-	case PEP_A_STAT_CONNECT_ASYMMETRIC:
-		return PEP_FLOW_CAUSE_CONNECT_ASYMMETRIC;
 	case PEP_A_STAT_OPENER_LOST:
 		return PEP_FLOW_CAUSE_OPENER_LOST;
 	default:
@@ -281,22 +279,6 @@ static int pep_report_time(struct sk_buff *skb, int attr, u64 at)
 		return 0;
 	return nla_put_uint(skb, attr,
 			    ktime_to_ns(ktime_mono_to_real(ns_to_ktime(at))));
-}
-
-/*
- * When each end was up: one when the other was waiting already, and both are
- * then. An early flow's opener was first, a truthful one's target.
- */
-static int pep_report_half(struct sk_buff *skb, const struct pep_flow *flow)
-{
-	u64 half = flow->at[PEP_FLOW_TIME_HALF];
-	u64 up = flow->at[PEP_FLOW_TIME_UP];
-	bool early = flow->mode == PEP_CONNECT_MODE_EARLY;
-
-	if (pep_report_time(skb, PEP_A_FLOW_TIME_ANSWERED, early ? up : half))
-		return -EMSGSIZE;
-	return pep_report_time(skb, PEP_A_FLOW_TIME_ACCEPTED,
-			       early ? half : up);
 }
 
 /* When legs are reset by the flow's end: now, see pep_flow_end(). */
@@ -322,9 +304,10 @@ static int pep_report_resets(struct sk_buff *skb, const struct pep_flow *flow,
 static int pep_report_end(struct sk_buff *skb, const struct pep_flow *flow,
 			  unsigned int cause)
 {
-	/* Of PEP_FLOW_TIME_HALF it depends. */
 	static const int attrs[PEP_FLOW_TIMES] = {
 		[PEP_FLOW_TIME_SYN_OUT] = PEP_A_FLOW_TIME_SYN_OUT,
+		[PEP_FLOW_TIME_ANSWERED] = PEP_A_FLOW_TIME_ANSWERED,
+		[PEP_FLOW_TIME_ACCEPTED] = PEP_A_FLOW_TIME_ACCEPTED,
 		[PEP_FLOW_TIME_UP] = PEP_A_FLOW_TIME_ESTABLISHED,
 		[PEP_FLOW_TIME_FIRST] = PEP_A_FLOW_TIME_FIRST_TO_WIRELESS,
 		[PEP_FLOW_TIME_FIRST + 1] = PEP_A_FLOW_TIME_FIRST_TO_SERVER,
@@ -340,7 +323,6 @@ static int pep_report_end(struct sk_buff *skb, const struct pep_flow *flow,
 
 	if (nla_put_u32(skb, PEP_A_FLOW_CAUSE, pep_report_cause(cause)) ||
 	    pep_report_time(skb, PEP_A_FLOW_TIME_SYN, flow->born) ||
-	    pep_report_half(skb, flow) ||
 	    pep_report_resets(skb, flow, now) ||
 	    pep_report_time(skb, PEP_A_FLOW_TIME_CLOSED, now))
 		return -EMSGSIZE;

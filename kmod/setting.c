@@ -83,8 +83,8 @@ struct pep_setting {
 			 _text ": 8kbit to 1tbit, or 0")
 
 static const struct pep_setting pep_settings[] = {
-	PEP_SETTING(CONNECT_MODE, mode, PEP_CONNECT_MODE_TRUTHFUL,
-		    "connect: 0 follow, 1 early or 2 truthful"),
+	PEP_SETTING(CONNECT_MODE, mode, PEP_CONNECT_MODE_EARLY,
+		    "connect: 0 follow or 1 early"),
 	PEP_SETTING(SPLIT_TRIGGER, split_trigger, PEP_SETTING_TRIGGERS,
 		    "split: flags 1 handshake, 2 bytes and 4 loss, or 0"),
 	{

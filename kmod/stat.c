@@ -4,6 +4,7 @@
 #include "stat.h"
 
 #include "names-gen.h"
+#include "trace.h"
 
 /**
  * pep_stat_init() - get the memory of an instance's counters
@@ -39,6 +40,23 @@ const char *pep_stat_name(unsigned int index)
 	if (index >= ARRAY_SIZE(pep_stat_names) || !pep_stat_names[index])
 		return "unknown";
 	return pep_stat_names[index];
+}
+
+/**
+ * pep_stat_syn() - count what becomes of a SYN
+ * @pn: instance
+ * @opener: side that it came from, enum pep_side
+ * @tuple: its ends
+ * @index: which counter, PEP_A_STAT_*
+ *
+ * Context: any.
+ */
+void pep_stat_syn(const struct pep_net *pn, unsigned int opener,
+		  const struct pep_tuple *tuple, unsigned int index)
+{
+	pep_stat_inc(pn, index);
+	if (trace_pep_syn_enabled())
+		trace_pep_syn(pn, tuple, opener, pep_stat_name(index));
 }
 
 /**

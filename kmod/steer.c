@@ -17,16 +17,15 @@
 #include <net/tcp.h>
 
 #include "deliver.h"
+#include "early.h"
 #include "follow.h"
 #include "fragment.h"
 #include "gen.h"
-#include "handshake.h"
 #include "icmp.h"
 #include "option.h"
 #include "packet.h"
 #include "profile.h"
 #include "stat.h"
-#include "syn.h"
 #include "trace.h"
 #include "track.h"
 
@@ -103,7 +102,8 @@ static bool pep_steer_check_vrf(struct net *net, const struct net_device *dev)
 #endif
 
 static unsigned int pep_steer_check_options(const struct pep_gen *gen,
-					    const struct pep_packet *pkt)
+					    struct sk_buff *skb,
+					    struct pep_packet *pkt)
 {
 	static const u8 reason[] = {
 		[PEP_OPTION_PLAIN] = 0,
@@ -117,9 +117,9 @@ static unsigned int pep_steer_check_options(const struct pep_gen *gen,
 	struct pep_options options;
 
 	pep_option_scan((const u8 *)(pkt->th + 1), pkt->options, &options);
-	/* Not answered, it is as good as not there. */
 	if (options.kind == PEP_OPTION_MPTCP &&
-	    gen->values.mptcp == PEP_MPTCP_MODE_SPLIT)
+	    gen->values.mptcp == PEP_MPTCP_MODE_SPLIT &&
+	    pep_packet_strip(skb, pkt))
 		return 0;
 	return reason[options.kind];
 }
@@ -127,12 +127,12 @@ static unsigned int pep_steer_check_options(const struct pep_gen *gen,
 /* Counter of the reason for which a SYN is not split, 0 for none. */
 static unsigned int pep_steer_check_syn(struct pep_net *pn,
 					const struct pep_gen *gen,
-					const struct sk_buff *skb,
-					const struct pep_packet *pkt)
+					struct sk_buff *skb,
+					struct pep_packet *pkt)
 {
 	unsigned int reason;
 
-	if (!gen)
+	if (!gen || READ_ONCE(pn->stopping))
 		return PEP_A_STAT_SYN_PASS_STOPPING;
 	if (pkt->ip_options)
 		return PEP_A_STAT_SYN_PASS_IP_OPTION;
@@ -144,9 +144,6 @@ static unsigned int pep_steer_check_syn(struct pep_net *pn,
 	/* A leg cannot be bound to port 0: that would be to any. */
 	if (!pkt->tuple.sport || !pkt->tuple.dport)
 		return PEP_A_STAT_SYN_PASS_SCOPE;
-	reason = pep_steer_check_options(gen, pkt);
-	if (reason)
-		return reason;
 	reason = pkt->tuple.family == AF_INET6 ?
 		 pep_steer_check6(pn->net, &pkt->tuple) :
 		 pep_steer_check4(pn->net, skb, &pkt->tuple);
@@ -154,7 +151,8 @@ static unsigned int pep_steer_check_syn(struct pep_net *pn,
 		return reason;
 	if (!pep_steer_check_vrf(pn->net, skb->dev))
 		return PEP_A_STAT_SYN_PASS_VRF;
-	return 0;
+	/* Last: it may change the SYN. */
+	return pep_steer_check_options(gen, skb, pkt);
 }
 
 /* Does a reason against splitting leave the connection to be followed? */
@@ -193,11 +191,31 @@ static void pep_steer_clear(struct pep_net *pn, const struct pep_tuple *tuple,
 	}
 }
 
+/* A SYN that opens a connection, with the counter of what is against splitting it,
+ * or 0; true when it was consumed.
+ */
+static bool pep_steer_open(struct pep_net *pn, struct pep_gen *gen,
+			   unsigned int side, struct sk_buff *skb,
+			   const struct pep_packet *pkt, unsigned int reason)
+{
+	struct pep_tuple reverse;
+
+	pep_tuple_reverse(&reverse, &pkt->tuple);
+	pep_steer_clear(pn, &reverse,
+			pep_gen_bound(gen, !side, skb->dev->ifindex));
+	if (!reason && gen->values.mode == PEP_CONNECT_MODE_EARLY &&
+	    pep_early_open(gen, side, skb, pkt))
+		return true;
+	if (reason)
+		pep_stat_syn(pn, side, &pkt->tuple, reason);
+	pep_follow_syn(gen, side, skb, pkt, !reason);
+	return false;
+}
+
 /* Out of line, with what it has on the stack: few packets are SYNs. */
 static noinline_for_stack unsigned int
 pep_steer_syn(struct pep_net *pn, struct pep_profile *profile,
-	      unsigned int side, struct sk_buff *skb,
-	      const struct pep_packet *pkt)
+	      unsigned int side, struct sk_buff *skb, struct pep_packet *pkt)
 {
 	struct pep_gen *gen = rcu_dereference(profile->gen);
 	struct pep_tuple reverse;
@@ -209,19 +227,23 @@ pep_steer_syn(struct pep_net *pn, struct pep_profile *profile,
 	pep_memo_forget(&pn->reset, &reverse);
 
 	reason = pep_steer_check_syn(pn, gen, skb, pkt);
-	if (gen && gen->values.mode == PEP_CONNECT_MODE_FOLLOW &&
-	    pep_steer_follows(reason)) {
-		pep_steer_clear(pn, &reverse,
-				pep_gen_bound(gen, !side, skb->dev->ifindex));
-		if (pep_follow_syn(gen, side, skb, pkt, !reason))
+	if (!pep_steer_follows(reason)) {
+		pep_stat_syn(pn, side, &pkt->tuple, reason);
+		return pep_steer_pass(pn, PEP_A_STAT_PASS_SYN);
+	}
+	switch (pep_follow_known(pn, skb, pkt)) {
+	case PEP_FOLLOW_UNKNOWN:
+		if (pep_steer_open(pn, gen, side, skb, pkt, reason))
 			return 0;
-		if (reason)
-			pep_syn_count(pn, side, &pkt->tuple, reason);
-	} else if (!reason) {
-		if (pep_syn_take(gen, side, skb, pkt))
+		break;
+	case PEP_FOLLOW_SPLIT:
+		if (pep_early_repeat(pn, skb, pkt))
 			return 0;
-	} else {
-		pep_syn_count(pn, side, &pkt->tuple, reason);
+		break;
+	case PEP_FOLLOW_CONSUMED:
+		return 0;
+	case PEP_FOLLOW_PASS:
+		break;
 	}
 	return pep_steer_pass(pn, PEP_A_STAT_PASS_SYN);
 }
@@ -263,32 +285,6 @@ bool pep_steer_owns(const struct sock *sk)
 	return pep_leg_owns(sk) || pep_listener_owns(sk);
 }
 
-/* A packet of one of our sockets; the reference is consumed. */
-static unsigned int pep_steer_own(struct pep_net *pn, struct sock *sk,
-				  struct sk_buff *skb,
-				  const struct pep_packet *pkt)
-{
-	const struct tcphdr *th = pkt->th;
-
-	if (sk->sk_state == TCP_SYN_SENT && th->rst) {
-		if (pep_handshake_mirror(pn, sk, skb, false)) {
-			sock_gen_put(sk);
-			return pep_steer_pass(pn, PEP_A_STAT_PASS_MIRROR);
-		}
-	} else if (sk->sk_state == TCP_SYN_SENT && th->syn && th->ack) {
-		if (pep_handshake_synack(sk, skb, th)) {
-			sock_gen_put(sk);
-			return 0;
-		}
-	} else if (sk->sk_state == TCP_NEW_SYN_RECV && th->rst) {
-		if (pep_handshake_opener_reset(pn, sk, skb, pkt))
-			return pep_steer_pass(pn, PEP_A_STAT_PASS_MIRROR);
-		return 0;
-	}
-	pep_deliver_local(pn, skb, sk);
-	return 0;
-}
-
 #if IS_ENABLED(CONFIG_SYN_COOKIES)
 /* Does an ACK without a request complete a handshake by SYN cookie? */
 static bool pep_steer_cookie(const struct sock *listener,
@@ -316,7 +312,7 @@ static bool pep_steer_cookie(const struct sock *listener,
 static unsigned int pep_steer_unknown(struct pep_net *pn,
 				      struct pep_profile *profile,
 				      unsigned int side, struct sk_buff *skb,
-				      const struct pep_packet *pkt)
+				      struct pep_packet *pkt)
 {
 	const struct tcphdr *th = pkt->th;
 	struct sock *listener = NULL;
@@ -325,14 +321,12 @@ static unsigned int pep_steer_unknown(struct pep_net *pn,
 	if (pep_packet_is_syn(th))
 		return pep_steer_syn(pn, profile, side, skb, pkt);
 	gen = rcu_dereference(profile->gen);
-	if (gen && atomic_read(&pn->npending))
-		pep_handshake_opener_speaks(gen, side, skb, pkt);
 	if (gen && th->ack && !th->syn && !th->rst)
 		listener = rcu_dereference(pep_gen_listener(gen,
 							    pkt->tuple.family,
 							    side)->sk);
 	if (listener && pep_steer_cookie(listener, skb, pkt) &&
-	    pep_handshake_awaits(gen, side, skb, pkt)) {
+	    pep_early_awaits(pn, skb, pkt)) {
 		pep_stat_inc(pn, PEP_A_STAT_SYN_COOKIE);
 	} else if (listener && pep_memo_find(&pn->reset, &pkt->tuple)) {
 		/* The listener knows no such connection and resets it with
@@ -349,7 +343,7 @@ static unsigned int pep_steer_unknown(struct pep_net *pn,
 static unsigned int pep_steer_tcp(struct pep_net *pn,
 				  struct pep_profile *profile,
 				  unsigned int side, struct sk_buff *skb,
-				  const struct pep_packet *pkt)
+				  struct pep_packet *pkt)
 {
 	struct sock *sk;
 
@@ -377,7 +371,11 @@ static unsigned int pep_steer_tcp(struct pep_net *pn,
 		pep_stat_inc(pn, PEP_A_STAT_TIME_WAIT_REUSED);
 		return pep_steer_syn(pn, profile, side, skb, pkt);
 	}
-	return pep_steer_own(pn, sk, skb, pkt);
+	if (sk->sk_state == TCP_NEW_SYN_RECV && pkt->th->rst)
+		pep_early_reset(pn, sk, skb, pkt);
+	else
+		pep_deliver_local(pn, skb, sk);
+	return 0;
 }
 
 /* Counter of what a packet is that is neither TCP nor a fragment of it. */

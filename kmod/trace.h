@@ -65,11 +65,9 @@ static inline u32 pep_trace_retrans(const struct pep_leg *leg)
 
 TRACE_DEFINE_ENUM(PEP_SIDE_WIRELESS);
 TRACE_DEFINE_ENUM(PEP_SIDE_SERVER);
-TRACE_DEFINE_ENUM(PEP_CONNECT_MODE_TRUTHFUL);
 TRACE_DEFINE_ENUM(PEP_CONNECT_MODE_EARLY);
 TRACE_DEFINE_ENUM(PEP_CONNECT_MODE_FOLLOW);
 TRACE_DEFINE_ENUM(PEP_FLOW_STATE_CONNECTING);
-TRACE_DEFINE_ENUM(PEP_FLOW_STATE_ANSWERED);
 TRACE_DEFINE_ENUM(PEP_FLOW_STATE_ESTABLISHED);
 TRACE_DEFINE_ENUM(PEP_FLOW_STATE_CLOSING);
 TRACE_DEFINE_ENUM(PEP_FLOW_STATE_DEAD);
@@ -81,14 +79,12 @@ TRACE_DEFINE_ENUM(PEP_FLOW_STATE_DEAD);
 
 #define pep_show_mode(mode)						\
 	__print_symbolic(mode,						\
-			 { PEP_CONNECT_MODE_TRUTHFUL, "truthful" },	\
 			 { PEP_CONNECT_MODE_EARLY, "early" },		\
 			 { PEP_CONNECT_MODE_FOLLOW, "follow" })
 
 #define pep_show_state(state)						\
 	__print_symbolic(state,						\
 			 { PEP_FLOW_STATE_CONNECTING, "connecting" },	\
-			 { PEP_FLOW_STATE_ANSWERED, "answered" },	\
 			 { PEP_FLOW_STATE_ESTABLISHED, "established" },	\
 			 { PEP_FLOW_STATE_CLOSING, "closing" },		\
 			 { PEP_FLOW_STATE_DEAD, "dead" })
@@ -159,7 +155,7 @@ DECLARE_EVENT_CLASS(pep_opening,
 		  __entry->saddr, __entry->daddr, __get_str(result))
 );
 
-/* A SYN that no socket was there for: the counter of what became of it. */
+/* A SYN that no socket is there for: the counter of what becomes of it. */
 DEFINE_EVENT(pep_opening, pep_syn,
 	TP_PROTO(const struct pep_net *pn, const struct pep_tuple *tuple,
 		 unsigned int side, const char *result),
@@ -167,8 +163,8 @@ DEFINE_EVENT(pep_opening, pep_syn,
 );
 
 /*
- * A listener has accepted a connection from a side: "paired" with the leg that
- * waited for it, "early" with one that connects now, or "refused".
+ * A listener has accepted a connection from a side: "accepted" for the flow that
+ * waits for it, or "refused".
  */
 DEFINE_EVENT(pep_opening, pep_accept,
 	TP_PROTO(const struct pep_net *pn, const struct pep_tuple *tuple,
@@ -178,8 +174,7 @@ DEFINE_EVENT(pep_opening, pep_accept,
 
 /*
  * The target's answer to a flow is there, "answered", or will never be, the
- * counter of why. The latency is counted from the opener's SYN, of an early
- * flow from when its connection was accepted.
+ * counter of why. The latency is counted from the opener's SYN.
  */
 TRACE_EVENT(pep_connect,
 
@@ -200,9 +195,7 @@ TRACE_EVENT(pep_connect,
 
 	TP_fast_assign(
 		__entry->netns = flow->pn->net->net_cookie;
-		__entry->latency_ns = ktime_get_ns() -
-			(flow->mode == PEP_CONNECT_MODE_EARLY ?
-			 flow->at[PEP_FLOW_TIME_HALF] : flow->born);
+		__entry->latency_ns = ktime_get_ns() - flow->born;
 		__entry->flow = flow->id;
 		__entry->side = !flow->opener;
 		__entry->mode = flow->mode;

@@ -54,6 +54,7 @@ struct pep_track_key {
 static const u8 pep_track_table[PEP_TRACK_STAGES][PEP_TRACK_EVENTS] = {
 	[PEP_TRACK_OPENING] = {
 		[PEP_TRACK_SYNACK] = PEP_TRACK_ANSWERED,
+		[PEP_TRACK_ADOPT] = PEP_TRACK_SPLIT,
 		[PEP_TRACK_END] = PEP_TRACK_GONE,
 	},
 	[PEP_TRACK_ANSWERED] = {
@@ -333,21 +334,24 @@ static int pep_track_enter(struct pep_net *pn, struct pep_conn *conn)
  * @conn: from pep_track_new(), filled in; freed when it cannot be entered
  *
  * Context: softirq, RCU read side.
- * Return: 0, or the counter of why it could not be entered.
+ * Return: 0, -ENOSPC when the table is full, -EEXIST when the connection is there
+ * already, or -ENOMEM.
  */
-unsigned int pep_track_insert(struct pep_net *pn, struct pep_conn *conn)
+int pep_track_insert(struct pep_net *pn, struct pep_conn *conn)
 {
-	unsigned int reason = PEP_A_STAT_FOLLOW_FULL;
+	int err = -ENOSPC;
 
 	if (atomic_read(&pn->track.nelems) < READ_ONCE(pn->max_followed) ||
 	    pep_track_evict(pn)) {
-		if (!pep_track_enter(pn, conn))
+		err = pep_track_enter(pn, conn);
+		if (!err)
 			return 0;
-		reason = PEP_A_STAT_FOLLOW_NO_MEMORY;
+		if (err != -EEXIST)
+			err = -ENOMEM;
 	}
 	/* pep_track_evict() on another CPU may be looking at it. */
 	pep_track_put(conn);
-	return reason;
+	return err;
 }
 
 /* Has a connection been silent for too long? Its flow lives as long as it may. */

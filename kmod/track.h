@@ -40,7 +40,8 @@ enum pep_track_stage {
  * @PEP_TRACK_SYNACK: the target's answer to the SYN
  * @PEP_TRACK_ACK: the opener's answer to that
  * @PEP_TRACK_FINS: the second of both ends' FINs
- * @PEP_TRACK_ADOPT: a flow takes it over
+ * @PEP_TRACK_ADOPT: a flow takes it over, of an opener that is answered early at
+ *	once
  * @PEP_TRACK_CUT: the flow begins to hand it back
  * @PEP_TRACK_RELEASED: the flow has handed it back
  * @PEP_TRACK_END: a reset, silence, the end of its flow or of the namespace
@@ -168,7 +169,7 @@ int pep_track_next(unsigned int stage, enum pep_track_event event);
 struct pep_conn *pep_track_find(struct pep_net *pn,
 				const struct pep_tuple *tuple, int vrf);
 struct pep_conn *pep_track_new(const struct pep_tuple *tuple, int vrf);
-unsigned int pep_track_insert(struct pep_net *pn, struct pep_conn *conn);
+int pep_track_insert(struct pep_net *pn, struct pep_conn *conn);
 void pep_track_advance(struct pep_net *pn, struct pep_conn *conn,
 		       enum pep_track_event event);
 void pep_track_schedule(struct pep_conn *conn);

@@ -229,6 +229,9 @@ static enum pep_exit option_value(struct pep_args *args,
 	}
 	if (option->numeric && read_number(option, value))
 		return PEP_OK;
+	if (option->gone && !strcmp(value, option->gone))
+		return pep_err_usage("%s: \"%s\" has gone, use %s",
+				     option->word, value, option->instead);
 	return pep_err_usage("%s: \"%.64s\" is not %s%s", option->word, value,
 			     option->n_choices ? "one of: " : "", list);
 }

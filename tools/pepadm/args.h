@@ -34,10 +34,12 @@ struct pep_args {
  * @max: the largest one
  * @check: further check of a free name, or NULL
  * @required: the command cannot do without it
+ * @gone: a value that there was once, or NULL
+ * @instead: the one to use instead of it
  * @text: the value as given, NULL when it was not given
  * @number: the number given, or the index of the value in @choices
  *
- * The first nine members are filled in by the command, the last two by
+ * All but the last two members are filled in by the command, those by
  * pep_args_options().
  */
 struct pep_args_option {
@@ -50,6 +52,8 @@ struct pep_args_option {
 	__u64 max;
 	enum pep_exit (*check)(const char *field, const char *value);
 	bool required;
+	const char *gone;
+	const char *instead;
 	const char *text;
 	__u64 number;
 };

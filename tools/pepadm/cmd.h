@@ -36,7 +36,6 @@ extern const struct pep_cmd_object pep_flow_object;
 extern const struct pep_cmd_object pep_stat_object;
 extern const struct pep_cmd_object pep_limit_object;
 extern const struct pep_cmd_object pep_drain_object;
-extern const struct pep_cmd_object pep_bypass_object;
 extern const struct pep_cmd_object pep_conf_object;
 extern const struct pep_cmd_object pep_monitor_object;
 

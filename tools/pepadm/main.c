@@ -20,7 +20,6 @@ static const struct pep_cmd_object * const objects[] = {
 	&pep_stat_object,
 	&pep_limit_object,
 	&pep_drain_object,
-	&pep_bypass_object,
 	&pep_conf_object,
 	&pep_monitor_object,
 };
@@ -102,7 +101,7 @@ static enum pep_exit run_object(const struct pep_cmd_object *object,
 static enum pep_exit run(struct pep_args *args)
 {
 	static const char list[] =
-		"dev, profile, flow, stat, limit, drain, bypass, conf, monitor, help";
+		"dev, profile, flow, stat, limit, drain, conf, monitor, help";
 	const char *word;
 	bool help;
 	size_t i;

@@ -117,7 +117,8 @@ static const struct setting settings[] = {
 	NAME(CC_WIRELESS, "cc-wireless", "cc_wireless"),
 	NAME(CC_SERVER, "cc-server", "cc_server"),
 	CHOICE(CONNECT_MODE, "connect", "connect", names_connect_mode,
-	       ARRAY_SIZE(names_connect_mode)),
+	       ARRAY_SIZE(names_connect_mode), .option.gone = "truthful",
+	       .option.instead = "follow"),
 	{
 		.attr = PEP_A_PROFILE_SPLIT_TRIGGER,
 		.option = { .word = "split", .check = pep_split_check },
@@ -567,7 +568,7 @@ const struct pep_cmd_object pep_profile_object = {
 	"pepadm profile del NAME\n"
 	"pepadm profile show [ NAME ]\n"
 	"OPTIONS := [ cc-wireless CC ] [ cc-server CC ]\n"
-	"           [ connect { follow | early | truthful } ] [ split TRIGGERS ]\n"
+	"           [ connect { follow | early } ] [ split TRIGGERS ]\n"
 	"           [ mptcp { bypass | split } ] [ source { client | local } ]\n"
 	"           [ server-dev { DEV | none } ] [ mark N ] [ dscp { copy | N } ]\n"
 	"           [ keepalive-idle SECONDS ] [ keepalive-interval SECONDS ]\n"

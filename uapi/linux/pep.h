@@ -28,13 +28,10 @@ enum pep_side {
  * @PEP_CONNECT_MODE_FOLLOW: By the target itself. The connection is forwarded
  *   as if pep were not there, and followed.
  * @PEP_CONNECT_MODE_EARLY: At once, while the target is being connected.
- * @PEP_CONNECT_MODE_TRUTHFUL: After the target has answered; refusal and
- *   silence are mirrored.
  */
 enum pep_connect_mode {
 	PEP_CONNECT_MODE_FOLLOW,
 	PEP_CONNECT_MODE_EARLY,
-	PEP_CONNECT_MODE_TRUTHFUL,
 };
 
 /**
@@ -91,31 +88,15 @@ enum pep_source_mode {
  * enum pep_flow_state - Where a flow is in its life.
  * @PEP_FLOW_STATE_CONNECTING: The target has been sent a SYN and has not
  *   answered.
- * @PEP_FLOW_STATE_ANSWERED: The target's SYN-ACK is held until the opener
- *   completes.
  * @PEP_FLOW_STATE_ESTABLISHED: Both legs are up and relaying.
  * @PEP_FLOW_STATE_CLOSING: At least one end's FIN has been passed on.
  * @PEP_FLOW_STATE_DEAD: Both legs are closed; only references keep the flow.
  */
 enum pep_flow_state {
 	PEP_FLOW_STATE_CONNECTING,
-	PEP_FLOW_STATE_ANSWERED,
 	PEP_FLOW_STATE_ESTABLISHED,
 	PEP_FLOW_STATE_CLOSING,
 	PEP_FLOW_STATE_DEAD,
-};
-
-/**
- * enum pep_bypass_reason - Why connections to a destination pass unsplit for a
- *   while.
- * @PEP_BYPASS_REASON_UNANSWERED: It did not answer the leg's SYNs, the
- *   opener's passed.
- * @PEP_BYPASS_REASON_ASYMMETRIC: Its answers reach the opener on a way that
- *   does not lead here.
- */
-enum pep_bypass_reason {
-	PEP_BYPASS_REASON_UNANSWERED,
-	PEP_BYPASS_REASON_ASYMMETRIC,
 };
 
 /**
@@ -129,8 +110,6 @@ enum pep_bypass_reason {
  * @PEP_FLOW_CAUSE_CONNECT_REFUSED: The target refused.
  * @PEP_FLOW_CAUSE_CONNECT_UNREACHABLE: The target could not be reached.
  * @PEP_FLOW_CAUSE_CONNECT_TIMEOUT: The target did not answer.
- * @PEP_FLOW_CAUSE_CONNECT_ASYMMETRIC: The target's answers do not come this
- *   way.
  * @PEP_FLOW_CAUSE_CONNECT_FAILED: The leg towards the target could not be
  *   made.
  * @PEP_FLOW_CAUSE_OPENER_LOST: The opener gave up, or did not complete, while
@@ -146,7 +125,6 @@ enum pep_flow_cause {
 	PEP_FLOW_CAUSE_CONNECT_REFUSED,
 	PEP_FLOW_CAUSE_CONNECT_UNREACHABLE,
 	PEP_FLOW_CAUSE_CONNECT_TIMEOUT,
-	PEP_FLOW_CAUSE_CONNECT_ASYMMETRIC,
 	PEP_FLOW_CAUSE_CONNECT_FAILED,
 	PEP_FLOW_CAUSE_OPENER_LOST,
 	PEP_FLOW_CAUSE_RELEASED,
@@ -272,20 +250,6 @@ enum {
 };
 
 enum {
-	PEP_A_BYPASS_FAMILY = 1,
-	PEP_A_BYPASS_ADDR,
-	PEP_A_BYPASS_PORT,
-	PEP_A_BYPASS_REASON,
-	PEP_A_BYPASS_LEFT,
-	PEP_A_BYPASS_HITS,
-	PEP_A_BYPASS_FORGOTTEN,
-	PEP_A_BYPASS_OPENER,
-
-	__PEP_A_BYPASS_MAX,
-	PEP_A_BYPASS_MAX = (__PEP_A_BYPASS_MAX - 1)
-};
-
-enum {
 	PEP_A_RESIDENCE_TO_WIRELESS = 1,
 	PEP_A_RESIDENCE_TO_SERVER,
 	PEP_A_RESIDENCE_SUM_TO_WIRELESS,
@@ -301,7 +265,6 @@ enum {
 	PEP_A_STAT_PENDING,
 	PEP_A_STAT_POOL_SOCKETS,
 	PEP_A_STAT_DELIVERED,
-	PEP_A_STAT_HELD,
 	PEP_A_STAT_DROPPED,
 	PEP_A_STAT_PASS_OTHER,
 	PEP_A_STAT_PASS_NO_FLOW,
@@ -312,8 +275,7 @@ enum {
 	PEP_A_STAT_PASS_ICMP,
 	PEP_A_STAT_PASS_NOT_HOST,
 	PEP_A_STAT_PASS_SYN,
-	PEP_A_STAT_PASS_MIRROR,
-	PEP_A_STAT_SYN_SPLIT,
+	PEP_A_STAT_SYN_ANSWERED,
 	PEP_A_STAT_SYN_DUPLICATE,
 	PEP_A_STAT_SYN_WAIT_SOCKET,
 	PEP_A_STAT_SYN_PASS_LOCAL,
@@ -326,23 +288,18 @@ enum {
 	PEP_A_STAT_SYN_PASS_FASTOPEN,
 	PEP_A_STAT_SYN_PASS_OPTION,
 	PEP_A_STAT_SYN_PASS_VRF,
-	PEP_A_STAT_SYN_PASS_REMEMBERED,
 	PEP_A_STAT_SYN_PASS_IN_USE,
 	PEP_A_STAT_SYN_PASS_CONNECT,
 	PEP_A_STAT_SYN_PASS_NO_MEMORY,
 	PEP_A_STAT_SYN_PASS_NO_SOCKET,
 	PEP_A_STAT_SYN_PASS_NO_LISTENER,
 	PEP_A_STAT_SYN_PASS_STOPPING,
-	PEP_A_STAT_SYN_PASS_BYPASS,
-	PEP_A_STAT_SYN_PASS_UNANSWERED,
-	PEP_A_STAT_SYN_RELEASED,
 	PEP_A_STAT_SYN_COOKIE,
 	PEP_A_STAT_TIME_WAIT_REUSED,
 	PEP_A_STAT_FLOW_ESTABLISHED,
 	PEP_A_STAT_CONNECT_REFUSED,
 	PEP_A_STAT_CONNECT_UNREACHABLE,
 	PEP_A_STAT_CONNECT_TIMEOUT,
-	PEP_A_STAT_CONNECT_ASYMMETRIC,
 	PEP_A_STAT_CONNECT_FAILED,
 	PEP_A_STAT_OPENER_LOST,
 	PEP_A_STAT_ACCEPT_UNPAIRED,
@@ -407,8 +364,6 @@ enum {
 	PEP_CMD_FLOW_KILL,
 	PEP_CMD_LIMIT_GET,
 	PEP_CMD_LIMIT_SET,
-	PEP_CMD_BYPASS_GET,
-	PEP_CMD_BYPASS_DEL,
 	PEP_CMD_STAT_GET,
 	PEP_CMD_RESIDENCE_GET,
 	PEP_CMD_PROFILE_REPLACE,

@@ -1,0 +1,510 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Answering an opener early.
+ *
+ * The opener's SYN goes to a listener, which answers it, and a leg connects to the
+ * target at the same time. The connection has an entry in the table of those that
+ * are followed, by which the accepted socket finds the flow that waits for it. A
+ * target that refuses shows as a connection that is reset. A SYN that cannot be
+ * answered here passes, and its connection is followed.
+ */
+
+#include "early.h"
+
+#include <net/tcp.h>
+
+#include "adopt.h"
+#include "deliver.h"
+#include "follow.h"
+#include "gen.h"
+#include "limit.h"
+#include "stamp.h"
+#include "stat.h"
+#include "trace.h"
+#include "track.h"
+
+/**
+ * pep_early_find() - find the flow that waits for its opener
+ * @pn: started instance
+ * @tuple: tuple of the opener's packets
+ * @vrf: VRF that they are received by, 0 for none
+ *
+ * Context: softirq, RCU read side.
+ * Return: the flow with a reference, or NULL.
+ */
+static struct pep_flow *pep_early_find(struct pep_net *pn,
+				       const struct pep_tuple *tuple, int vrf)
+{
+	struct pep_conn *conn = pep_track_find(pn, tuple, vrf);
+	struct pep_flow *flow = NULL;
+
+	if (!conn || memcmp(tuple, &conn->tuple, sizeof(*tuple)))
+		return NULL;
+	spin_lock(&conn->lock);
+	if (conn->stage == PEP_TRACK_SPLIT &&
+	    conn->flow->mode == PEP_CONNECT_MODE_EARLY &&
+	    READ_ONCE(conn->flow->state) == PEP_FLOW_STATE_CONNECTING &&
+	    !READ_ONCE(pep_flow_opener(conn->flow)->sk)) {
+		flow = conn->flow;
+		refcount_inc(&flow->ref);
+	}
+	spin_unlock(&conn->lock);
+	return flow;
+}
+
+/* Hand a SYN to the listener of a generation; consumed. */
+static void pep_early_offer(struct pep_gen *gen, unsigned int side,
+			    struct sk_buff *skb)
+{
+	int family = skb->protocol == htons(ETH_P_IPV6) ? AF_INET6 : AF_INET;
+	struct sock *sk;
+
+	sk = rcu_dereference(pep_gen_listener(gen, family, side)->sk);
+	if (sk) {
+		pep_deliver_local(gen->pn, skb, sk);
+	} else {
+		pep_stat_inc(gen->pn, PEP_A_STAT_DROPPED);
+		kfree_skb(skb);
+	}
+}
+
+/**
+ * pep_early_repeat() - offer a SYN again that its opener has repeated
+ * @pn: started instance
+ * @skb: SYN of a connection that a flow has
+ * @pkt: parsed @skb
+ *
+ * Context: softirq, RCU read side.
+ * Return: false when no flow waits for it.
+ */
+bool pep_early_repeat(struct pep_net *pn, struct sk_buff *skb,
+		      const struct pep_packet *pkt)
+{
+	struct pep_flow *flow;
+
+	flow = pep_early_find(pn, &pkt->tuple, pep_tuple_vrf(skb->dev));
+	if (!flow)
+		return false;
+	pep_stat_syn(pn, flow->opener, &pkt->tuple, PEP_A_STAT_SYN_DUPLICATE);
+	pep_early_offer(flow->gen, flow->opener, skb);
+	pep_flow_put(flow);
+	return true;
+}
+
+/* End a flow unless a process owns one of its legs; with the flow locked. */
+static void pep_early_give_up(struct pep_flow *flow, unsigned int cause)
+{
+	pep_flow_lock_legs(flow);
+	if (!pep_flow_legs_owned(flow))
+		pep_flow_end(flow, cause);
+	pep_flow_unlock_legs(flow);
+}
+
+static unsigned int pep_early_cause(const struct sock *sk)
+{
+	switch (sk->sk_err) {
+	case ECONNREFUSED:
+		return PEP_A_STAT_CONNECT_REFUSED;
+	case EHOSTUNREACH:
+	case ENETUNREACH:
+	case EACCES:
+	case EPROTO:
+	case ENOPROTOOPT:
+		return PEP_A_STAT_CONNECT_UNREACHABLE;
+	case ETIMEDOUT:
+		return PEP_A_STAT_CONNECT_TIMEOUT;
+	default:
+		return PEP_A_STAT_CONNECT_FAILED;
+	}
+}
+
+/* Look after a flow that is being opened, with its legs locked and not owned. */
+static void pep_early_step(struct pep_flow *flow)
+{
+	struct sock *opener = pep_flow_opener(flow)->sk;
+	struct sock *target = pep_flow_target(flow)->sk;
+	bool answered = pep_leg_can_send(target);
+
+	if (answered && !flow->at[PEP_FLOW_TIME_ANSWERED]) {
+		pep_stamp(flow, PEP_FLOW_TIME_ANSWERED);
+		trace_pep_connect(flow, 0);
+	}
+	if (READ_ONCE(flow->killed)) {
+		pep_flow_end(flow, PEP_A_STAT_FLOW_KILLED);
+	} else if (pep_leg_failed(target)) {
+		pep_flow_end(flow, pep_early_cause(target));
+	} else if (opener && pep_leg_failed(opener)) {
+		pep_flow_end(flow, PEP_A_STAT_OPENER_LOST);
+	} else if (opener && answered) {
+		pep_leg_keep_alive(target);
+		pep_flow_advance(flow, PEP_FLOW_UP);
+		pep_stat_inc(flow->pn, PEP_A_STAT_FLOW_ESTABLISHED);
+	} else if (!opener && !time_before(jiffies, flow->deadline)) {
+		pep_flow_end(flow, PEP_A_STAT_OPENER_LOST);
+	} else if (!opener && !timer_pending(&flow->timer)) {
+		/* It was used to wait for a leg that a process owned. */
+		pep_flow_wake_in(flow, flow->deadline - jiffies);
+	}
+}
+
+/* Look after a flow that is being opened; nothing is done when it is up or dead. */
+static void pep_early_run(struct pep_flow *flow)
+{
+	spin_lock(&flow->lock);
+	if (flow->state == PEP_FLOW_STATE_CONNECTING) {
+		pep_flow_lock_legs(flow);
+		if (pep_flow_legs_owned(flow)) {
+			pep_stat_inc(flow->pn, PEP_A_STAT_RELAY_OWNED);
+			pep_flow_wake_in(flow, 1);
+		} else {
+			pep_early_step(flow);
+		}
+		pep_flow_unlock_legs(flow);
+	}
+	spin_unlock(&flow->lock);
+}
+
+/* Send the SYN of the leg towards the target, with both locked. */
+static int pep_early_connect(struct pep_flow *flow, struct sock *sk, u8 dsfield)
+{
+	const struct pep_values *values = &flow->gen->values;
+
+	WRITE_ONCE(sk->sk_bound_dev_if,
+		   pep_gen_bound(flow->gen, !flow->opener, flow->ifindex));
+	if (values->dscp == PEP_DSCP_COPY)
+		pep_leg_set_dsfield(sk, dsfield);
+	if (flow->opener == PEP_SIDE_WIRELESS &&
+	    values->source == PEP_SOURCE_MODE_LOCAL)
+		return pep_leg_connect_local(sk, &flow->tuple);
+	return pep_leg_connect(sk, &flow->tuple, 0);
+}
+
+/* Give a flow its leg towards the target. Return: 0, or the counter of why the
+ * flow is dead, whose socket is released then.
+ */
+static unsigned int pep_early_begin(struct pep_flow *flow, struct pep_sock *ps,
+				    u8 dsfield)
+{
+	struct sock *sk = ps->sock->sk;
+	unsigned int reason = 0;
+	int err;
+
+	if (flow->state == PEP_FLOW_STATE_DEAD) {
+		pep_pool_release(ps);
+		return PEP_A_STAT_SYN_PASS_STOPPING;
+	}
+	pep_flow_set_leg(flow, !flow->opener, sk, ps);
+	pep_flow_lock_legs(flow);
+	pep_leg_attach(flow, sk);
+	err = pep_early_connect(flow, sk, dsfield);
+	if (err) {
+		reason = err == -EADDRINUSE || err == -EADDRNOTAVAIL ?
+			 PEP_A_STAT_SYN_PASS_IN_USE :
+			 PEP_A_STAT_SYN_PASS_CONNECT;
+		pep_flow_end(flow, PEP_A_STAT_CONNECT_FAILED);
+	} else {
+		pep_stamp(flow, PEP_FLOW_TIME_SYN_OUT);
+		flow->opening = pep_early_run;
+		flow->deadline = jiffies + PEP_GEN_LINGER;
+		pep_flow_wake_in(flow, PEP_GEN_LINGER);
+	}
+	pep_flow_unlock_legs(flow);
+	return reason;
+}
+
+/* Connect to the target of a connection that is in the table, and locked. */
+static unsigned int pep_early_flow(struct pep_gen *gen, struct pep_conn *conn,
+				   struct pep_sock *ps)
+{
+	struct pep_flow *flow;
+	unsigned int reason;
+
+	flow = pep_flow_create(gen, PEP_CONNECT_MODE_EARLY, conn->opener,
+			       &conn->tuple, conn->end[conn->opener].ifindex,
+			       conn->born);
+	if (!flow) {
+		pep_pool_release(ps);
+		return PEP_A_STAT_SYN_PASS_NO_MEMORY;
+	}
+	spin_lock(&flow->lock);
+	reason = pep_early_begin(flow, ps, conn->dsfield[conn->opener]);
+	if (!reason)
+		pep_adopt_own(conn, flow);
+	spin_unlock(&flow->lock);
+	if (reason)
+		pep_flow_put(flow);
+	return reason;
+}
+
+/*
+ * Enter the connection into the table and make its flow. Return: 0, or the counter
+ * of why that is impossible; PEP_A_STAT_DROPPED when another CPU does the same.
+ */
+static unsigned int pep_early_enter(struct pep_gen *gen, unsigned int side,
+				    const struct sk_buff *skb,
+				    const struct pep_packet *pkt,
+				    struct pep_sock *ps)
+{
+	struct pep_net *pn = gen->pn;
+	unsigned int reason;
+	struct pep_conn *conn;
+	int err;
+
+	conn = pep_follow_new(gen, side, skb, pkt);
+	err = conn ? pep_track_insert(pn, conn) : -ENOMEM;
+	if (err) {
+		pep_pool_release(ps);
+		return err == -EEXIST ? PEP_A_STAT_DROPPED :
+					PEP_A_STAT_SYN_PASS_NO_MEMORY;
+	}
+	spin_lock(&conn->lock);
+	if (conn->stage == PEP_TRACK_OPENING) {
+		reason = pep_early_flow(gen, conn, ps);
+		if (reason)
+			pep_track_advance(pn, conn, PEP_TRACK_END);
+	} else {
+		pep_pool_release(ps);
+		reason = PEP_A_STAT_SYN_PASS_NO_MEMORY;
+	}
+	spin_unlock(&conn->lock);
+	return reason;
+}
+
+/* Let a SYN wait for a socket; false when it has to pass, the reason counted. */
+static bool pep_early_wait(struct pep_gen *gen, unsigned int side,
+			   struct sk_buff *skb, const struct pep_packet *pkt)
+{
+	struct pep_pool *pool = this_cpu_ptr(gen->pools);
+	struct pep_net *pn = gen->pn;
+
+	if (!pep_pool_may_wait(pool)) {
+		pep_stat_syn(pn, side, &pkt->tuple,
+			     PEP_A_STAT_SYN_PASS_NO_SOCKET);
+		return false;
+	}
+	skb = pep_deliver_hold(skb);
+	if (!skb) {
+		pep_stat_inc(pn, PEP_A_STAT_DROPPED);
+		return true;
+	}
+	PEP_HELD_CB(skb)->opener = side;
+	pep_pool_wait(pool, skb);
+	pep_stat_syn(pn, side, &pkt->tuple, PEP_A_STAT_SYN_WAIT_SOCKET);
+	return true;
+}
+
+/* Is there a listener that takes SYNs? One destroyed with ss -K does not. */
+static bool pep_early_listens(struct pep_gen *gen, int family, unsigned int side)
+{
+	const struct sock *sk;
+
+	sk = rcu_dereference(pep_gen_listener(gen, family, side)->sk);
+	return sk && inet_sk_state_load(sk) == TCP_LISTEN;
+}
+
+/**
+ * pep_early_open() - answer a SYN and connect to its target
+ * @gen: generation of a profile that answers openers early
+ * @side: side that it came from, enum pep_side
+ * @skb: SYN of a connection that is not in the table
+ * @pkt: parsed @skb
+ *
+ * Context: softirq, RCU read side.
+ * Return: true when the SYN was consumed; false when its connection is to be
+ * followed instead, for a limit or for a reason that is counted.
+ */
+bool pep_early_open(struct pep_gen *gen, unsigned int side, struct sk_buff *skb,
+		    const struct pep_packet *pkt)
+{
+	struct pep_net *pn = gen->pn;
+	unsigned int reason;
+	struct pep_sock *ps;
+
+	reason = pep_limit_check(gen);
+	if (reason) {
+		/* It is counted when the connection is to be split. */
+		pep_limit_refused(pn, reason);
+		return false;
+	}
+	if (!pep_early_listens(gen, pkt->tuple.family, side)) {
+		pep_stat_syn(pn, side, &pkt->tuple,
+			     PEP_A_STAT_SYN_PASS_NO_LISTENER);
+		return false;
+	}
+	ps = pep_pool_take(this_cpu_ptr(gen->pools),
+			   pep_pool_connector(!side, pkt->tuple.family));
+	if (!ps)
+		return pep_early_wait(gen, side, skb, pkt);
+	reason = pep_early_enter(gen, side, skb, pkt, ps);
+	if (reason == PEP_A_STAT_DROPPED) {
+		pep_stat_inc(pn, reason);
+		kfree_skb(skb);
+		return true;
+	}
+	pep_stat_syn(pn, side, &pkt->tuple, reason ?: PEP_A_STAT_SYN_ANSWERED);
+	if (reason)
+		return false;
+	pep_early_offer(gen, side, skb);
+	return true;
+}
+
+/**
+ * pep_early_resume() - go on with a SYN that waited for a socket
+ * @gen: generation whose pool has been refilled
+ * @skb: held SYN; consumed
+ *
+ * Context: BH off, RCU read side.
+ */
+void pep_early_resume(struct pep_gen *gen, struct sk_buff *skb)
+{
+	unsigned int side = PEP_HELD_CB(skb)->opener;
+	struct pep_packet pkt;
+
+	if (!pep_deliver_unhold(gen->pn, skb))
+		return;
+	if (pep_packet_parse(skb, &pkt) == PEP_PACKET_TCP) {
+		switch (pep_follow_known(gen->pn, skb, &pkt)) {
+		case PEP_FOLLOW_UNKNOWN:
+			if (READ_ONCE(gen->pn->stopping))
+				break;
+			if (pep_early_open(gen, side, skb, &pkt))
+				return;
+			pep_follow_syn(gen, side, skb, &pkt, true);
+			break;
+		case PEP_FOLLOW_CONSUMED:
+			return;
+		case PEP_FOLLOW_SPLIT:
+			if (pep_early_repeat(gen->pn, skb, &pkt))
+				return;
+			break;
+		case PEP_FOLLOW_PASS:
+			break;
+		}
+	}
+	pep_stat_inc(gen->pn, PEP_A_STAT_PASS_SYN);
+	pep_deliver_pass(skb);
+}
+
+/* Reset a connection that was accepted in vain. */
+static void pep_early_refuse(struct pep_net *pn, struct sock *child,
+			     struct pep_sock *shell)
+{
+	bh_lock_sock(child);
+	sock_graft(child, shell->sock);
+	pep_leg_abort(child);
+	bh_unlock_sock(child);
+	pep_pool_release(shell);
+	pep_stat_inc(pn, PEP_A_STAT_ACCEPT_UNPAIRED);
+}
+
+/* The opener is there; false when its flow does not wait for it any more. */
+static bool pep_early_join(struct pep_flow *flow, struct sock *child,
+			   struct pep_sock *shell)
+{
+	lockdep_assert_held(&flow->lock);
+	if (flow->state != PEP_FLOW_STATE_CONNECTING ||
+	    pep_flow_opener(flow)->sk)
+		return false;
+	pep_flow_set_leg(flow, flow->opener, child, shell);
+	pep_leg_lock(child, flow->opener);
+	sock_graft(child, shell->sock);
+	pep_leg_attach(flow, child);
+	pep_leg_unlock(child);
+	pep_stamp(flow, PEP_FLOW_TIME_ACCEPTED);
+	if (timer_delete(&flow->timer))
+		pep_flow_put(flow);
+	/* One that was reset before it had callbacks did not call them. */
+	pep_flow_schedule(flow);
+	return true;
+}
+
+/**
+ * pep_early_accept() - take a connection that a listener accepted
+ * @l: listener
+ * @child: the connection, with a reference that is consumed
+ * @shell: what to graft it on; consumed
+ *
+ * Context: softirq, RCU read side.
+ */
+void pep_early_accept(struct pep_listener *l, struct sock *child,
+		      struct pep_sock *shell)
+{
+	struct pep_net *pn = l->gen->pn;
+	struct pep_tuple tuple;
+	struct pep_flow *flow;
+	bool taken = false;
+
+	pep_tuple_of_peer(&tuple, child);
+	flow = pep_early_find(pn, &tuple, READ_ONCE(child->sk_bound_dev_if));
+	if (flow) {
+		spin_lock(&flow->lock);
+		taken = pep_early_join(flow, child, shell);
+		spin_unlock(&flow->lock);
+		pep_flow_put(flow);
+	}
+	trace_pep_accept(pn, &tuple, l->opener, taken ? "accepted" : "refused");
+	if (!taken)
+		pep_early_refuse(pn, child, shell);
+}
+
+/**
+ * pep_early_reset() - an opener resets before it is accepted
+ * @pn: started instance
+ * @req: its connection request, with a reference that is consumed
+ * @skb: reset; consumed
+ * @pkt: parsed @skb
+ *
+ * When that ends the request the target is reset, too.
+ *
+ * Context: softirq, RCU read side.
+ */
+void pep_early_reset(struct pep_net *pn, struct sock *req, struct sk_buff *skb,
+		     const struct pep_packet *pkt)
+{
+	const struct net_device *dev = skb->dev;
+	struct pep_tuple tuple = pkt->tuple;
+	int vrf = pep_tuple_vrf(dev);
+	struct pep_flow *flow;
+	struct sock *sk;
+
+	pep_deliver_local(pn, skb, req);
+	sk = pep_tuple_lookup_dev(pn->net, &tuple, dev);
+	if (sk) {
+		/* It was not in window. */
+		sock_gen_put(sk);
+		return;
+	}
+	flow = pep_early_find(pn, &tuple, vrf);
+	if (!flow)
+		return;
+	spin_lock(&flow->lock);
+	if (flow->state == PEP_FLOW_STATE_CONNECTING) {
+		pep_stamp(flow, PEP_FLOW_TIME_RST_FROM + flow->opener);
+		pep_early_give_up(flow, PEP_A_STAT_OPENER_LOST);
+	}
+	spin_unlock(&flow->lock);
+	pep_flow_put(flow);
+}
+
+/**
+ * pep_early_awaits() - may an opener complete by SYN cookie?
+ * @pn: started instance
+ * @skb: ACK that finds no socket
+ * @pkt: parsed @skb
+ *
+ * Without a flow that waits for it, the cookie, if it is one, is the target's own.
+ *
+ * Context: softirq, RCU read side.
+ * Return: whether a listener may be asked.
+ */
+bool pep_early_awaits(struct pep_net *pn, const struct sk_buff *skb,
+		      const struct pep_packet *pkt)
+{
+	struct pep_flow *flow;
+
+	flow = pep_early_find(pn, &pkt->tuple, pep_tuple_vrf(skb->dev));
+	if (!flow)
+		return false;
+	pep_flow_put(flow);
+	return true;
+}
