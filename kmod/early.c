@@ -11,6 +11,7 @@
 
 #include "early.h"
 
+#include <linux/jhash.h>
 #include <net/tcp.h>
 
 #include "adopt.h"
@@ -22,6 +23,9 @@
 #include "stat.h"
 #include "trace.h"
 #include "track.h"
+
+/* Connections of a subscriber that may be opened early at the same time. */
+#define PEP_EARLY_SHARE		64
 
 /**
  * pep_early_find() - find the flow that waits for its opener
@@ -179,6 +183,16 @@ static int pep_early_connect(struct pep_flow *flow, struct sock *sk, u8 dsfield)
 	return pep_leg_connect(sk, &flow->tuple, 0);
 }
 
+/* The share of the subscriber who opens a connection; IPv6: a network of 64 bits. */
+static atomic_t *pep_early_share(struct pep_net *pn,
+				 const struct pep_tuple *tuple)
+{
+	u32 words = tuple->family == AF_INET6 ? 2 : 1;
+	u32 hash = jhash2((const u32 *)&tuple->src, words, pn->early_seed);
+
+	return &pn->early[hash % PEP_NET_SHARES];
+}
+
 /* Give a flow its leg towards the target. Return: 0, or the counter of why the
  * flow is dead, whose socket is released then.
  */
@@ -193,6 +207,9 @@ static unsigned int pep_early_begin(struct pep_flow *flow, struct pep_sock *ps,
 		pep_pool_release(ps);
 		return PEP_A_STAT_SYN_PASS_STOPPING;
 	}
+	flow->opening = pep_early_run;
+	flow->share = pep_early_share(flow->pn, &flow->tuple);
+	atomic_inc(flow->share);
 	pep_flow_set_leg(flow, !flow->opener, sk, ps);
 	pep_flow_lock_legs(flow);
 	pep_leg_attach(flow, sk);
@@ -204,7 +221,6 @@ static unsigned int pep_early_begin(struct pep_flow *flow, struct pep_sock *ps,
 		pep_flow_end(flow, PEP_A_STAT_CONNECT_FAILED);
 	} else {
 		pep_stamp(flow, PEP_FLOW_TIME_SYN_OUT);
-		flow->opening = pep_early_run;
 		flow->deadline = jiffies + PEP_GEN_LINGER;
 		pep_flow_wake_in(flow, PEP_GEN_LINGER);
 	}
@@ -326,6 +342,8 @@ bool pep_early_open(struct pep_gen *gen, unsigned int side, struct sk_buff *skb,
 		pep_limit_refused(pn, reason);
 		return false;
 	}
+	if (atomic_read(pep_early_share(pn, &pkt->tuple)) >= PEP_EARLY_SHARE)
+		return false;
 	if (!pep_early_listens(gen, pkt->tuple.family, side)) {
 		pep_stat_syn(pn, side, &pkt->tuple,
 			     PEP_A_STAT_SYN_PASS_NO_LISTENER);

@@ -85,6 +85,8 @@ void pep_flow_advance(struct pep_flow *flow, enum pep_flow_event event)
 	if (flow->state < PEP_FLOW_STATE_ESTABLISHED &&
 	    next >= PEP_FLOW_STATE_ESTABLISHED) {
 		atomic_dec(&flow->pn->npending);
+		if (flow->share)
+			atomic_dec(flow->share);
 		flow->active = jiffies;
 	}
 	trace_pep_state(flow, next);

@@ -68,6 +68,8 @@ enum pep_flow_time {
  * @id: number in pep_net.flows; constant
  * @pn: instance; constant
  * @gen: generation with a reference; constant
+ * @share: of pep_net.early, counts the flow until it is up, or NULL; set before it
+ *	has a leg
  * @opening: looks after the flow until it is up, or NULL; set before it has a leg
  * @ended: called with the flow when it has ended, by those who keep it apart
  *	from its table; its locks are held
@@ -102,6 +104,7 @@ struct pep_flow {
 	u32 id;
 	struct pep_net *pn;
 	struct pep_gen *gen;
+	atomic_t *share;
 	void (*opening)(struct pep_flow *flow);
 	void (*ended)(struct pep_flow *flow);
 	struct pep_conn *conn;

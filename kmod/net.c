@@ -14,6 +14,7 @@
 
 #include "net.h"
 
+#include <linux/random.h>
 #include <linux/sched.h>
 #include <net/netns/generic.h>
 
@@ -129,6 +130,7 @@ static int __net_init pep_net_init(struct net *net)
 	pn->net = net;
 	pep_limit_init(pn);
 	pep_live_prepare(pn);
+	pn->early_seed = get_random_u32();
 	xa_init_flags(&pn->flows, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
 	init_waitqueue_head(&pn->idle);
 	mutex_init(&pn->lock);

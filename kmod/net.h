@@ -14,6 +14,9 @@
 struct rtable;
 struct rt6_info;
 
+/* Shares of the openers that are answered early, a power of two. */
+#define PEP_NET_SHARES		256
+
 /* Limits that are told of when they are reached. */
 #define PEP_LIMIT_KINDS		4
 
@@ -39,6 +42,9 @@ struct rt6_info;
  *	lock of @flows
  * @nflows: flows whose memory is still in use
  * @npending: flows that are not yet established
+ * @early: how many of these openers have that are answered early, by a hash of the
+ *	subscriber's address
+ * @early_seed: secret of that hash; constant
  * @track: struct pep_conn, the connections that are followed; see track.c
  * @track_lock: guards @unanswered; taken after the lock of a connection, BH off
  * @unanswered: those that have no SYN-ACK yet, the oldest first
@@ -74,6 +80,8 @@ struct pep_net {
 	u32 next_id;
 	atomic_t nflows;
 	atomic_t npending;
+	atomic_t early[PEP_NET_SHARES];
+	u32 early_seed;
 	struct rhashtable track;
 	spinlock_t track_lock; /* unanswered */
 	struct list_head unanswered;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The opener is answered at once and the target connected afterwards (connect
-mode "early"): payload, ends of the stream and resets get there all the same,
-also what is sent before the target has answered."""
+"""The opener is answered at once while the target is connected (connect mode
+"early"): payload, ends of the stream and resets get there all the same, also
+what is sent before the target has answered."""
 
 from peptest import pep
 from peptest.env import amount
@@ -23,7 +23,7 @@ def setup():
 
 
 def both_ways(family, opener, opened):
-    with grows(syn_split=1, flow_established=1, flow_closed=1):
+    with grows(syn_answered=1, flow_established=1, flow_closed=1):
         exchange(pair(family, opener, opened), BYTES)
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """A flood of SYNs with spoofed addresses: what it occupies is limited, the
-server gets no more SYNs than were sent, and real connections still complete
-while it goes on: unsplit beyond the limit, by SYN cookies in early mode."""
+server gets no more SYNs than were sent, and real connections complete while it
+goes on. Where connections are followed they are split all the while; openers
+that are answered early are followed beyond the limit."""
 
 import errno
 import socket
@@ -11,14 +12,16 @@ import time
 from peptest import pep
 from peptest.env import DEBUG, SLOW, amount
 from peptest.ktap import after_case, expect, expect_least, families, note
-from peptest.netns import Within, addr, ip, nstat, sysctl
+from peptest.netns import Within, addr, ip
 from peptest.pep import pepadm
 from peptest.tcp import PORT, exchange, listen, pair
 
 SYNS = 3000 if SLOW else 20000 if DEBUG else 100000
 ROUNDS = 10             # real connections meanwhile
+HONEST = PORT + 1       # that these are for
 PENDING = amount(4096)  # the limit, by default where nothing is scaled
 PENDING_KIB = 16        # that one of them may occupy, KiB
+FOLLOWED_KIB = 0.5      # that a connection without an answer may occupy, KiB
 SPOOFED = {4: "198.19.0.0", 6: "2001:db8:19::"}
 
 
@@ -26,6 +29,7 @@ def setup():
     """Spoofed addresses are routed to the subscriber, who has none of
     them."""
     pep.attached()
+    pep.follow("handshake")
     pepadm("limit", "set", "pending", str(PENDING))
     ip("pep", "route add 198.19.0.0/16 via 198.18.0.2",
        "route add 2001:db8:19::/48 via 2001:db8::2")
@@ -37,7 +41,7 @@ def setup():
 def calm():
     """What the flood has left goes with the devices."""
     if pep.loaded():
-        pepadm("profile", "set", "default", "connect", "truthful")
+        pepadm("profile", "set", "default", "connect", "follow")
         pep.detach()
         pep.flows_end()
         pep.attach()
@@ -80,7 +84,10 @@ def mac(ns, dev):
 class Flood:
     """Spoofed SYNs, each from another address. As one word of the headers
     grows, the address, others shrink, the IP identification and the sequence
-    number: the checksums stay right without being computed anew."""
+    number: the checksums stay right without being computed anew. Each flood has
+    ports of its own."""
+
+    floods = 0
 
     def __init__(self, family):
         self.frame = bytearray(mac("pep", "wl0") + mac("sub", "eth0") +
@@ -94,6 +101,9 @@ class Flood:
             tcp_at = ip_at + 40
         self.down.append(tcp_at + 6)
         self.sent = 0
+        for _ in range(16 * Flood.floods):
+            self.next_port()
+        Flood.floods += 1
         with Within("sub"):
             self.sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
         self.sock.bind(("eth0", 0))
@@ -148,52 +158,70 @@ def arrived():
     return int(line.split()[2])
 
 
-@families("truthful: pending flows are limited, the rest passes",
+def sockets():
+    """Sockets of TCP in the gateway, but for those in TIME_WAIT."""
+    with Within("pep"), open("/proc/thread-self/net/sockstat",
+                             encoding="ascii") as file:
+        words = next(text for text in file
+                     if text.startswith("TCP:")).split()
+    return int(words[words.index("alloc") + 1])
+
+
+class Tide:
+    """A flood, real connections amidst, and what both have changed."""
+
+    def __init__(self, family):
+        listen("srv", family)
+        exchange(pair(family, port=HONEST), 5000, 5000)
+        pep.flows_end()
+        before, start = pep.stats(), arrived()
+        flood = Flood(family)
+        memory, held = available(), sockets()
+        self.pending = self.kib = self.sockets = 0
+        for _ in range(ROUNDS):
+            flood.send(SYNS // ROUNDS)
+            self.pending = max(self.pending, pep.stat("pending"))
+            self.kib = max(self.kib, memory - available())
+            self.sockets = max(self.sockets, sockets() - held)
+            exchange(pair(family, port=HONEST), 5000, 5000)
+        pep.wait_flows(pep.stat("pending"))
+        after = pep.stats()
+        self.grown = {name: after[name] - before[name] for name in after}
+        note("pending at most", self.pending, "with", self.kib, "KiB and",
+             self.sockets, "sockets")
+        # Of each leg that connects a SYN, an ACK and a reset.
+        expect_least("room for the server's packets", flood.sent +
+                     40 * ROUNDS + 2 * self.grown["syn_answered"],
+                     arrived() - start)
+
+
+@families("followed: no socket is made for it, and the others are split",
           seconds=300)
-def truthful(family):
-    listen("srv", family)
-    before, start = pep.stats(), arrived()
-    flood = Flood(family)
-    most, memory, used = 0, available(), 0
-    for _ in range(ROUNDS):
-        flood.send(SYNS // ROUNDS)
-        most = max(most, pep.stat("pending"))
-        used = max(used, memory - available())
-        exchange(pair(family), 5000, 5000)
-    after = pep.stats()
-    grown = {name: after[name] - before[name] for name in after}
-    note("pending at most", most, "with", used, "KiB")
-    expect_least("the limit", PENDING + 2, most)
-    if not SLOW:
-        expect_least("KiB that the flood may occupy", most * PENDING_KIB, used)
-    expect_least("SYNs that were taken or passed", grown["syn_split"] +
-                 grown["split_pass_max_pending"] + grown["syn_wait_socket"],
+def followed(family):
+    tide = Tide(family)
+    expect("pending", tide.pending, 0)
+    # Those of the pools, and of the connections before.
+    expect_least("sockets", 300, tide.sockets)
+    expect_least("SYNs that are followed", tide.grown["follow_new"],
                  SYNS * 9 // 10)
-    expect_least("passed beyond the limit", grown["split_pass_max_pending"],
-                 SYNS // 2)
-    expect_least("room for the server's packets", flood.sent + 40 * ROUNDS,
-                 arrived() - start)
+    expect("flows", tide.grown["flow_established"], ROUNDS)
+    if not SLOW:
+        expect_least("KiB that the flood may occupy",
+                     int(SYNS * FOLLOWED_KIB) + 8192, tide.kib)
 
 
-@families("early: SYN cookies, the server is not told", seconds=300)
+@families("early: pending flows are limited, the others are followed",
+          seconds=300)
 def early(family):
     pepadm("profile", "set", "default", "connect", "early")
-    if SLOW:
-        # Too slow for a flood that fills the listener's queue.
-        sysctl("pep", "net.ipv4.tcp_syncookies=2")
-    listen("srv", family)
-    before, start = pep.stats(), arrived()
-    cookies = nstat("pep", "TcpExtSyncookiesSent")
-    flood = Flood(family)
-    for _ in range(ROUNDS):
-        flood.send(SYNS // ROUNDS)
-        exchange(pair(family), 5000, 5000)
-    after = pep.stats()
-    expect_least("SYN cookies sent",
-                 nstat("pep", "TcpExtSyncookiesSent") - cookies, 1)
-    expect_least("handshakes completed by cookie",
-                 after["syn_cookie"] - before["syn_cookie"], 1)
-    expect("flows", after["flow_established"] - before["flow_established"],
-           ROUNDS)
-    expect_least("room for the server's packets", 40 * ROUNDS,
-                 arrived() - start)
+    tide = Tide(family)
+    expect_least("the limit", PENDING + 2, tide.pending)
+    if not SLOW:
+        expect_least("KiB that the flood may occupy",
+                     tide.pending * PENDING_KIB + int(SYNS * FOLLOWED_KIB),
+                     tide.kib)
+    expect_least("SYNs that were answered or followed",
+                 tide.grown["syn_answered"] + tide.grown["follow_new"],
+                 SYNS * 9 // 10)
+    expect_least("followed beyond the limit", tide.grown["follow_new"],
+                 SYNS // 2)
