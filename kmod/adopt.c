@@ -27,6 +27,7 @@
 #include "pool.h"
 #include "release.h"
 #include "stat.h"
+#include "untrack.h"
 
 /* Receive buffer that a leg gets for what its end has been promised, bytes. */
 #define PEP_ADOPT_RCVBUF	(16 * 1024 * 1024)
@@ -438,6 +439,8 @@ static bool pep_adopt_flow(struct pep_gen *gen, struct pep_conn *conn,
 	spin_unlock(&flow->lock);
 	if (reason)
 		pep_flow_put(flow);
+	else
+		pep_untrack_liberal(pn->net, &conn->tuple);
 	return !reason;
 }
 

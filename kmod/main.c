@@ -17,6 +17,7 @@
 #include "queue.h"
 #include "report.h"
 #include "track.h"
+#include "untrack.h"
 
 /**
  * struct pep_part - a part of the module that is brought up at load
@@ -79,6 +80,7 @@ static int __init pep_init(void)
 static void __exit pep_exit(void)
 {
 	pep_take_down(ARRAY_SIZE(pep_parts));
+	pep_untrack_exit();
 }
 
 module_init(pep_init);

@@ -2,8 +2,8 @@
 /*
  * The instance of a network namespace: how it comes up and how it goes.
  *
- * It goes in this order. No new flows: steering passes SYNs. Those that are
- * there are killed, and ends that question the reset are answered for a while.
+ * It goes in this order. No new flows: steering passes SYNs. Connections are handed
+ * back to their ends where that is possible. The flows that remain are killed, and ends that question the reset are answered for a while.
  * The profiles let go of their generations, the generations hide their
  * listeners. After a grace period no packet and no job makes a flow; those that
  * were still made are killed and awaited, then the generations, then the
@@ -25,6 +25,7 @@
 #include "live.h"
 #include "pool.h"
 #include "profile.h"
+#include "release.h"
 #include "stat.h"
 #include "track.h"
 #include "untrack.h"
@@ -35,6 +36,9 @@
  * nobody would answer them.
  */
 #define PEP_NET_LINGER	(HZ / 4)
+
+/* How often it is tried to hand connections back when the namespace goes. */
+#define PEP_NET_RELEASES	8
 
 static unsigned int pep_net_id;
 
@@ -88,6 +92,17 @@ int pep_net_start(struct pep_net *pn)
 	return err;
 }
 
+/* Hand connections back to their ends, for as long as there are more of which
+ * that is possible.
+ */
+static void __net_exit pep_net_release(struct pep_net *pn)
+{
+	int tries = PEP_NET_RELEASES;
+
+	while (tries-- && pep_release_flows(pn, NULL, NULL))
+		schedule_timeout_uninterruptible(PEP_NET_LINGER);
+}
+
 static void __net_exit pep_net_stop(struct net *net)
 {
 	struct pep_net *pn = pep_net(net);
@@ -97,8 +112,11 @@ static void __net_exit pep_net_stop(struct net *net)
 	WRITE_ONCE(pn->stopping, true);
 	started = pn->started;
 	mutex_unlock(&pn->lock);
-	if (started && pep_flow_kill(pn, NULL, NULL))
-		schedule_timeout_uninterruptible(PEP_NET_LINGER);
+	if (started) {
+		pep_net_release(pn);
+		if (pep_flow_kill(pn, NULL, NULL))
+			schedule_timeout_uninterruptible(PEP_NET_LINGER);
+	}
 
 	mutex_lock(&pn->lock);
 	pep_profile_exit(pn);

@@ -13,10 +13,15 @@
  * devices that hand a packet over at once make deliveries nest. Deliveries run
  * with BH off and so stay on their CPU, but with PREEMPT_RT others may run on
  * it meanwhile, hence the task.
+ *
+ * A connection that was followed first has an entry of conntrack's, which sees
+ * none of it while it is split. The entry is told to be liberal about windows, so
+ * that packets are valid when the connection is handed back.
  */
 
 #include "untrack.h"
 
+#include <linux/module.h>
 #include <linux/netfilter.h>
 #include <linux/netfilter_ipv4.h>
 #include <linux/netfilter/nf_conntrack_common.h>
@@ -25,9 +30,12 @@
 #include <net/inet_sock.h>
 #include <net/ip.h>
 #include <net/ipv6.h>
+#include <net/netfilter/nf_conntrack.h>
+#include <net/netfilter/nf_conntrack_core.h>
 #include <net/sock.h>
 
 #include "steer.h"
+#include "tuple.h"
 
 #if IS_ENABLED(CONFIG_NF_CONNTRACK)
 
@@ -78,6 +86,71 @@ void pep_untrack_leave(struct pep_untrack_scope *scope)
 		p = &(*p)->next;
 	*p = scope->next;
 	preempt_enable();
+}
+
+/*
+ * nf_conntrack_find_get(), once conntrack is there; with a reference to its module
+ * that is given back at unload. A symbol of its own would need the module loaded.
+ */
+static typeof(nf_conntrack_find_get) *pep_untrack_find;
+
+static typeof(nf_conntrack_find_get) *pep_untrack_finder(void)
+{
+	typeof(nf_conntrack_find_get) *find = READ_ONCE(pep_untrack_find);
+
+	if (find || !rcu_access_pointer(nf_ct_hook))
+		return find;
+	find = symbol_get(nf_conntrack_find_get);
+	if (find && cmpxchg(&pep_untrack_find, NULL, find))
+		symbol_put(nf_conntrack_find_get);
+	return find;
+}
+
+/**
+ * pep_untrack_exit() - let go of conntrack
+ *
+ * Context: may sleep; once, at unload.
+ */
+void pep_untrack_exit(void)
+{
+	if (pep_untrack_find)
+		symbol_put(nf_conntrack_find_get);
+}
+
+/**
+ * pep_untrack_liberal() - have conntrack accept a connection when it comes back
+ * @net: namespace
+ * @tuple: tuple of the opener's packets
+ *
+ * Of the default zone, and without NAT, as no other connection is split.
+ *
+ * Context: BH off.
+ */
+void pep_untrack_liberal(struct net *net, const struct pep_tuple *tuple)
+{
+	typeof(nf_conntrack_find_get) *find = pep_untrack_finder();
+	struct nf_conntrack_tuple ct_tuple = {
+		.src.l3num = tuple->family,
+		.src.u.tcp.port = tuple->sport,
+		.dst.u.tcp.port = tuple->dport,
+		.dst.protonum = IPPROTO_TCP,
+	};
+	struct nf_conntrack_tuple_hash *hash;
+	struct nf_conn *ct;
+
+	if (!find)
+		return;
+	memcpy(&ct_tuple.src.u3, &tuple->src, sizeof(ct_tuple.src.u3));
+	memcpy(&ct_tuple.dst.u3, &tuple->dst, sizeof(ct_tuple.dst.u3));
+	hash = find(net, &nf_ct_zone_dflt, &ct_tuple);
+	if (!hash)
+		return;
+	ct = nf_ct_tuplehash_to_ctrack(hash);
+	spin_lock(&ct->lock);
+	ct->proto.tcp.seen[0].flags |= IP_CT_TCP_FLAG_BE_LIBERAL;
+	ct->proto.tcp.seen[1].flags |= IP_CT_TCP_FLAG_BE_LIBERAL;
+	spin_unlock(&ct->lock);
+	nf_conntrack_put(&ct->ct_general);
 }
 
 /* Is this task, here, handing a packet of ours to the stack of @net? */
@@ -162,6 +235,14 @@ void pep_untrack_stop(struct pep_net *pn)
 }
 
 #else
+
+void pep_untrack_exit(void)
+{
+}
+
+void pep_untrack_liberal(struct net *net, const struct pep_tuple *tuple)
+{
+}
 
 void pep_untrack_skb(struct sk_buff *skb)
 {

@@ -4,16 +4,30 @@ mid-stream, and go on without a reset: at a command, and when a device is
 detached."""
 
 import contextlib
+import json
 
 from peptest import pep
 from peptest.env import amount
-from peptest.ktap import case, expect, families, wait_for
-from peptest.netns import netem, netem_end, nstat, single_packets
+from peptest.ktap import expect, families, wait_for
+from peptest.netns import (netem, netem_end, nstat, run, single_packets,
+                           sysctl)
 from peptest.pep import grows, pepadm
 from peptest.tcp import Load, exchange, exchange_part, one_way, pair, start
 
 RATE = amount(2000000)  # bytes per second
 RESETS = "TcpOutRsts"
+FIREWALL = """
+table inet strict {
+counter invalid { }
+chain forward {
+type filter hook forward priority 0; policy drop;
+meta l4proto ipv6-icmp accept
+ct state invalid counter name invalid drop
+ct state established accept
+tcp flags & (fin | syn | rst | ack) == syn ct state new accept
+}
+}
+"""
 
 
 def setup():
@@ -169,10 +183,44 @@ def half(family):
         far.close()
 
 
-@case("connections that pep has opened itself cannot be handed back")
-def truthful():
-    pepadm("profile", "set", "default", "connect", "truthful")
-    near, far = pair(4)
+@families("connections that pep has answered early are no one else's")
+def early(family):
+    pepadm("profile", "set", "default", "connect", "early")
+    near, far = pair(family)
     exchange_part((near, far), 100)
     expect("released", released(), 0)
     exchange((near, far), 100)
+    pepadm("profile", "set", "default", "connect", "follow")
+
+
+@contextlib.contextmanager
+def firewall():
+    """A firewall that forwards what belongs to a connection, and drops what is
+    out of its window; yields a function that returns how much that was."""
+    run("modprobe", "-qa", "nf_conntrack", "nft_ct", check=False)
+    run("nft", "-f", "-", ns="pep", stdin=FIREWALL)
+    sysctl("pep", "net.netfilter.nf_conntrack_tcp_loose=0",
+           "net.netfilter.nf_conntrack_tcp_be_liberal=0")
+    try:
+        yield lambda: json.loads(
+            run("nft", "-j", "list", "counter", "inet", "strict", "invalid",
+                ns="pep").stdout)["nftables"][1]["counter"]["packets"]
+    finally:
+        run("nft", "delete", "table", "inet", "strict", ns="pep")
+
+
+@families("through a firewall that drops what is invalid")
+def conntrack(family):
+    before = resets()
+    with firewall() as dropped:
+        ends = split(family, 4)
+        load = Load(ends, RATE // 4)
+        wait_for("payload", lambda: load.moved > RATE // 2)
+        wait_for("all to be released", lambda: released() == 0 and
+                 pep.stat("flows") == 0)
+        mark = load.moved + RATE // 2
+        wait_for("payload afterwards", lambda: load.moved > mark)
+        load.finish()
+        load.expect_whole()
+        expect("packets that are invalid", dropped(), 0)
+    expect("resets", resets(), before)
