@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""DSCP is copied from end to end, per direction; ECN belongs to each leg."""
+"""DSCP is copied from end to end, per direction, by forwarding and by the legs
+alike; a mark of congestion belongs to each leg."""
 
 import socket
 
-from peptest import tcp
+from peptest import pep, tcp
 from peptest.ktap import case, expect, expect_least, fail, families, wait_for
 from peptest.netns import addr, netem, nstat, sysctl
 from peptest.pep import grows, pepadm
@@ -14,6 +15,7 @@ from peptest.tcp import _sockets as opened
 ETH_P = {4: 0x0800, 6: 0x86dd}
 AF41, EF, CS1 = 34, 46, 8
 FIN, SYN, ACK = 1, 2, 16
+setup = pep.warmed
 
 
 class Sniffer:
@@ -133,9 +135,8 @@ def ecn_bits(sniffer):
     return {ds & 3 for ds, _, size in sniffer.packets() if size}
 
 
-@families("ECN between the subscriber and the gateway only")
-def ecn_wireless(family):
-    """The subscriber asks and is answered; the server is not asked."""
+def ecn_wireless(family, server):
+    """The subscriber asks; whether both legs have it or only one."""
     ecn("sub", 1)
     try:
         sub, srv = Sniffer("sub", family), Sniffer("srv", family)
@@ -143,9 +144,12 @@ def ecn_wireless(family):
             both = pair(family)
             exchange(both, 20000)
             expect("to the subscriber", ecn_bits(sub), {2})
-            expect("to the server", ecn_bits(srv), {0})
+            expect("to the server", ecn_bits(srv), {server})
     finally:
         ecn("sub", 2)
+
+
+families("ECN, the subscriber asks, the server agrees", 2)(ecn_wireless)
 
 
 @families("a CE mark stays on its leg")
@@ -186,8 +190,29 @@ def set_fixed():
     pepadm("profile", "set", "default", "dscp", str(CS1))
 
 
-@families("fixed: both legs' packets have it, whatever the ends send")
+@families("fixed: once split both legs' packets have it, whatever ends send")
 def fixed(family):
+    """The handshake is the ends' own."""
+    sub, srv = Sniffer("sub", family), Sniffer("srv", family)
+    with grows(flow_established=1):
+        both = opened_pair(family, AF41, EF)
+        expect("the SYN's at the server", srv.codes(syn), {AF41})
+        expect("the SYN-ACK's at the subscriber", sub.codes(syn), {EF})
+        pep.wait_flows(1)
+        for sniffer in sub, srv:
+            sniffer.packets()
+        exchange(both, 20000)
+        expect("to the server", srv.codes(lambda *_: True), {CS1})
+        expect("to the subscriber", sub.codes(lambda *_: True), {CS1})
+
+
+@case("set early and fixed")
+def set_early_fixed():
+    pep.early()
+
+
+@families("early and fixed: all packets have it, whatever the ends send")
+def early_fixed(family):
     sub, srv = Sniffer("sub", family), Sniffer("srv", family)
     with grows(flow_established=1):
         both = opened_pair(family, AF41, EF)
@@ -198,7 +223,11 @@ def fixed(family):
 
 @case("set early and copy")
 def set_early():
-    pepadm("profile", "set", "default", "dscp", "copy", "connect", "early")
+    pepadm("profile", "set", "default", "dscp", "copy")
+
+
+families("early: ECN between the subscriber and the gateway only",
+         0)(ecn_wireless)
 
 
 @families("early: copied")

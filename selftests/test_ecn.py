@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
-"""ECN is negotiated by each leg for itself. Congestion experienced on one side
-is answered on that side and does not appear on the other; none is invented.
-Real stacks at both ends; netem marks instead of dropping."""
+"""ECN is what the ends negotiate, or with "connect early" each leg for itself.
+Congestion experienced on one side is answered on that side and does not appear
+on the other; none is invented. Real stacks at both ends; netem marks instead of
+dropping."""
 
 import socket
 import struct
 
 from peptest import pep
 from peptest.env import amount
-from peptest.ktap import expect, expect_least, families
+from peptest.ktap import case, expect, expect_least, families
 from peptest.netns import netem, single_packets, sysctl
 from peptest.pep import grows
 from peptest.raw import CWR, ECE, SYN, Wire
@@ -71,6 +72,7 @@ def delivered_ce(sock):
 def transfer(family, sender, receiver, mark):
     """Payload one way while a device marks; what both ends' wires saw."""
     near, far = pair(family)
+    pep.wait_flows(1)
     ends = {"sub": near, "srv": far}
     taps = {ns: Tap(ns) for ns in ends}
     netem(*mark, *MARK)
@@ -126,7 +128,7 @@ for _sender, _receiver in ("sub", "srv"), ("srv", "sub"):
 
 
 def agreed(family, who, near, far):
-    """Which of the two connections has it is their own affair."""
+    """Does either end send packets that are capable of it, and get them?"""
     want(*who)
     listen("srv", family)
     taps = {ns: Tap(ns) for ns in ("sub", "srv")}
@@ -139,10 +141,23 @@ def agreed(family, who, near, far):
             expect(f"echoes {what} at {ns}", seen.echoes, 0)
 
 
+for _text, _who, _has in (
+        ("everyone", (1, 1, 1), True),
+        ("not the server", (1, 1, 0), False),
+        ("not the subscriber", (0, 1, 1), False),
+        ("the gateway is not asked", (1, 0, 1), True)):
+    families(f"asking for ECN: {_text}", _who, _has, _has)(agreed)
+
+
+@case("set early")
+def set_early():
+    pep.early()
+
+
 for _text, _who, _near, _far in (
         ("everyone", (1, 1, 1), True, True),
         ("not the server", (1, 1, 0), True, False),
         ("not the subscriber", (0, 1, 1), False, True),
         ("the gateway only agrees", (1, 2, 1), True, False),
         ("not the gateway", (1, 0, 1), False, False)):
-    families(f"asking for ECN: {_text}", _who, _near, _far)(agreed)
+    families(f"early, asking for ECN: {_text}", _who, _near, _far)(agreed)

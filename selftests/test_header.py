@@ -119,8 +119,8 @@ def handshake(family, ns, flags):
         data = bytearray(seen.packet)
         data[seen.hlen + 16] ^= 0x55
         return [bytes(data), seen.packet]
-    with grows(syn_split=1, syn_duplicate=0, pass_malformed=1,
-               flow_established=1, flow_closed=1):
+    with grows(follow_new=1, follow_established=1, split_handshake=1,
+               pass_malformed=1, flow_closed=1):
         with remaking(ns, remake):
             exchange(pair(family), 2000)
 
@@ -169,6 +169,7 @@ def not_for_a_leg(family, reason, function):
     """Copies of a flow's packets that a leg cannot have pass to the other
     end, which takes them for what they are: out of window, or not for it."""
     both = pair(family)
+    pep.wait_flows(1)
     with grows(ended=False, **{reason: least(5)}):
         with remaking("sub", later(lambda seen: [function(seen),
                                                  seen.packet]
@@ -199,11 +200,12 @@ for _name, _family, _reason, _make in (
 
 
 def syn_passes(family, function):
-    """A SYN with such a header is not split, and its connection works."""
+    """A connection with such a SYN is not split, and works."""
     def remake(seen):
         return [function(seen)] if seen.flags & SYN else None
-    with grows(syn_split=0, syn_pass_ip_option=least(1), pass_syn=least(1),
-               pass_no_flow=least(5)):
+    with grows(syn_pass_ip_option=least(1), pass_syn=least(1),
+               split_pass_option=1, pass_followed=least(5),
+               flow_established=0):
         with remaking("sub", remake):
             exchange(pair(family), 5000)
 
@@ -221,7 +223,7 @@ def untouched(family):
     wire = raw.Wire("srv")
     packet = segment(src, dst, 4311, 4312, flags=SYN, seq=7,
                      options=b"\xfd\x04\x12\x34")
-    with grows(syn_split=0, syn_pass_option=1):
+    with grows(follow_new=1, syn_pass_option=1, flow_established=0):
         raw.remakers["sub"].wire.send(packet)
         got = wire.find(lambda s: s.sport == 4311, outgoing=False)
     expect("time to live", got.ttl, 63)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """ICMP errors about what a leg has sent. They are addressed to the end that
 the leg speaks for and reach the leg; what does not fit its sequence numbers
-changes nothing. No leg probes for the path's MTU by itself."""
+changes nothing. Before the split they are forwarded to that end. No leg probes
+for the path's MTU by itself."""
 
 import errno
 import socket
@@ -67,6 +68,8 @@ class Quoting:
         self.ns = ns
         self.wire = Wire(ns, "eth0", FAR[ns])
         self.both = pair(family)
+        pep.wait_flows(1)
+        self.wire.take()
         self.refresh()
 
     def refresh(self):
@@ -171,14 +174,15 @@ for _name in SOFT:
 
 
 def connecting(family, opened, name, error):
-    """While the target is silent: a forged error changes nothing, one about
-    the SYN is shown to the opener."""
+    """While the target is silent: errors pass to the opener, for which a
+    forged one changes nothing."""
     opener = OTHER[opened]
     to = SILENT[opened, family]
     wire = Wire(opened, "eth0", FAR[opened])
     sock = client(opener, family)
     sock.setblocking(False)
-    with grows(connect_unreachable=1, pass_mirror=2, icmp_delivered=0):
+    with grows(follow_new=1, follow_established=0, pass_icmp=2,
+               icmp_delivered=0):
         expect("connect", sock.connect_ex((to, PORT)), errno.EINPROGRESS)
         syn = wire.find(lambda s: s.flags & SYN, outgoing=False)
         at = syn.hlen + 4
@@ -186,7 +190,6 @@ def connecting(family, opened, name, error):
         wrong = struct.pack("!I", (syn.seq + 0x40000000) & 0xffffffff)
         for packet in (syn.packet[:at] + wrong + syn.packet[at + 4:],
                        syn.packet):
-            expect("connections", pep.stat("flows"), 1)
             expect("the opener's error", sock.getsockopt(
                 socket.SOL_SOCKET, socket.SO_ERROR), 0)
             wire.send(icmp(addr(opened, family), addr(opener, family), kind,

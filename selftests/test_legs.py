@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Each leg negotiates for itself: MSS, window scale, SACK, timestamps. What an
-end does not have, the other end's connection has all the same; timestamps
-belong to one leg, and so does the protection that they give (PAWS)."""
+"""Legs have what the ends have negotiated: window scale, SACK, timestamps; each
+keeps to its end's MSS. Their clocks are the ends' own, and so is the protection
+that these give (PAWS). With "connect early" each leg negotiates for itself: what
+an end does not have, the other end's connection has all the same."""
 
+import re
 import struct
 
 from peptest import pep
 from peptest.env import amount
-from peptest.ktap import expect, expect_least, families
+from peptest.ktap import case, expect, expect_least, families
 from peptest.netns import ip, nstat, sysctl
 from peptest.pep import grows
 from peptest.raw import (ACK, SYN, TCP, TUN_MTU, Wire, checksum, pseudo,
@@ -21,8 +23,11 @@ OTHER = {"sub": "srv", "srv": "sub"}
 MSS, TIMESTAMPS = 2, 8
 SETTINGS = {"window scale": (3, "tcp_window_scaling"),
             "SACK": (4, "tcp_sack"), "timestamps": (8, "tcp_timestamps")}
+SHOWN = {"window scale": r" wscale:\d", "SACK": r" sack ",
+         "timestamps": r" ts "}     # by ss
 NETWORK = {4: "198.18.0.0/15", 6: "2001:db8::/32"}
 OLD = 1 << 30           # ticks
+OLD_SEEN = "TcpExtPAWSEstab"
 assert setup and teardown
 
 
@@ -33,7 +38,7 @@ def shaken(wires):
 
 
 def handshake(family):
-    """A transfer; the SYN and the SYN-ACK that its ends got from the legs."""
+    """A transfer; the SYN and the SYN-ACK that its ends got."""
     listen("srv", family)
     wires = {ns: Wire(ns, "eth0", gateway) for ns, gateway in GATEWAY.items()}
     with grows(flow_closed=1):
@@ -41,28 +46,41 @@ def handshake(family):
     return shaken(wires)
 
 
-def lacking(family, ns, what):
-    """An end without an option."""
-    kind, name = SETTINGS[what]
+def agreed(family, ns, what):
+    """An end without an option: neither leg has it, and both have the others.
+    Timestamps come with a segment or not at all."""
+    name = SETTINGS[what][1]
     sysctl(ns, f"net.ipv4.{name}=0")
     try:
-        got = handshake(family)
+        both = pair(family)
+        pep.wait_flows(1)
     finally:
         sysctl(ns, f"net.ipv4.{name}=1")
-    expect("the other end's leg has it", kind in got[OTHER[ns]].options, True)
-    if ns == "sub":
-        expect("the answer to the subscriber has it",
-               kind in got["sub"].options, False)
+    wires = {end: Wire(end, "eth0", gateway)
+             for end, gateway in GATEWAY.items()}
+    with grows(flow_closed=1, flow_reset=0):
+        exchange_part(both, BYTES)
+        for side, line in pep.legs().items():
+            for option, pattern in SHOWN.items():
+                expect(f"the {side} leg has {option}",
+                       bool(re.search(pattern, line)), option != what)
+        exchange(both, BYTES)
+    for end, wire in wires.items():
+        expect(f"kinds of options that arrive at {end}",
+               {kind for seen in wire.segments(outgoing=False)
+                for kind in seen.options},
+               set() if what == "timestamps" else {TIMESTAMPS})
 
 
 for _what in SETTINGS:
     for _ns in GATEWAY:
-        families(f"{_ns} without {_what}", _ns, _what)(lacking)
+        families(f"{_ns} without {_what}: neither leg has it", _ns,
+                 _what)(agreed)
 
 
-@families("MSS")
-def mss(family):
-    """Each end is told the leg's own; each leg keeps to its end's."""
+def mss(family, early):
+    """Each end is told the other's, or the leg's own where that answers; each
+    leg keeps to its end's."""
     route = f"route replace {NETWORK[family]} dev tun0"
     listen("srv", family)
     wires = {ns: Wire(ns, "eth0", gateway) for ns, gateway in GATEWAY.items()}
@@ -74,9 +92,10 @@ def mss(family):
     finally:
         ip("sub", route)
     header = 40 if family == 4 else 60
+    told = {"sub": TUN_MTU - header, "srv": 700}
     for ns, seen in shaken(wires).items():
         expect(f"MSS told to {ns}", struct.unpack(
-            "!H", seen.options[MSS])[0], 1500 - header)
+            "!H", seen.options[MSS])[0], 1500 - header if early else told[ns])
     expect("segments to the subscriber", flow["legs"]["wireless"]["mss"],
            700 - 12)
     expect("segments to the server", flow["legs"]["server"]["mss"],
@@ -85,23 +104,46 @@ def mss(family):
     pep.flows_end()
 
 
-@families("timestamps are the leg's own")
-def clocks(family):
-    """What an end has sent comes back to it, and nothing else does."""
+families("MSS", False)(mss)
+
+
+def stamps(family):
+    """A transfer; the values of timestamps that each end has got, and those
+    that it has sent, in their order. What an end has sent comes back to it,
+    and nothing else does."""
     wires = {ns: [Wire(ns, "eth0", gateway) for _ in range(2)]
              for ns, gateway in GATEWAY.items()}
     with grows(flow_closed=1):
         exchange(pair(family), BYTES)
-    values = {}
+    got, sent = {}, {}
     for ns, (arrived, left) in wires.items():
-        sent = {s.options[TIMESTAMPS][:4] for s in
-                left.segments(outgoing=True)}
+        sent[ns] = [struct.unpack("!I", s.options[TIMESTAMPS][:4])[0]
+                    for s in left.segments(outgoing=True)]
+        got[ns] = []
         for seen in arrived.segments(outgoing=False):
-            value, echo = struct.unpack("!4s4s", seen.options[TIMESTAMPS])
-            values.setdefault(ns, set()).add(value)
+            value, echo = struct.unpack("!II", seen.options[TIMESTAMPS])
+            got[ns].append(value)
             if seen.flags & ACK:
-                expect(f"an echo of what {ns} has sent", echo in sent, True)
-    expect("values sent to both ends", values["sub"] & values["srv"], set())
+                expect(f"an echo of what {ns} has sent", echo in sent[ns],
+                       True)
+    return got, sent
+
+
+@families("timestamps go on from the ends' own")
+def clocks(family):
+    """They never go back, and are never ahead of the end's clock."""
+    before = nstat("sub", OLD_SEEN), nstat("srv", OLD_SEEN)
+    got, sent = stamps(family)
+    for ns, values in got.items():
+        first = sent[OTHER[ns]][0]
+        expect(f"the first value at {ns}", values[0], first)
+        ticks = [value - first & 0xffffffff for value in values]
+        expect(f"values at {ns} in their order", ticks, sorted(ticks))
+        last = sent[OTHER[ns]][-1] - first & 0xffffffff
+        expect_least(f"ticks of the end's clock at the last value at {ns}",
+                     last, ticks[-1])
+    expect("old segments at the ends",
+           (nstat("sub", OLD_SEEN), nstat("srv", OLD_SEEN)), before)
 
 
 @families("an old segment from the subscriber", "sub")
@@ -109,7 +151,7 @@ def clocks(family):
 def old(family, ns):
     """Each packet with payload comes with a copy from long ago first, its
     payload another and its checksum right: the leg takes it for old."""
-    before = nstat("pep", "TcpExtPAWSEstab")
+    before = nstat("pep", OLD_SEEN)
 
     def remake(seen):
         if not seen.data or seen.flags & SYN:
@@ -128,4 +170,38 @@ def old(family, ns):
         with remaking(ns, remake):
             exchange(pair(family), BYTES)
     expect_least("old segments found by a leg",
-                 nstat("pep", "TcpExtPAWSEstab") - before, 5)
+                 nstat("pep", OLD_SEEN) - before, 5)
+
+
+@case("set early")
+def set_early():
+    pep.early()
+
+
+def lacking(family, ns, what):
+    """An end without an option."""
+    kind, name = SETTINGS[what]
+    sysctl(ns, f"net.ipv4.{name}=0")
+    try:
+        got = handshake(family)
+    finally:
+        sysctl(ns, f"net.ipv4.{name}=1")
+    expect("the other end's leg has it", kind in got[OTHER[ns]].options, True)
+    if ns == "sub":
+        expect("the answer to the subscriber has it",
+               kind in got["sub"].options, False)
+
+
+for _what in SETTINGS:
+    for _ns in GATEWAY:
+        families(f"early: {_ns} without {_what}", _ns, _what)(lacking)
+
+
+families("early: MSS", True)(mss)
+
+
+@families("early: timestamps are the leg's own")
+def own_clocks(family):
+    got, _ = stamps(family)
+    expect("values sent to both ends", set(got["sub"]) & set(got["srv"]),
+           set())

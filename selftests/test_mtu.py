@@ -27,7 +27,7 @@ NETWORK = {"near": 2, "far": 3}
 
 def setup():
     """The usual topology with a network behind each of its ends."""
-    pep.attached()
+    pep.warmed()
     for ns, router in ROUTER.items():
         net = NETWORK[ns]
         ip(None, f"netns add {ns}", f"link add eth1 netns {router} type veth "

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""SYNs that ask for what a split connection would lose pass unsplit, and the
-connection works as it does without pep."""
+"""Connections whose SYN asks for what a leg would lose are followed, but never
+split, and work as they do without pep."""
 
 import errno
 import os
@@ -64,8 +64,8 @@ def signed(family, sign, opener, opened, reason):
     sign(listener, family, addr(opener, family))
     sock = client(opener, family)
     sign(sock, family, addr(opened, family))
-    with grows(syn_split=0, pass_syn=1, pass_no_flow=least(5), delivered=0,
-               **{reason: 1}):
+    with grows(pass_syn=1, pass_followed=least(5), delivered=0,
+               split_pass_option=1, flow_established=0, **{reason: 1}):
         sock.connect((addr(opened, family), BGP))
         exchange((sock, accept(listener)), BYTES)
 
@@ -96,7 +96,7 @@ def unequal(family):
     sysctl("sub", "net.ipv4.tcp_syn_retries=1")
     md5(sock, family, addr("srv", family))
     sock.settimeout(1.5)
-    with grows(syn_split=0, syn_pass_md5=least(1), flow_established=0):
+    with grows(syn_pass_md5=least(1), flow_established=0):
         try:
             sock.connect((addr("srv", family), BGP))
             got = "connected"
@@ -117,8 +117,8 @@ def mptcp(family):
         listener.listen()
         near.settimeout(20)
         before = nstat("srv", "MPTcpExtMPCapableSYNRX")
-        with grows(syn_split=0, pass_syn=1, syn_pass_mptcp=1,
-                   pass_no_flow=least(5)):
+        with grows(pass_syn=1, syn_pass_mptcp=1, split_pass_option=1,
+                   pass_followed=least(5), flow_established=0):
             near.connect((addr("srv", family), 5002))
             far, _ = listener.accept()
             exchange((near, far), BYTES)
@@ -145,11 +145,12 @@ def fast_open(family):
 @families("Fast Open, cookie asked for, then used")
 def fastopen(family):
     """The second SYN carries payload, which the server takes at once."""
-    with grows(syn_split=0, pass_syn=1, syn_pass_fastopen=1):
+    with grows(pass_syn=1, syn_pass_fastopen=1, split_pass_option=1,
+               flow_established=0):
         fast_open(family)
     before = nstat("srv", "TcpExtTCPFastOpenPassive")
-    with grows(syn_split=0, pass_syn=1, syn_pass_fastopen=0,
-               syn_pass_data=1):
+    with grows(pass_syn=1, syn_pass_fastopen=0, syn_pass_data=1,
+               split_pass_option=1, flow_established=0):
         fast_open(family)
     expect("payload taken from a SYN",
            nstat("srv", "TcpExtTCPFastOpenPassive") - before, 1)
@@ -161,7 +162,8 @@ def cookieless(family):
     for ns, mode in ("sub", 5), ("srv", 0x203):
         sysctl(ns, f"net.ipv4.tcp_fastopen={mode}")
     before = nstat("srv", "TcpExtTCPFastOpenPassive")
-    with grows(syn_split=0, pass_syn=1, syn_pass_data=1):
+    with grows(pass_syn=1, syn_pass_data=1, split_pass_option=1,
+               flow_established=0):
         fast_open(family)
     expect("payload taken from a SYN",
            nstat("srv", "TcpExtTCPFastOpenPassive") - before, 1)
@@ -193,7 +195,8 @@ def strange(family):
         packet = segment(addr("sub", family), addr("srv", family),
                          41000 + number, 5009, flags=SYN, seq=1,
                          options=b"\x01\x01\x04\x02" + options)
-        with grows(syn_split=0, pass_syn=1, **{f"syn_pass_{reason}": 1}):
+        with grows(pass_syn=1, follow_new=1, split_pass_option=1,
+                   **{f"syn_pass_{reason}": 1}):
             wire.send(packet)
             got = tap.find(lambda s, p=41000 + number: s.sport == p,
                            outgoing=False)
@@ -209,7 +212,7 @@ def mptcp_join(family):
                      flags=SYN, options=b"\x1e\x0c\x10\x01" + bytes(8))
     pepadm("profile", "set", "default", "mptcp", "split")
     try:
-        with grows(syn_split=0, pass_syn=1, syn_pass_mptcp=1):
+        with grows(pass_syn=1, syn_pass_mptcp=1, split_pass_option=1):
             wire.send(packet)
             got = tap.find(lambda s: s.sport == 41100, outgoing=False)
     finally:
@@ -219,5 +222,5 @@ def mptcp_join(family):
 
 @families("beside it, plain connections are split")
 def plain(family):
-    with grows(syn_split=1, flow_closed=1):
+    with grows(split_handshake=1, flow_closed=1):
         exchange(pair(family), BYTES)

@@ -68,6 +68,7 @@ def setup():
     listening("srv", FTP, NINEP)
     os.mkdir(path("mnt"))
     pep.attach()
+    pep.follow("handshake")
 
 
 def teardown():

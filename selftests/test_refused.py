@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """A target that refuses, cannot be reached or is silent looks to the opener as
-it does without pep (truthful), or is a reset after the opener was answered
-(early). What it looks like without pep is measured first.
+it does without pep, or is a reset after the opener was answered (early). What
+it looks like without pep is measured first.
 
 Networks behind the server's router, and behind the gateway itself:
   198.18.11.0/24 2001:db8:11::/64  unreachable, says the server's router
@@ -19,7 +19,7 @@ import time
 from peptest import pep
 from peptest.ktap import case, expect, fail, families, note
 from peptest.netns import addr, ip, sysctl
-from peptest.pep import grows, least
+from peptest.pep import grows
 from peptest.tcp import (PORT, client, connect_errno, exchange, outcome, pair,
                          settled)
 
@@ -97,12 +97,15 @@ def setup():
         ip("pep", *near)
         _direct[family] = errors(family)
     pep.attach()
+    pep.follow("handshake")
 
 
-@families("truthful: refused, unreachable, prohibited, silent")
-def truthful(family):
-    with grows(flow_established=0, syn_split=least(4), connect_refused=1,
-               connect_unreachable=least(2), syn_pass_connect=least(2)):
+@families("refused, unreachable, prohibited, silent")
+def followed(family):
+    """Nothing of pep has a part in it."""
+    with grows(follow_new=len(SITUATIONS), follow_established=0,
+               follow_reset=1, flow_established=0, delivered=0,
+               icmp_delivered=0):
         got = errors(family)
         for situation in SITUATIONS:
             note(situation, "without pep:", _direct[family][situation],
@@ -113,9 +116,9 @@ def truthful(family):
                 fail(f"{situation}: no error at all")
 
 
-@families("truthful: refused by the subscriber")
+@families("refused by the subscriber")
 def by_subscriber(family):
-    with grows(connect_refused=1):
+    with grows(follow_new=1, follow_established=0, follow_reset=1):
         expect("the client's error",
                connect_errno("srv", family, addr("sub", family)),
                "ECONNREFUSED")
@@ -129,13 +132,13 @@ def recovers(family):
     expect("the client's error",
            connect_errno("sub", family, addr("srv", family), 5001, bind=bind),
            "ECONNREFUSED")
-    with grows(flow_established=1):
+    with grows(split_handshake=1, flow_closed=1):
         exchange(pair(family, port=5001, bind=bind), 1000)
 
 
 @case("set early")
 def set_early():
-    pep.pepadm("profile", "set", "default", "connect", "early")
+    pep.early()
 
 
 def early(family, situation):

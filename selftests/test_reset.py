@@ -17,6 +17,7 @@ from peptest.tcp import (End, expect_reset, one_way, outcome, pair, pump,
 BYTES = amount(2000000)
 FLOWS = 30
 RATE = BYTES // FLOWS // 2     # bytes per second and end
+setup = pep.warmed
 
 
 def expect_resets(*ends):

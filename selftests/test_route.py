@@ -48,6 +48,7 @@ def setup():
     ip("sub", f"address add {HOME[4]}/32 dev lo",
        f"address add {HOME[6]}/128 dev lo")
     pep.attach()
+    pep.follow("handshake")
     second_link()
     for family in 4, 6:
         by_link(family, "wl0")

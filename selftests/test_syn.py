@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """SYNs that come twice, and ports that are used again at once."""
 
-import os
-
 from peptest import pep
 from peptest.ktap import expect, families, wait_for
 from peptest.netns import addr, ip, netem, nstat, sysctls
@@ -13,25 +11,17 @@ from peptest.tcp import (NO_TIME_WAIT, PORT, client, exchange, expect_eof,
 
 ROUNDS = 20
 SILENT = {4: "198.18.13.9", 6: "2001:db8:13::9"}
-RTO_MAX = "net.ipv4.tcp_rto_max_ms"
-RTO_MAX_FILE = "/proc/sys/" + RTO_MAX.replace(".", "/")
-
-
-def warm(family):
-    """Neighbours are known before the path gets slow."""
-    exchange(pair(family), 100)
-    pep.flows_end()
+setup = pep.warmed
 
 
 @families("SYN sent again before the answer")
 def duplicate(family):
     """The server's answer comes after the client's second SYN: one
     connection."""
-    warm(family)
     passive = nstat("srv", "TcpPassiveOpens")
     netem("srv", "eth0", "delay", "1500ms")
-    with grows(syn_split=1, syn_duplicate=least(1), flow_established=1,
-               accept_unpaired=0):
+    with grows(pass_syn=least(2), follow_new=1, follow_established=1,
+               split_handshake=1, flow_closed=1):
         exchange(pair(family), 8000)
         netem("srv", "eth0", "off")
     expect("connections of the server",
@@ -40,10 +30,10 @@ def duplicate(family):
 
 @families("opener answers late")
 def late_opener(family):
-    """The held SYN-ACK must survive that."""
-    warm(family)
+    """After the server has sent its SYN-ACK again."""
     netem("sub", "eth0", "delay", "1500ms")
-    with grows(syn_split=1, flow_established=1):
+    with grows(follow_new=1, follow_established=1, split_handshake=1,
+               flow_closed=1):
         exchange(pair(family), 8000)
         netem("sub", "eth0", "off")
 
@@ -56,13 +46,10 @@ def opening(wire, target):
 
 @families("no answer: the target gets the SYNs of the opener, no more")
 def silence(family):
-    """Three SYNs, after one second and two more; the leg would send one of its
-    own between these where the gateway's time-outs cannot grow. The kernels
-    that have no setting for that would not."""
+    """Three SYNs, after one second and two more."""
     target = SILENT[family]
     ip("srv", f"route add blackhole {target}")
     ip("pep", f"route add {target} via {addr('srv', family)}")
-    short = [f"{RTO_MAX}=1000"] if os.path.exists(RTO_MAX_FILE) else []
     near, far = Wire("sub"), Wire("srv", peer=("pep", "sv0"))
     sent = got = 0
 
@@ -73,13 +60,12 @@ def silence(family):
         return sent >= 3 and got >= 3
 
     with sysctls("sub", "net.ipv4.tcp_syn_linear_timeouts=0"), \
-            sysctls("pep", *short), client("sub", family) as sock, \
-            grows(syn_split=1, syn_duplicate=2):
+            client("sub", family) as sock, \
+            grows(follow_new=1, pass_syn=3, follow_established=0):
         sock.setblocking(False)
         sock.connect_ex((target, PORT))
         wait_for("the third SYN", third)
-        expect("SYNs of the opener and of the gateway", (sent, got), (3, 3))
-        pep.pepadm("flow", "kill", "all")
+        expect("SYNs of the opener and at the target", (sent, got), (3, 3))
 
 
 def reuse(family, opener, opened, first):
@@ -88,7 +74,7 @@ def reuse(family, opener, opened, first):
     bind = addr(opener, family), 34570
     listen(opened, family)
     with sysctls(opener, *NO_TIME_WAIT), grows(
-            syn_split=ROUNDS, flow_established=ROUNDS,
+            follow_new=ROUNDS, split_handshake=ROUNDS, flow_closed=ROUNDS,
             time_wait_reused=least(1)):
         for _ in range(ROUNDS):
             both = pair(family, opener, opened, bind=bind)

@@ -112,6 +112,8 @@ def attached(split="handshake"):
 def follow(split, ns="pep"):
     """Have connections from now on followed, and split by these triggers; when
     the devices are attached sockets are ready for the first ones."""
+    if env.WITHOUT:
+        return
     pepadm("profile", "set", "default", "connect", "follow", "split", split,
            ns=ns)
     if split == "never" or not devices(ns):
@@ -123,13 +125,17 @@ def follow(split, ns="pep"):
     flows_end(ns=ns)
 
 
+def early():
+    """Have connections from now on answered before their targets are."""
+    pepadm("profile", "set", "default", "connect", "early")
+
+
 def warmed():
     """Set up: attached, and the gateway knows its neighbours: a SYN that
-    passes while IPv6's solicitations are not yet possible is sent twice."""
+    passes while IPv6's solicitations are not yet possible is sent twice. It
+    has sockets for the first connections, too."""
     attached()
-    for family in 4, 6:
-        tcp.exchange(tcp.pair(family), 100)
-    flows_end()
+    follow("handshake")
     tcp.close_all()
 
 

@@ -296,6 +296,7 @@ def remade():
     run("modprobe", "-qa", "tun", "act_gact", check=False)
     for ns, far in ("sub", "wl0"), ("srv", "sv0"):
         remakers[ns] = Remaker(ns, far)
+    pep.follow("handshake")
 
 
 def remade_teardown():
