@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """ECN is what the ends negotiate, or with "connect early" each leg for itself.
 Congestion experienced on one side is answered on that side and does not appear
-on the other; none is invented. Real stacks at both ends; netem marks instead of
-dropping."""
+on the other; none is invented. Real stacks at both ends; netem marks instead
+of dropping."""
 
 import socket
 import struct

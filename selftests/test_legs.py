@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Legs have what the ends have negotiated: window scale, SACK, timestamps; each
-keeps to its end's MSS. Their clocks are the ends' own, and so is the protection
-that these give (PAWS). With "connect early" each leg negotiates for itself: what
+"""Legs have what the ends have negotiated: window scale, SACK, timestamps;
+each keeps to its end's MSS. Their clocks go on from the ends' own and protect
+as these do (PAWS). With "connect early" each leg negotiates for itself: what
 an end does not have, the other end's connection has all the same."""
 
 import re
@@ -23,8 +23,8 @@ OTHER = {"sub": "srv", "srv": "sub"}
 MSS, TIMESTAMPS = 2, 8
 SETTINGS = {"window scale": (3, "tcp_window_scaling"),
             "SACK": (4, "tcp_sack"), "timestamps": (8, "tcp_timestamps")}
-SHOWN = {"window scale": r" wscale:\d", "SACK": r" sack ",
-         "timestamps": r" ts "}     # by ss
+SHOWN = {"window scale": r"\bwscale:\d", "SACK": r"\bsack\b",
+         "timestamps": r"\bts\b"}     # by ss
 NETWORK = {4: "198.18.0.0/15", 6: "2001:db8::/32"}
 OLD = 1 << 30           # ticks
 OLD_SEEN = "TcpExtPAWSEstab"

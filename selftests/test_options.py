@@ -222,5 +222,6 @@ def mptcp_join(family):
 
 @families("beside it, plain connections are split")
 def plain(family):
+    pep.follow("handshake")
     with grows(split_handshake=1, flow_closed=1):
         exchange(pair(family), BYTES)

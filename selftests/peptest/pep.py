@@ -228,7 +228,7 @@ def flows(ns="pep"):
 
 def legs():
     """The legs of the gateway's only flow by side, as ss tells of them."""
-    out = run("ss", "-HOtnmi", "state", "established", ns="pep").stdout
+    out = run("ss", "-HOtnmio", "state", "established", ns="pep").stdout
     flow, = flows()
     port = str(flow["subscriber"]["port"])
     found = {}
