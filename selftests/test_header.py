@@ -23,6 +23,7 @@ PAD6 = b"\x01\x04\x00\x00\x00\x00"
 SKIP6 = b"\x1e\x04\x00\x00\x00\x00"     # unknown, to be skipped
 DROP6 = b"\x5e\x04\x00\x00\x00\x00"     # unknown, the packet to be dropped
 HOP, ROUTING, DEST, AUTH = 0, 43, 60, 51
+BESIDE = 100            # packets in a row that miss their leg
 assert setup and teardown
 
 
@@ -229,3 +230,32 @@ def untouched(family):
     expect("time to live", got.ttl, 63)
     expect("segment", got.tcp, Segment(packet).tcp)
     expect("source", got.src, inet(src))
+
+
+def beside(ns):
+    """An end takes packets that have missed their leg, if they come in a row,
+    and acknowledges more than the leg there has sent. The connection goes on
+    all the same: they are repeated, and come by the legs then."""
+    left = BESIDE
+
+    def remake(seen):
+        nonlocal left
+        if not seen.data or not left:
+            return None
+        left -= 1
+        return [behind(seen, (ROUTING, bytes(6)))]
+    both = pair(6)
+    pep.wait_flows(1)
+    exchange_part(both, 10 * BYTES)
+    try:
+        with grows(flow_closed=1, flow_reset=0):
+            with remaking(ns, later(remake)):
+                exchange_part(both, 10 * BYTES)
+            exchange(both, BYTES)
+    finally:
+        pep.pepadm("flow", "kill", "all")
+
+
+for _ns in "sub", "srv":
+    case(f"packets from {_ns} that the other end gets beside its leg, IPv6",
+         _ns)(beside)

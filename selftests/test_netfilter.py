@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """A firewall on the gateway that drops what conntrack calls invalid, in every
-chain, with conntrack at its strictest: nothing of a split flow is dropped or
-even tracked, and what is not split is tracked and masqueraded as ever.
+chain, with conntrack at its strictest: what is followed is tracked and
+masqueraded as ever, once split nothing is dropped or even tracked, and of a
+connection that is answered early nothing at any time.
 """
 
+import contextlib
 import json
 import socket
 
@@ -11,14 +13,16 @@ from peptest import env, genl, pep
 from peptest.ktap import case, expect, expect_least, families, wait_for
 from peptest.netns import addr, netem, run, sysctl, sysctl_get
 from peptest.pep import grows, least
-from peptest.tcp import (PORT, Within, accept, connect_errno,
-                         exchange, exchange_part, expect_reset, listen,
-                         mptcp_socket, one_way, outcome, pair, reset)
+from peptest.tcp import (Within, accept, client, connect_errno, exchange,
+                         exchange_part, expect_reset, listen, mptcp_socket,
+                         one_way, outcome, pair, reset)
 from peptest.udp import Datagrams
 
 HOOKS = {"prerouting": -150, "input": 0, "forward": 0, "output": 0,
          "postrouting": 0}
 ENTRIES = "net.netfilter.nf_conntrack_count"
+HIDDEN = 5005           # port to which connections are masqueraded
+MORE = 100000           # bytes
 
 
 def rules():
@@ -34,7 +38,8 @@ def rules():
         yield "meta l4proto tcp ct state != untracked counter name tracked"
         yield "}"
     yield "chain nat { type nat hook postrouting priority 100;"
-    yield "oifname sv0 masquerade"
+    yield "oifname sv0 meta l4proto udp masquerade"
+    yield f"oifname sv0 tcp dport {HIDDEN} masquerade"
     yield "}"
     yield "}"
 
@@ -49,6 +54,7 @@ def setup():
            "net.netfilter.nf_conntrack_tcp_be_liberal=0")
     sysctl("sub", "net.ipv4.tcp_syn_retries=1")
     pep.attach()
+    pep.follow("handshake")
 
 
 def counters():
@@ -82,30 +88,64 @@ class Untracked:
                    str(self.entries))
 
 
+@contextlib.contextmanager
+def tracked(least_packets=1):
+    """Fail unless TCP within was tracked and nothing was dropped."""
+    counters()
+    yield
+    found = counters()
+    expect("packets that are dropped", found["invalid"], 0)
+    expect_least("packets that are tracked", found["tracked"], least_packets)
+
+
+def split(family, near="sub", far="srv"):
+    """Both ends of a connection that is opened as any other, and split."""
+    with tracked(3):
+        both = pair(family, near, far)
+        pep.wait_flows(1)
+    return both
+
+
 @families("payload both ways, the subscriber opens", "sub", "srv")
 @families("payload both ways, the server opens", "srv", "sub")
 def payload(family, near, far):
-    """All of a connection from SYN to TIME_WAIT, with its own addresses."""
-    with grows(flow_established=1, flow_closed=1), Untracked():
-        both = pair(family, near, far)
-        expect("peer", both[1].getpeername()[0], addr(near, family))
-        exchange(both, 100000)
+    """From the split to TIME_WAIT, with its own addresses."""
+    with grows(split_handshake=1, flow_closed=1):
+        both = split(family, near, far)
+        with Untracked():
+            expect("peer", both[1].getpeername()[0], addr(near, family))
+            exchange(both, MORE)
+            pep.flows_end()
+
+
+@families("a connection that is only followed")
+def followed(family):
+    """All of it is tracked, its end as well."""
+    pep.follow("never")
+    try:
+        with grows(follow_established=1, follow_closed=1,
+                   flow_established=0), tracked(20):
+            exchange(pair(family), MORE)
+    finally:
+        pep.follow("handshake")
 
 
 @families("a reset of the subscriber", 0)
 @families("a reset of the server", 1)
 def resets(family, end):
-    with grows(flow_established=1, flow_reset=1), Untracked():
-        both = pair(family)
-        exchange_part(both, 1000)
-        reset(both[end])
-        expect_reset(both[1 - end])
+    with grows(flow_established=1, flow_reset=1):
+        both = split(family)
+        with Untracked():
+            exchange_part(both, 1000)
+            reset(both[end])
+            expect_reset(both[1 - end])
+            pep.flows_end()
 
 
 @families("a refusal")
 def refusal(family):
-    """The reset of the server passes on to the subscriber."""
-    with grows(connect_refused=1), Untracked():
+    """The reset of the server is conntrack's as without pep."""
+    with grows(follow_reset=1, flow_established=0), tracked(2):
         expect("the client's error",
                connect_errno("sub", family, addr("srv", family), 5001),
                "ECONNREFUSED")
@@ -121,20 +161,10 @@ def icmp(family):
     run("ip", "-n", "srv", "route", "add", "prohibit", prefix)
     sysctl("srv", "net.ipv4.ip_forward=1",
            "net.ipv6.conf.all.forwarding=1")
-    with grows(connect_unreachable=least(1)), Untracked():
+    with grows(follow_new=1, pass_icmp=least(1), flow_established=0), \
+            tracked():
         expect("the client's error", connect_errno("sub", family, to),
                "EHOSTUNREACH" if family == 4 else "EACCES")
-
-
-@families("SYN cookies")
-def cookies(family):
-    """A cookie's SYN-ACK has no socket."""
-    sysctl("pep", "net.ipv4.tcp_syncookies=2")
-    try:
-        with grows(flow_established=1, syn_cookie=1), Untracked():
-            exchange(pair(family), 10000)
-    finally:
-        sysctl("pep", "net.ipv4.tcp_syncookies=1")
 
 
 def killer():
@@ -154,7 +184,7 @@ def killer():
 @families("an answer of TCP's control socket")
 def late(family):
     """Payload arrives after its flow was reset, and is answered."""
-    near, far = pair(family)
+    near, far = split(family)
     exchange_part((near, far), 1000)
     kill_flows = killer()
     netem("sub", "eth0", "delay", "2000ms" if env.SLOW else "500ms")
@@ -188,62 +218,150 @@ def peer_of(data):
         return None
 
 
-@families("masquerade of TCP that is not split")
-def masquerade_tcp(family):
-    """Multipath TCP passes: it is tracked, and has the gateway's address."""
-    counters()
-    listener = listen("srv", family)
-    near = mptcp_socket("sub", family)
-    with grows(syn_pass_mptcp=1, flow_established=0):
-        near.connect((addr("srv", family), PORT))
+def masqueraded(family, opener):
+    """A connection that is translated on this host: it is tracked, has the
+    gateway's address, and is never split, since its two halves are none."""
+    listener = listen("srv", family, HIDDEN)
+    with grows(follow_new=1, follow_established=0, flow_established=0), \
+            tracked(20):
+        near = opener("sub", family)
+        near.connect((addr("srv", family), HIDDEN))
         far = accept(listener)
         expect("peer", far.getpeername()[0], addr("sv", family))
-        one_way(near, far, 100000)
-        one_way(far, near, 100000)
-    found = counters()
-    expect("dropped", found["invalid"], 0)
-    expect_least("tracked", found["tracked"], 100)
+        one_way(near, far, MORE)
+        one_way(far, near, MORE)
 
 
-@case("conntrack has no entry of a split flow at any time")
+families("masquerade of TCP", client)(masqueraded)
+families("masquerade of Multipath TCP", mptcp_socket)(masqueraded)
+
+
+@case("conntrack has no more than the handshake of a split flow")
 def entries():
-    """With flows alive; entries of the cases above may linger."""
+    """Its entry lingers, as those of the cases above may."""
+    before = int(sysctl_get("pep", ENTRIES))
+    both = [pair(family) for family in (4, 6)]
+    pep.wait_flows(2)
+    expect_least("entries", before + 2, int(sysctl_get("pep", ENTRIES)))
+    counters()
+    for socks in both:
+        exchange_part(socks, 20000)
+    found = counters()
+    expect("tracked and dropped", (found["tracked"], found["invalid"]),
+           (0, 0))
+    expect("flows", pep.stat("flows"), 2)
+    for socks in both:
+        exchange(socks, 1000)
+
+
+UNTRACKED = "ct state untracked meta l4proto { tcp, icmp, ipv6-icmp } accept"
+
+
+def policies(*forward):
+    """Chains that drop by default: legs are accepted where they come in and
+    go out, and what else is to be forwarded."""
+    yield "table inet closed {"
+    for hook, accepted in (
+            ("input", ["iifname { wl0, sv0 } " + UNTRACKED]),
+            ("forward", forward), ("output", [UNTRACKED])):
+        yield f"chain {hook} {{ type filter hook {hook} priority 10;"
+        yield "policy drop;"
+        # Neighbours have to be found: INPUT has their solicitations, too.
+        yield "meta l4proto ipv6-icmp accept"
+        yield from accepted
+        yield "}"
+    yield "}"
+
+
+@contextlib.contextmanager
+def closed(*forward):
+    """Such a firewall for a while."""
+    run("nft", "-f", "-", ns="pep",
+        stdin="\n".join(policies(*forward)) + "\n")
+    try:
+        yield
+    finally:
+        run("nft", "delete", "table", "inet", "closed", ns="pep")
+
+
+def policy(family, *forward):
+    """All that a connection can go through."""
+    with closed(*forward):
+        for ends in ("sub", "srv"), ("srv", "sub"):
+            exchange(pair(family, *ends), 20000)
+        near, far = pair(family)
+        one_way(near, far, 1000)
+        reset(near)
+        expect_reset(far)
+        refused = connect_errno("sub", family, addr("srv", family), 5001)
+        pep.flows_end()
+    return refused
+
+
+@families("chains that drop by default, and established is accepted")
+def stateful(family):
+    """FORWARD has the handshake, and INPUT and OUTPUT all that follows."""
+    with grows(split_handshake=3, flow_closed=2, flow_reset=1,
+               follow_reset=1):
+        expect("the client's error",
+               policy(family, "ct state established accept",
+                      "ct state new meta l4proto tcp accept"),
+               "ECONNREFUSED")
+
+
+@families("chains that drop by default, and nothing is forwarded")
+def forbidden(family):
+    """What the firewall forbids is not opened, with pep as without."""
+    listen("srv", family)
+    with grows(follow_new=1, follow_established=0, flow_established=0), \
+            closed():
+        expect("the client's error",
+               connect_errno("sub", family, addr("srv", family), seconds=4),
+               "ETIMEDOUT")
+
+
+@case("set early")
+def set_early():
+    pep.early()
+
+
+@families("early: payload both ways, the subscriber opens", "sub", "srv")
+@families("early: payload both ways, the server opens", "srv", "sub")
+def early_payload(family, near, far):
+    """All of a connection from SYN to TIME_WAIT, with its own addresses."""
+    with grows(flow_established=1, flow_closed=1), Untracked():
+        both = pair(family, near, far)
+        expect("peer", both[1].getpeername()[0], addr(near, family))
+        exchange(both, MORE)
+        pep.flows_end()
+
+
+@families("early: SYN cookies")
+def cookies(family):
+    """A cookie's SYN-ACK has no socket."""
+    sysctl("pep", "net.ipv4.tcp_syncookies=2")
+    try:
+        with grows(flow_established=1, syn_cookie=1), Untracked():
+            exchange(pair(family), 10000)
+            pep.flows_end()
+    finally:
+        sysctl("pep", "net.ipv4.tcp_syncookies=1")
+
+
+@families("early: chains that drop by default, and untracked is accepted")
+def early_policy(family):
+    """The one that the server refuses is reset, as soon as it is up or a
+    little later."""
+    with grows(flow_established=3, flow_closed=2), Untracked():
+        expect("the client was answered",
+               policy(family, UNTRACKED) in ("ok", "ECONNRESET"), True)
+
+
+@case("early: conntrack has no entry of a flow at any time")
+def early_entries():
     before = int(sysctl_get("pep", ENTRIES))
     both = [pair(family) for family in (4, 6)]
     for socks in both:
         exchange_part(socks, 20000)
     expect("grown", int(sysctl_get("pep", ENTRIES)) > before, False)
     expect("flows", pep.stat("flows"), 2)
-
-
-def policies():
-    """Chains that drop by default, with the rules that the README gives."""
-    accept_untracked = ("ct state untracked meta l4proto "
-                        "{ tcp, icmp, ipv6-icmp } accept")
-    yield "table inet closed {"
-    for hook in "input", "forward", "output":
-        yield f"chain {hook} {{ type filter hook {hook} priority 10;"
-        yield "policy drop;"
-        yield ("iifname { wl0, sv0 } " if hook == "input" else "") + \
-            accept_untracked
-        yield "}"
-    yield "}"
-
-
-@families("chains that drop by default, and untracked is accepted")
-def policy(family):
-    run("nft", "-f", "-", ns="pep", stdin="\n".join(policies()) + "\n")
-    try:
-        with grows(flow_established=3, flow_closed=2, flow_reset=1,
-                   connect_refused=1), Untracked():
-            exchange(pair(family), 20000)
-            exchange(pair(family, "srv", "sub"), 20000)
-            near, far = pair(family)
-            one_way(near, far, 1000)
-            reset(near)
-            expect_reset(far)
-            expect("the client's error",
-                   connect_errno("sub", family, addr("srv", family), 5001),
-                   "ECONNREFUSED")
-    finally:
-        run("nft", "delete", "table", "inet", "closed", ns="pep")
