@@ -22,7 +22,7 @@ from peptest.tcp import (PORT, client, exchange, exchange_part, one_way,
 BYTES = 100000
 LITTLE = 5000           # bytes, below the trigger
 SPLIT = "12000"
-HEARD = 2               # seconds after which an end counts as silent, and more
+HEARD = 2               # seconds, after which an end counts as silent
 FORGOTTEN = 160         # seconds, by which a SYN without an answer is
 OTHER = {"sub": "srv", "srv": "sub"}
 BACK = {("sub", 4): "198.18.2.1", ("sub", 6): "2001:db8:2::1",
