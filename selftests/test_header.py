@@ -23,7 +23,7 @@ PAD6 = b"\x01\x04\x00\x00\x00\x00"
 SKIP6 = b"\x1e\x04\x00\x00\x00\x00"     # unknown, to be skipped
 DROP6 = b"\x5e\x04\x00\x00\x00\x00"     # unknown, the packet to be dropped
 HOP, ROUTING, DEST, AUTH = 0, 43, 60, 51
-BESIDE = 100            # packets in a row that miss their leg
+BESIDE = 300            # packets in a row that miss their leg
 assert setup and teardown
 
 

@@ -12,8 +12,9 @@ import struct
 
 from peptest import pep
 from peptest.env import amount
-from peptest.ktap import expect, families
-from peptest.netns import ADDRESSES, Within, ip, offloads, space_up, sysctl
+from peptest.ktap import expect, families, wait_for
+from peptest.netns import (ADDRESSES, Within, ip, offloads, run, space_up,
+                           sysctl)
 from peptest.pep import grows, least
 from peptest.tcp import exchange, exchange_part, pair
 
@@ -26,7 +27,8 @@ NETWORK = {"near": 2, "far": 3}
 
 
 def setup():
-    """The usual topology with a network behind each of its ends."""
+    """The usual topology with a network behind each of its ends, whose
+    routers can solicit neighbours."""
     pep.warmed()
     for ns, router in ROUTER.items():
         net = NETWORK[ns]
@@ -44,6 +46,9 @@ def setup():
     for ns in "near", "sub", "pep", "srv", "far":
         sysctl(ns, "net.ipv4.tcp_mtu_probing=0", "net.ipv4.ip_forward=1",
                "net.ipv6.conf.all.forwarding=1")
+    for ns in (*ROUTER, *ROUTER.values()):
+        wait_for(f"addresses of {ns}", lambda ns=ns: not run(
+            "ip", "-6", "address", "show", "tentative", ns=ns).stdout)
 
 
 def link_mtu(ns, mtu):
