@@ -442,7 +442,8 @@ static void pep_follow_step(struct pep_net *pn, struct pep_gen *gen,
 
 	WRITE_ONCE(conn->seen, jiffies);
 	if (th->rst) {
-		if (pep_follow_reset(conn, side, th)) {
+		if (pep_follow_reset(conn, side, th) &&
+		    pep_packet_csum_ok(skb, pkt)) {
 			pep_track_advance(pn, conn, PEP_TRACK_END);
 			pep_stat_inc(pn, PEP_A_STAT_FOLLOW_RESET);
 		}

@@ -185,6 +185,30 @@ bool pep_packet_strip(struct sk_buff *skb, struct pep_packet *pkt)
 }
 
 /**
+ * pep_packet_set_ack() - change what a segment acknowledges
+ * @skb: segment
+ * @pkt: parsed @skb; its header may have moved
+ * @ack: the acknowledgment
+ *
+ * Context: softirq.
+ * Return: false for lack of memory, with nothing changed.
+ */
+bool pep_packet_set_ack(struct sk_buff *skb, struct pep_packet *pkt, u32 ack)
+{
+	struct tcphdr *th;
+
+	if (skb_ensure_writable(skb, skb_network_offset(skb) + pkt->thoff +
+				     sizeof(*th)))
+		return false;
+	th = (struct tcphdr *)(skb_network_header(skb) + pkt->thoff);
+	pkt->th = th;
+	if (skb->ip_summed != CHECKSUM_PARTIAL)
+		csum_replace4(&th->check, th->ack_seq, htonl(ack));
+	th->ack_seq = htonl(ack);
+	return true;
+}
+
+/**
  * pep_packet_quoted_ports() - take over the ports of a quoted TCP header
  * @skb: ICMP error
  * @off: offset of the quoted TCP header from the network header, bytes

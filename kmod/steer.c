@@ -18,6 +18,7 @@
 
 #include "deliver.h"
 #include "early.h"
+#include "flow.h"
 #include "follow.h"
 #include "fragment.h"
 #include "gen.h"
@@ -28,6 +29,11 @@
 #include "stat.h"
 #include "trace.h"
 #include "track.h"
+
+/* States of a leg that has numbers of both ends. */
+#define PEP_STEER_SYNCED						\
+	(TCPF_ESTABLISHED | TCPF_FIN_WAIT1 | TCPF_FIN_WAIT2 |		\
+	 TCPF_CLOSE_WAIT | TCPF_CLOSING | TCPF_LAST_ACK)
 
 /* Verdicts on packets are the counter of why one passes, counted already, or 0
  * for one that was consumed.
@@ -285,6 +291,36 @@ bool pep_steer_owns(const struct sock *sk)
 	return pep_leg_owns(sk) || pep_listener_owns(sk);
 }
 
+/* Does an end acknowledge what its leg has not sent? */
+static bool pep_steer_ahead(const struct sock *sk, const struct pep_packet *pkt)
+{
+	return (1 << sk->sk_state) & PEP_STEER_SYNCED && pkt->th->ack &&
+	       after(ntohl(pkt->th->ack_seq), READ_ONCE(tcp_sk(sk)->snd_nxt));
+}
+
+/*
+ * A packet of the other end has come to this one on a way that passes its leg by:
+ * with a header that pep does not step over, or by another route. Both have the
+ * same numbers where a connection was taken over. The leg would discard all that
+ * the end sends from then on; the payload gets to it as well, for the other leg
+ * acknowledges it only then. Within what that has offered, it is no forgery.
+ */
+static void pep_steer_catch_up(struct sock *sk, struct sk_buff *skb,
+			       struct pep_packet *pkt)
+{
+	const struct pep_flow *flow = rcu_dereference_sk_user_data(sk);
+	const struct tcp_sock *tp;
+	const struct sock *other;
+
+	if (!flow || flow->mode != PEP_CONNECT_MODE_FOLLOW)
+		return;
+	other = flow->leg[flow->leg[PEP_SIDE_WIRELESS].sk == sk].sk;
+	tp = tcp_sk(other);
+	if (!after(ntohl(pkt->th->ack_seq), READ_ONCE(tp->rcv_wup) +
+					    READ_ONCE(tp->rcv_wnd)))
+		pep_packet_set_ack(skb, pkt, READ_ONCE(tcp_sk(sk)->snd_nxt));
+}
+
 #if IS_ENABLED(CONFIG_SYN_COOKIES)
 /* Does an ACK without a request complete a handshake by SYN cookie? */
 static bool pep_steer_cookie(const struct sock *listener,
@@ -371,6 +407,8 @@ static unsigned int pep_steer_tcp(struct pep_net *pn,
 		pep_stat_inc(pn, PEP_A_STAT_TIME_WAIT_REUSED);
 		return pep_steer_syn(pn, profile, side, skb, pkt);
 	}
+	if (unlikely(pep_steer_ahead(sk, pkt)))
+		pep_steer_catch_up(sk, skb, pkt);
 	if (sk->sk_state == TCP_NEW_SYN_RECV && pkt->th->rst)
 		pep_early_reset(pn, sk, skb, pkt);
 	else
