@@ -13,9 +13,9 @@ from peptest.env import amount
 from peptest.ktap import (case, expect, expect_least, fail, families, note,
                           wait_for)
 from peptest.netns import ip, run
-from peptest.pep import grows, pepadm
+from peptest.pep import grows, pepadm, split_pair, split_start
 from peptest.tcp import (Load, exchange, exchange_part, expect_reset, one_way,
-                         pair, reset, start)
+                         pair, reset)
 
 COMMANDS = {name: number for number, name in genl.names("PEP_CMD_").items()}
 ATTRS = {name: number for number, name in genl.names("PEP_A_FLOW_").items()}
@@ -32,7 +32,7 @@ def setup():
     pep.attached()
     ip("sub", "address add 198.18.0.77/24 dev eth0",
        "address add 2001:db8::77/64 dev eth0 nodad preferred_lft 0")
-    pepadm("profile", "add", "gold")
+    pepadm("profile", "add", "gold", "split", "handshake")
 
 
 def chosen(*words):
@@ -54,12 +54,12 @@ def newest():
 def several(family):
     """Flows that differ, as pairs of sockets by name."""
     other = 10 - family
-    found = {"plain": pair(family), "other": pair(other),
-             "port": pair(family, port=5001),
-             "opened": pair(family, "srv", "sub"),
-             "second": pair(family, bind=(SECOND[family], 0))}
+    found = {"plain": split_pair(family), "other": split_pair(other),
+             "port": split_pair(family, port=5001),
+             "opened": split_pair(family, "srv", "sub"),
+             "second": split_pair(family, bind=(SECOND[family], 0))}
     pepadm("dev", "set", "wl0", "profile", "gold")
-    found["gold"] = pair(family)
+    found["gold"] = split_pair(family)
     pepadm("dev", "set", "wl0", "profile", "default")
     one_way(*found["port"], MUCH, fin=True)
     wait_for("its end", lambda: chosen("state", "closing"))
@@ -121,15 +121,15 @@ def words(family):
 
 @families("ending some leaves the others")
 def kill(family):
-    live = pair(family)
+    live = split_pair(family)
     number = newest()["id"]
-    doomed = pair(family)
+    doomed = split_pair(family)
     with grows(ended=False, flow_killed=1):
         done = pepadm("-j", "flow", "kill", str(newest()["id"]))
         expect("killed", json.loads(done.stdout), {"killed": 1})
         for sock in doomed:
             expect_reset(sock)
-    doomed = [pair(family, bind=(SECOND[family], 0)) for _ in range(3)]
+    doomed = [split_pair(family, bind=(SECOND[family], 0)) for _ in range(3)]
     done = pepadm("flow", "kill", "subscriber", SECOND[family])
     expect("killed", done.stdout, "killed 3\n")
     for both in doomed:
@@ -148,7 +148,7 @@ def kill(family):
 @case("flows of a dump: those that live throughout are there once")
 def dump():
     """More than fit one message."""
-    pairs = [pair(family) for family in (4, 6) for _ in range(60)]
+    pairs = [split_pair(family) for family in (4, 6) for _ in range(60)]
     ids = [flow["id"] for flow in pep.flows()]
     expect("each once", len(ids), len(set(ids)))
     expect("all", len(ids), len(pairs))
@@ -169,7 +169,7 @@ def churn():
     """In small parts. As many flows as stay end, between any two parts one
     that has been told and one that has not; others come."""
     pairs = [both for _ in range(3) for family in (4, 6)
-             for both in start(family, STAY // 3)]
+             for both in split_start(family, STAY // 3)]
     by_name = {(flow["subscriber"]["addr"], flow["subscriber"]["port"]):
                flow["id"] for flow in pep.flows()}
     expect("flows", len(by_name), len(pairs))
@@ -202,7 +202,7 @@ def churn():
 @case("top: the busiest flows first")
 def top():
     """Two tables; the second tells of what has come since the first."""
-    idle, slow, fast = (pair(4) for _ in range(3))
+    idle, slow, fast = (split_pair(4) for _ in range(3))
     loads = Load([slow], 20000), Load([fast], 200000)
     out = pepadm("flow", "top", "delay", "2", "count", "2", "subscriber",
                  "0.0.0.0/0").stdout
@@ -248,7 +248,7 @@ def refused(command, dump, *attrs):
 def nonsense():
     four = socket.inet_aton("198.18.0.2")
     six = bytes(16)
-    live = pair(4)
+    live = split_pair(4)
     for wanted, *attrs in (
             ("EINVAL", ("subscriber_addr", four[:3])),
             ("EINVAL", ("server_addr", six + b"1")),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Limits, draining and memory pressure: new connections pass unsplit with the
-reason counted, those that are split go on."""
+"""Limits, draining and memory pressure: new connections are followed and stay
+unsplit with the reason counted, those that are split go on."""
 
 import contextlib
 import json
@@ -10,8 +10,8 @@ from peptest import pep
 from peptest.ktap import (after_case, expect, expect_least, families,
                           note, wait_for)
 from peptest.netns import addr, ip, sysctl_get
-from peptest.pep import grows, pepadm
-from peptest.tcp import PORT, client, exchange, exchange_part, pair, start
+from peptest.pep import grows, pepadm, split_pair, split_start
+from peptest.tcp import PORT, client, exchange, exchange_part, pair, reset
 
 DEFAULTS = {"flows": 262144, "pending": 4096, "drain": "off"}
 
@@ -23,7 +23,7 @@ def defaults():
         pep.flows_end()
         pepadm("limit", "set", "flows", "262144", "pending", "4096")
         pepadm("drain", "off")
-        pepadm("profile", "replace", "default")
+        pepadm("profile", "replace", "default", "split", "handshake")
 
 
 def shown():
@@ -37,37 +37,64 @@ def flows(family):
     pepadm("limit", "set", "flows", "5")
     expect("limits", shown(), {**DEFAULTS, "flows": 5})
     with grows(flow_established=6, split_pass_max_flows=3):
-        split = [pair(family) for _ in range(5)]
+        split = [split_pair(family) for _ in range(5)]
         beyond = [pair(family) for _ in range(3)]
         expect("flows", pep.stat("flows"), 5)
         for both in split[:4] + beyond:
             exchange(both, 20000)
         pep.wait_flows(1)
-        exchange(pair(family), 1000)
+        exchange(split_pair(family), 1000)
         exchange(split[4], 20000)
 
 
-@families("no more flows being opened than may be")
-def pending(family):
-    """Ten clients of a silent server, then a server that answers."""
+def silence(family):
+    """The address of a server that does not answer."""
     net = "198.18.13.0/24" if family == 4 else "2001:db8:13::/64"
     to = "198.18.13.9" if family == 4 else "2001:db8:13::9"
-    ip("srv", f"route add blackhole {net}")
-    ip("pep", f"route add {net} via {addr('srv', family)}")
+    ip("srv", f"route replace blackhole {net}")
+    ip("pep", f"route replace {net} via {addr('srv', family)}")
+    return to
+
+
+def clients(family, count):
+    """Clients of that server."""
+    to = silence(family)
+    socks = [client("sub", family) for _ in range(count)]
+    for sock in socks:
+        sock.setblocking(False)
+        sock.connect_ex((to, PORT))
+    return socks
+
+
+@families("no more flows being opened than may be, early")
+def pending(family):
+    """Ten clients of a silent server, then a server that answers."""
+    pepadm("profile", "set", "default", "connect", "early")
     pepadm("limit", "set", "pending", "10")
-    socks = [client("sub", family) for _ in range(10)]
-    with grows(ended=False, syn_split=10, split_pass_max_pending=1):
-        for sock in socks:
-            sock.setblocking(False)
-            sock.connect_ex((to, PORT))
+    with grows(ended=False, split_pass_max_pending=1):
+        socks = clients(family, 10)
         # Some may wait for a socket.
         wait_for("pending flows", lambda: pep.stat("pending") == 10)
         exchange(pair(family), 20000)
     for sock in socks:
-        sock.close()
+        reset(sock)
     pep.flows_end()
     with grows(flow_established=1):
         exchange(pair(family), 1000)
+
+
+@families("connections that wait for a silent server are no flows")
+def unanswered(family):
+    """They are followed, and take nothing from those that are split."""
+    pepadm("limit", "set", "pending", "1", "flows", "1")
+    with grows(flow_established=1, split_pass_max_pending=0,
+               split_pass_max_flows=0, follow_new=pep.least(11)):
+        socks = clients(family, 10)
+        wait_for("SYNs", lambda: pep.stat("followed") >= 10)
+        expect("flows", (pep.stat("pending"), pep.stat("flows")), (0, 0))
+        exchange(split_pair(family), 20000)
+    for sock in socks:
+        sock.close()
 
 
 def count(profile):
@@ -76,7 +103,7 @@ def count(profile):
                              profile).stdout)[0]["flows"]
 
 
-@families("no more flows of a profile than may be", "truthful")
+@families("no more flows of a profile than may be", "follow")
 @families("no more flows of a profile than may be, early", "early")
 def profile_flows(family, connect_mode):
     """Those that were split before the profile was changed count as well."""
@@ -84,15 +111,15 @@ def profile_flows(family, connect_mode):
     pepadm("profile", "set", "default", *settings)
     with grows(flow_established=4, split_pass_profile_flows=3,
                split_pass_max_flows=0):
-        split = [pair(family) for _ in range(3)]
-        wait_for("three flows", lambda: count("default") == 3)
+        split = [split_pair(family) for _ in range(3)]
+        expect("flows", count("default"), 3)
         beyond = [pair(family), pair(family, "srv", "sub")]
         pepadm("profile", "set", "default", *settings)
         beyond.append(pair(family))
         expect("flows", (count("default"), pep.stat("flows")), (3, 3))
         exchange(split.pop(), 20000)
         wait_for("an end", lambda: count("default") == 2)
-        split.append(pair(family))
+        split.append(split_pair(family))
         expect("flows", count("default"), 3)
         for both in split + beyond:
             exchange(both, 20000)
@@ -102,15 +129,16 @@ def profile_flows(family, connect_mode):
 @families("a profile's limit is for its own flows")
 def profile_own(family):
     """Also when it was deleted and added again while it has flows."""
-    pepadm("profile", "add", "gold", "max-flows", "1")
+    gold = "profile", "add", "gold", "max-flows", "1", "split", "handshake"
+    pepadm(*gold)
     pepadm("dev", "set", "sv0", "profile", "gold")
     with grows(flow_established=3, split_pass_profile_flows=2):
-        both = [pair(family, "srv", "sub") for _ in range(2)]
-        both += [pair(family) for _ in range(2)]
+        both = [split_pair(family, "srv", "sub"), pair(family, "srv", "sub")]
+        both += [split_pair(family) for _ in range(2)]
         expect("flows", (count("gold"), count("default")), (1, 2))
         pepadm("dev", "set", "sv0", "profile", "default")
         pepadm("profile", "del", "gold")
-        pepadm("profile", "add", "gold", "max-flows", "1")
+        pepadm(*gold)
         pepadm("dev", "set", "sv0", "profile", "gold")
         expect("flows", count("gold"), 1)
         both.append(pair(family, "srv", "sub"))
@@ -122,10 +150,10 @@ def profile_own(family):
 
 @families("draining: no new flows, the old ones finish")
 def drain(family):
-    old = start(family, 5)
+    old = split_start(family, 5)
     pepadm("drain", "on")
     expect("drain", shown()["drain"], "on")
-    with grows(ended=False, syn_split=0, split_pass_drain=2):
+    with grows(ended=False, flow_established=0, split_pass_drain=2):
         exchange(pair(family), 20000)
         exchange(pair(family, "srv", "sub"), 20000)
         exchange_part(old[0], 20000)
@@ -135,14 +163,14 @@ def drain(family):
             pep.wait_flows(4 - number)
     pepadm("drain", "off")
     with grows(flow_established=1):
-        exchange(pair(family), 1000)
+        exchange(split_pair(family), 1000)
 
 
 @families("what a flow holds is limited")
 def memory(family):
     """A subscriber that does not read stops the server; what lies between is
     no more than the buffers of two sockets and what a leg may have unsent."""
-    near, far = pair(family)
+    near, far = split_pair(family)
     far.setblocking(False)
     sent = still = 0
     while still < 20:
@@ -188,15 +216,18 @@ def pressure():
 def short(family):
     """New connections pass, what is split goes on. Each CPU keeps a megabyte
     that does not count, so there must be much that is not read."""
-    old = pair(family)
-    hogs = start(family, 30)
+    old = split_pair(family)
+    hogs = split_start(family, 30)
     for near, _ in hogs:
         near.setblocking(False)
         near.send(bytes(300000))
     with pressure():
         exchange_part(old, 300000)
-        with grows(ended=False, syn_split=0, split_pass_pressure=1):
+        with grows(ended=False, flow_established=0,
+                   split_pass_pressure=1) as before:
             both = pair(family)
+            wait_for("the decision", lambda: pep.stat("split_pass_pressure")
+                     > before["split_pass_pressure"])
         exchange(both, 20000)
         exchange_part(old, 20000)
     exchange(old, 300000)
@@ -205,4 +236,4 @@ def short(family):
             sock.close()
     pep.flows_end()
     with grows(flow_established=1):
-        exchange(pair(family), 300000)
+        exchange(split_pair(family), 300000)

@@ -11,8 +11,8 @@ import tempfile
 from peptest import env, pep
 from peptest.ktap import case, expect, expect_least, fail, wait_for
 from peptest.netns import run
-from peptest.pep import pepadm
-from peptest.tcp import exchange_part, pair
+from peptest.pep import pepadm, split_pair
+from peptest.tcp import exchange_part
 
 SAMPLE = re.compile(r'(pep_[a-z_]+)(?:\{([a-z]+)="([a-z0-9_]+)"\})? (\d+)')
 HISTOGRAM = re.compile(r'pep_residence_seconds_(bucket|sum|count)'
@@ -102,7 +102,7 @@ def histograms(text):
 def traffic():
     """Some payload each way, by both families."""
     for family in 4, 6:
-        both = pair(family)
+        both = split_pair(family)
         exchange_part(both, 1000)
         for sock in both:
             sock.close()

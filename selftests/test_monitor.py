@@ -16,15 +16,17 @@ import time
 from peptest import env, pep, raw
 from peptest.ktap import Failure, case, expect, fail, families, wait_for
 from peptest.netns import Within, addr, delayed, netem, netem_end, run
-from peptest.pep import pepadm
+from peptest.pep import grows, pepadm, split_pair, split_start
 from peptest.tcp import (PORT, connect, connect_errno, exchange,
                          exchange_part, expect_eof, expect_reset, listen, pair,
-                         reset, start)
+                         reset)
 
 SYS_PIDFD_GETFD = 438
 SECONDS = 30
 SIDE = {"sub": "wireless", "srv": "server"}
-UP = {"syn", "syn_out", "answered", "accepted", "established", "closed"}
+# Of a flow that was followed: pep was no part of its handshake.
+UP = {"syn", "accepted", "established", "closed"}
+UP_EARLY = UP | {"syn_out", "answered"}
 DATA = {"first_to_wireless", "first_to_server"}
 FINS = {f"fin_{way}_{side}" for way in ("from", "to")
         for side in SIDE.values()}
@@ -100,7 +102,7 @@ def expect_times(record, names, *order):
 def closed(family):
     before = time.time_ns()
     with monitor() as watch, delayed():
-        near, far = pair(family)
+        near, far = split_pair(family)
         name = near.getsockname()
         new = watch.event()
         exchange((near, far), 10000)
@@ -126,8 +128,7 @@ def closed(family):
         if not leg["srtt_us"] or leg["residence"]["samples"] < 1:
             fail(f"the {side} leg is {leg}")
     expect_times(record, UP | DATA | FINS,
-                 ("syn", "syn_out"), ("syn_out", "answered"),
-                 ("answered", "accepted"), ("accepted", "established"),
+                 ("syn", "accepted"), ("accepted", "established"),
                  ("established", "first_to_wireless"),
                  ("established", "first_to_server"),
                  ("first_to_wireless", "fin_to_wireless"),
@@ -142,48 +143,70 @@ def closed(family):
 
 def handshake(family, mode, opener, opened):
     """Packets of the opener take 50 ms, those of the other end 100."""
-    order = {"truthful": (("syn", "syn_out"), ("syn_out", "answered", 100),
-                          ("answered", "accepted", 50),
-                          ("accepted", "established")),
+    order = {"follow": (("syn", "accepted", 150), ("accepted", "established")),
              "early": (("syn", "accepted", 50), ("accepted", "syn_out"),
                        ("syn_out", "answered", 100),
                        ("answered", "established"))}
+    up = UP_EARLY if mode == "early" else UP
     pepadm("profile", "set", "default", "connect", mode)
     try:
-        exchange(pair(family, opener, opened), 10)
+        exchange(split_pair(family, opener, opened), 10)
         pep.flows_end()
         netem(opener, "eth0", "delay", "50ms")
         netem(opened, "eth0", "delay", "100ms")
         before = time.time_ns()
         with monitor("closed") as watch:
-            exchange(pair(family, opener, opened), 10)
+            exchange(split_pair(family, opener, opened), 10)
             record = watch.event()
     finally:
         netem_end(opener, "eth0")
         netem_end(opened, "eth0")
-        pepadm("profile", "set", "default", "connect", "truthful")
-    expect_times(record, UP | DATA | FINS, *order[mode])
+        pepadm("profile", "set", "default", "connect", "follow")
+    expect_times(record, up | DATA | FINS, *order[mode])
     syn = record["times"]["syn_ns"] - before
     if not 50000000 <= syn < 10000000000:
         fail(f"the SYN came after {syn} ns")
     expect("device", record["dev"], {"sub": "wl0", "srv": "sv0"}[opener])
 
 
-for _mode in "truthful", "early":
+for _mode in "follow", "early":
     families(f"when the ends are up, {_mode}", _mode, "sub",
              "srv")(handshake)
     families(f"when the ends are up, {_mode}, the server opens", _mode, "srv",
              "sub")(handshake)
 
 
-def resets(family, opener, opened):
+@families("when the ends were up, of a connection that is split later")
+def later(family):
+    """The split is no part of its handshake."""
+    pepadm("profile", "set", "default", "split", "12000")
+    try:
+        with monitor("closed") as watch:
+            both = pair(family)
+            up = time.time_ns()
+            time.sleep(0.5)
+            exchange_part(both, 20000)
+            pep.wait_flows(1)
+            exchange(both, 10)
+            record = watch.event()
+    finally:
+        pepadm("profile", "set", "default", "split", "handshake")
+    times = record["times"]
+    if times["syn_ns"] > up or times["established_ns"] < up + 500000000:
+        fail(f"the connection was up at {up}, split later: {times}")
+    for name in "answered_ns", "accepted_ns":
+        if times.get(name, 0) > up:
+            fail(f"{name} is after {up}, when the connection was up: {times}")
+
+
+def resets(family, opener, opened, up=frozenset(UP)):
     """From either end; also after it has ended its direction."""
     for end, half in (0, False), (1, False), (0, True), (1, True):
         one, other = ((opener, opened), (opened, opener))[end]
-        wanted = UP | DATA | {f"rst_from_{SIDE[one]}",
+        wanted = up | DATA | {f"rst_from_{SIDE[one]}",
                               f"rst_to_{SIDE[other]}"}
         with monitor("closed") as watch:
-            both = pair(family, opener, opened)
+            both = split_pair(family, opener, opened)
             exchange_part(both, 100)
             if half:
                 both[end].shutdown(socket.SHUT_WR)
@@ -212,8 +235,8 @@ families("who has reset a flow that the server opened", "srv", "sub")(resets)
 def resets_early(family):
     pepadm("profile", "set", "default", "connect", "early")
     try:
-        resets(family, "sub", "srv")
-        resets(family, "srv", "sub")
+        resets(family, "sub", "srv", UP_EARLY)
+        resets(family, "srv", "sub", UP_EARLY)
         netem("srv", "eth0", "delay", "50ms")
         with monitor("closed") as watch:
             expect_reset(connect("sub", family, addr("srv", family), 5001))
@@ -224,26 +247,35 @@ def resets_early(family):
                      ("syn_out", "rst_from_server", 50))
     finally:
         netem_end("srv", "eth0")
-        pepadm("profile", "set", "default", "connect", "truthful")
+        pepadm("profile", "set", "default", "connect", "follow")
 
 
-@families("an opener that gives up")
-def gives_up(family):
-    """Nobody has sent that SYN, says his host to the answer."""
+@families("connections that do not come up make no event")
+def no_flow(family):
+    """A refusal, and an opener that gives up: nobody has sent that SYN, says
+    its host to the answer. Nor do those that are never split."""
     listen("srv", family)
     ends = addr("sub", family), addr("srv", family)
     wire = raw.Wire("sub")
-    with monitor("closed") as watch:
+    with monitor(), grows(follow_new=2, follow_reset=2,
+                          flow_established=0) as before:
+        expect("a refusal", connect_errno("sub", family, addr("srv", family),
+                                          5001), "ECONNREFUSED")
         wire.send(raw.segment(*ends, 999, PORT, flags=raw.SYN, seq=1000))
-        record = watch.event()
-    expect("its cause", record["cause"], "opener-lost")
-    expect_times(record, {"syn", "syn_out", "answered", "rst_from_wireless",
-                          "closed"}, ("answered", "rst_from_wireless"))
+        wait_for("the end of both", lambda: pep.stat("follow_reset") ==
+                 before["follow_reset"] + 2)
+    pepadm("profile", "set", "default", "split", "never")
+    try:
+        with monitor(), grows(follow_established=1, follow_closed=1):
+            exchange(pair(family), 20000)
+    finally:
+        pepadm("profile", "set", "default", "split", "handshake")
 
 
 @families("a refusal by an ICMP error is no reset")
 def refused_by_icmp(family):
-    """It is late: TCP disregards one that comes while connect() goes on."""
+    """Of an opener that was answered early. It is late: TCP disregards one that
+    comes while connect() goes on."""
     run("nft", "-f", "-", ns="srv", stdin="""table inet closed {
         chain input {
             type filter hook input priority 0
@@ -251,33 +283,36 @@ def refused_by_icmp(family):
         }
     }""")
     netem("srv", "eth0", "delay", "50ms")
+    pepadm("profile", "set", "default", "connect", "early")
     try:
         with monitor("closed") as watch:
-            expect("what the opener sees",
-                   connect_errno("sub", family, addr("srv", family), 5001),
-                   "ECONNREFUSED")
+            expect_reset(connect("sub", family, addr("srv", family), 5001))
             record = watch.event()
     finally:
+        pepadm("profile", "set", "default", "connect", "follow")
         netem_end("srv", "eth0")
         run("nft", "delete", "table", "inet", "closed", ns="srv")
     expect("its cause", record["cause"], "connect-refused")
-    expect_times(record, {"syn", "syn_out", "closed"})
+    expect_times(record, {"syn", "accepted", "syn_out", "rst_to_wireless",
+                          "closed"})
 
 
 @families("flows that end in other ways")
 def causes(family):
     with monitor("closed") as watch:
-        expect("a refusal", connect_errno("sub", family, addr("srv", family),
-                                          5001), "ECONNREFUSED")
-        record = watch.event()
-        expect("its cause", record["cause"], "connect-refused")
-        expect_times(record, {"syn", "syn_out", "rst_from_server", "closed"},
-                     ("syn_out", "rst_from_server"))
-        near, far = pair(family)
+        near, far = split_pair(family)
         reset(near)
         expect_reset(far)
         expect("a reset", watch.event()["cause"], "reset")
-        both = pair(family)
+        both = split_pair(family)
+        exchange_part(both, 10)
+        pep.quiet()
+        pepadm("flow", "release", "all")
+        record = watch.event()
+        expect("handed back", record["cause"], "released")
+        expect_times(record, UP | DATA)
+        exchange(both, 10)
+        both = split_pair(family)
         pepadm("flow", "kill", "all")
         for sock in both:
             expect_reset(sock)
@@ -285,7 +320,7 @@ def causes(family):
         expect("killed", record["cause"], "killed")
         expect_times(record, UP | {"rst_to_wireless", "rst_to_server"})
     with monitor("new") as watch:
-        exchange(pair(family), 10)
+        exchange(split_pair(family), 10)
         expect("only what was asked for", watch.event()["event"], "new")
         pep.flows_end()
 
@@ -325,7 +360,7 @@ def lost():
     try:
         shrink(watch.process)
         watch.process.send_signal(signal.SIGSTOP)
-        for both in start(4, 50):
+        for both in split_start(4, 50):
             exchange(both, 10)
         pep.flows_end()
         watch.process.send_signal(signal.SIGCONT)
@@ -346,7 +381,7 @@ def overload():
     pepadm("limit", "set", "flows", "1")
     try:
         with monitor("limits") as watch:
-            both = pair(4)
+            both = split_pair(4)
             for family in 4, 6:
                 exchange(pair(family), 10)
             event = watch.event()
@@ -405,7 +440,7 @@ def text():
     try:
         wait_for("its membership", lambda: Monitor.listens(
             type("", (), {"process": process})))
-        exchange(pair(4), 100)
+        exchange(split_pair(4), 100)
         pep.flows_end()
         pep.detach()
         pep.unload()

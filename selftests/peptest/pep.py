@@ -130,6 +130,26 @@ def early():
     pepadm("profile", "set", "default", "connect", "early")
 
 
+def split_pair(family, *args, ns="pep", size=0, **kwargs):
+    """Both ends of a new connection that a gateway has split by now; they have
+    sent so many bytes each before."""
+    before = stat("flow_established", ns)
+    both = tcp.pair(family, *args, **kwargs)
+    if size:
+        tcp.exchange_part(both, size)
+    wait_for("a flow", lambda: stat("flow_established", ns) > before)
+    return both
+
+
+def split_start(family, count, *args, ns="pep", **kwargs):
+    """Both ends of connections that are opened at once, all split by now."""
+    before = stat("flow_established", ns)
+    pairs = tcp.start(family, count, *args, **kwargs)
+    wait_for(f"{count} flows",
+             lambda: stat("flow_established", ns) >= before + count)
+    return pairs
+
+
 def warmed():
     """Set up: attached, and the gateway knows its neighbours: a SYN that
     passes while IPv6's solicitations are not yet possible is sent twice. It
