@@ -8,8 +8,8 @@ import os
 from peptest import env, pep
 from peptest.ktap import case, expect, fail
 from peptest.netns import ip, run
-from peptest.pep import pepadm
-from peptest.tcp import exchange_part, pair
+from peptest.pep import pepadm, split_pair
+from peptest.tcp import exchange_part
 
 FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools",
                     "completion", "pepadm")
@@ -44,8 +44,8 @@ def setup():
 @case("objects and commands")
 def commands():
     expect("objects", offered(""),
-           ["bypass", "conf", "dev", "drain", "flow", "help", "limit",
-            "monitor", "profile", "stat"])
+           ["conf", "dev", "drain", "flow", "help", "limit", "monitor",
+            "profile", "stat"])
     expect("d", offered("d"), ["dev", "drain"])
     expect("dev", offered("dev "), ["add", "del", "help", "set", "show"])
     expect("conf", offered("conf "),
@@ -79,7 +79,7 @@ def values():
         if word not in options:
             fail(f"{word} is not in {options}")
     expect("a value", offered("profile set gold connect "),
-           ["early", "follow", "truthful"])
+           ["early", "follow"])
     expect("triggers", offered("profile set gold split "),
            ["handshake", "loss", "never"])
     expect("after a value that is an option, too",
@@ -109,7 +109,7 @@ def there():
     expect("namespaces", offered("-N s", ns=None), ["srv", "sub"])
     expect("namespaces", offered("--netns = s", ns=None), ["srv", "sub"])
     expect("all namespaces", "pep" in offered("--netns =", ns=None), True)
-    both = pair(4)
+    both = split_pair(4)
     exchange_part(both, 10)
     numbers = [str(flow["id"]) for flow in pep.flows()]
     expect("flows", [word for word in offered("flow show ")

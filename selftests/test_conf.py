@@ -20,7 +20,7 @@ from peptest.ktap import (after_case, case, expect, expect_least, fail,
                           wait_for)
 from peptest.netns import Within, ip, run
 from peptest.pep import PLAIN, grows, pepadm
-from peptest.tcp import expect_reset, exchange, pair
+from peptest.tcp import exchange
 
 GOLD = """\
 # The order does not matter.
@@ -65,6 +65,11 @@ def uses(profile):
     """How many actions use a profile."""
     shown, = json.loads(pepadm("-j", "profile", "show", profile).stdout)
     return shown["devices"]
+
+
+def flow_of(family):
+    """Both ends of a connection that was split as the defaults say."""
+    return pep.split_pair(family, size=20000)
 
 
 def same_lines(what, found, wanted):
@@ -238,12 +243,12 @@ def again():
     expect("conf save", saved(), before)
     for family in 4, 6:
         with grows(flow_established=1):
-            exchange(pair(family), 1000)
+            exchange(flow_of(family), 1000)
 
 
 @case("going to what is there changes nothing")
 def idempotent():
-    live = pair(4)
+    live = flow_of(4)
     before = listeners()
     filters = run("tc", "filter", "show", "dev", "wl0", "ingress",
                   ns="pep").stdout
@@ -262,12 +267,12 @@ def idempotent():
 def sync():
     """Other values, another profile for a device: flows that are there go on,
     new ones have the new values."""
-    live = [pair(family) for family in (4, 6)]
+    live = [flow_of(family) for family in (4, 6)]
     write(GOLD)
     pepadm("conf", "sync", FILE)
     if "dev wl0 side wireless profile gold" not in saved():
         fail("wl0 has not the profile gold")
-    new = [pair(family) for family in (4, 6)]
+    new = [flow_of(family) for family in (4, 6)]
     flows = pep.flows()
     expect("profiles of flows", sorted(flow["profile"] for flow in flows),
            ["default", "default", "gold", "gold"])
@@ -294,8 +299,7 @@ def devices():
 def split():
     """Each as it was given; what is in force already is not touched."""
     for words in "never", "handshake", "loss", "12000", "7,loss":
-        text = PLAIN.replace("connect truthful split 12000,loss",
-                             f"connect follow split {words}")
+        text = PLAIN.replace("split 12000,loss", f"split {words}")
         pepadm("conf", "sync", "-", stdin=text)
         same_lines("conf save", saved(), text)
         before = listeners()
@@ -305,17 +309,16 @@ def split():
     same_lines("conf save", saved(), PLAIN)
 
 
-@case("load ends the flows, sync with fewer lines goes back to defaults")
+@case("load hands the flows back, sync with fewer lines goes back to defaults")
 def load():
     pepadm("limit", "set", "flows", "5")
     pepadm("profile", "set", "default", "residence", "7")
     pepadm("profile", "add", "gold")
-    near, far = pair(4)
-    with grows(flow_killed=1):
+    live = flow_of(4)
+    with grows(flow_released=1, flow_killed=0, flow_reset=0):
         pepadm("conf", "load", "-", stdin="dev wl0 side wireless\n"
                "dev sv0 side server\n")
-        expect_reset(near)
-        expect_reset(far)
+        exchange(live, 20000)
     same_lines("conf save", saved(), PLAIN)
 
 
@@ -336,19 +339,19 @@ def foreign():
     pepadm("profile", "add", "gold")
     pepadm("dev", "set", "wl0", "profile", "gold")
     tc("d0", "pref 7 matchall action pepsplit side wireless profile gold")
-    live = pair(4)
+    live = flow_of(4)
     gold = next(line for line in saved().splitlines()
                 if line.startswith("profile gold "))
     for verb, text in ("sync", PLAIN), ("load", ""), ("load", PLAIN):
-        with grows(ended=False, flow_killed=1 if not text else 0):
+        with grows(ended=False, flow_released=1 if not text else 0,
+                   flow_killed=0, flow_reset=0):
             done = pepadm("conf", verb, "-", stdin=text)
         expect("it says", done.stderr, f"pepadm: conf {verb}: warning: "
                'profile "gold" stays: other tc filters use it, actions: 1\n')
         same_lines("conf save", saved(), gold + "\n" + "".join(
             line + "\n" for line in PLAIN.splitlines()
             if text or not line.startswith("dev")))
-    for sock in live:
-        expect_reset(sock)
+    exchange(live, 20000)
     run("tc", "-n", "pep", "qdisc", "del", "dev", "d0", "clsact")
     wait_for("the end of the filter", lambda: uses("gold") == 0)
     expect("it says", pepadm("conf", "sync", "-", stdin=PLAIN).stderr, "")
@@ -364,7 +367,7 @@ def filters(dev):
 def uneven(family, what):
     """Save tells what its lines cannot say, and sync mends it; flows of a
     family go on, those of the other one are split again."""
-    live = pair(family)
+    live = flow_of(family)
     done = pepadm("conf", "save")
     expect("it says", done.stderr,
            f"pepadm: conf save: warning: wl0 has {what}\n")
@@ -381,7 +384,7 @@ def uneven(family, what):
         if "pepsplit side wireless profile default continue" not in shown:
             fail(f"it is {shown}")
     with grows(flow_established=1, flow_closed=2, flow_reset=0):
-        exchange(pair(10 - family), 1000)
+        exchange(flow_of(10 - family), 1000)
         exchange(live, 1000)
 
 
@@ -429,7 +432,7 @@ def comment():
 def restored():
     """The kernel refuses a line behind others: what they have changed is
     changed back, and flows go on."""
-    live = pair(4)
+    live = flow_of(4)
     pepadm("profile", "add", "silver")
     before = saved()
     for text, line, message in (
@@ -480,8 +483,10 @@ def check():
              "source: local needs connect early"),
             ("\nprofile gold source local\n", 2,
              "source: local needs connect early"),
+            ("profile gold connect truthful\n", 1,
+             'connect: "truthful" has gone, use follow'),
             ("profile gold connect truthful source local\n", 1,
-             "source: local needs connect early"),
+             'connect: "truthful" has gone, use follow'),
             ("limit flows 1\nlimit pending 1\n", 2,
              "limit: given in line 1 already"),
             ("dev wl0 side server\n\ndev wl0 side wireless\n", 3,
@@ -521,7 +526,7 @@ def verbs():
     pepadm("profile", "replace", "gold", "dscp", "3")
     if "profile gold " not in saved() or " mark 0 dscp 3 " not in saved():
         fail("the mark is not the default one")
-    live = pair(4)
+    live = flow_of(4)
     pepadm("dev", "set", "wl0", "profile", "gold")
     exchange(live, 1000)
     expect("filters", saved().count("wl0 side wireless profile gold"), 1)

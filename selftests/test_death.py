@@ -13,7 +13,7 @@ import threading
 from peptest import pep
 from peptest.ktap import expect, families, wait_for
 from peptest.netns import addr, ip, netem, run, sysctl
-from peptest.pep import grows
+from peptest.pep import grows, split_pair
 from peptest.tcp import End, exchange, fill, one_way, outcome, pair
 
 MUCH = 1 << 30
@@ -134,7 +134,7 @@ def vanishes(family, opener, opened, gone, how):
     with grows(flow_established=len(STATES), flow_closed=0,
                flow_reset=len(STATES)):
         for state in STATES:
-            socks = pair(family, opener, opened)
+            socks = split_pair(family, opener, opened)
             if gone != opener:
                 socks = socks[::-1]
             queues += state(*socks)
@@ -163,10 +163,23 @@ families("sub vanishes, its link goes down, srv had opened", "srv", "sub",
 
 @families("its listeners are destroyed")
 def listeners(family):
-    """By somebody with ss -K: connections pass until there are others."""
+    """By somebody with ss -K: what is followed needs none."""
     run("ss", "-K", "-ltH", ns="pep")
-    with grows(syn_split=0, syn_pass_no_listener=1):
-        exchange(pair(family), 1000)
+    with grows(flow_established=1, flow_closed=1):
+        exchange(split_pair(family), 1000)
     pep.pepadm("profile", "set", "default", "mark", "0")
-    with grows(syn_split=1, syn_pass_no_listener=0):
-        exchange(pair(family), 1000)
+
+
+@families("its listeners are destroyed, early")
+def listeners_early(family):
+    """Connections pass until there are others."""
+    pep.pepadm("profile", "set", "default", "connect", "early")
+    try:
+        run("ss", "-K", "-ltH", ns="pep")
+        with grows(flow_established=0, syn_pass_no_listener=1):
+            exchange(pair(family), 1000)
+        pep.pepadm("profile", "set", "default", "mark", "0")
+        with grows(flow_established=1, syn_pass_no_listener=0):
+            exchange(pair(family), 1000)
+    finally:
+        pep.pepadm("profile", "set", "default", "connect", "follow")

@@ -11,9 +11,9 @@ from peptest import env, pep
 from peptest.ktap import (after_case, case, expect, expect_least, fail,
                           families, note, wait_for)
 from peptest.netns import netem, netem_end, run
-from peptest.pep import grows, pepadm
+from peptest.pep import grows, pepadm, split_pair, split_start
 from peptest.tcp import (Load, exchange, exchange_all, exchange_part,
-                         expect_reset, expect_same, one_way, pair, start)
+                         expect_reset, expect_same, one_way, pair)
 
 UNIT = 3 if env.SLOW else 1
 SECONDS = 20 * UNIT
@@ -31,7 +31,7 @@ def defaults():
     if pep.loaded():
         for ns, dev in ("pep", "wl0"), ("pep", "sv0"), ("sub", "eth0"):
             netem_end(ns, dev)
-        pepadm("profile", "replace", "default")
+        pepadm("profile", "replace", "default", "split", "handshake")
 
 
 def live(*words, profile="default"):
@@ -67,7 +67,8 @@ def most():
 def control(family, opener):
     """Both legs, again and again; not a byte is lost."""
     with grows(flow_established=4, flow_closed=4, flow_reset=0):
-        load = Load(start(family, 4, *OPENERS[opener]), env.amount(400000))
+        load = Load(split_start(family, 4, *OPENERS[opener]),
+                    env.amount(400000))
         for wireless, server in (("cubic", "bbr"), ("reno", "reno"),
                                  ("bbr", "cubic"), ("reno", "bbr")):
             live("cc-wireless", wireless, "cc-server", server)
@@ -87,7 +88,7 @@ def control(family, opener):
 @families("max-rate of a flow, and of new ones")
 def rate(family):
     """Set, changed and taken away again."""
-    both = pair(family)
+    both = split_pair(family)
     exchange_part(both, 1000)
     expect("none", most(), [])
     live("wireless-max-rate", "8mbit", "server-max-rate", "6mbit")
@@ -99,7 +100,7 @@ def rate(family):
     expect_least("ms for a megabyte", int(took * 1000), 850)
     live("wireless-max-rate", "4mbit")
     expect("rates", most(), [4000000, 6000000])
-    new = pair(family)
+    new = split_pair(family)
     expect("rates", most(), [4000000, 4000000, 6000000, 6000000])
     live("wireless-max-rate", "unlimited", "server-max-rate", "unlimited",
          "cc-wireless", "cubic")
@@ -112,7 +113,7 @@ def rate(family):
 def timers(family):
     """An end vanishes, idle or with payload under way to it. By the default
     the flows would be there for minutes."""
-    idle, busy = pair(family), pair(family)
+    idle, busy = split_pair(family), split_pair(family)
     for both in idle, busy:
         exchange_part(both, 1000)
     live("keepalive-idle", str(UNIT), "keepalive-interval", str(UNIT),
@@ -132,7 +133,7 @@ def timers(family):
 def timers_back(family):
     """ss tells of the timer that runs."""
     pepadm("profile", "set", "default", "keepalive-idle", "60")
-    both = pair(family)
+    both = split_pair(family)
     exchange_part(both, 1000)
     wait_for("nothing under way", lambda: all(
         "timer:(keepalive," in line for line in sockets()))
@@ -149,7 +150,7 @@ def timers_back(family):
 def idle_timeout(family):
     """It begins for a flow that had none, or a long one, and ends for one
     that has it."""
-    both = pair(family)
+    both = split_pair(family)
     exchange_part(both, 1000)
     live("idle-timeout", "600000")
     exchange_part(both, 1000)
@@ -157,7 +158,7 @@ def idle_timeout(family):
     with grows(flow_idle=1):
         expect_reset(both[0], SECONDS)
         expect_reset(both[1], SECONDS)
-    other = pair(family)
+    other = split_pair(family)
     exchange_part(other, 1000)
     live("idle-timeout", "0")
     time.sleep(4 * UNIT)
@@ -167,7 +168,7 @@ def idle_timeout(family):
 @case("what cannot be changed of flows is refused")
 def refused():
     """By its name, and nothing has changed, not even what could be."""
-    both = pair(4)
+    both = split_pair(4)
     before = pepadm("profile", "show").stdout
     for word, value in (("connect", "early"), ("split", "never"),
                         ("mptcp", "split"), ("source", "local"),
@@ -206,12 +207,13 @@ def refused():
 def whose(family):
     """What is set without live is for new flows. Only what is given with live
     is changed of the others; those of another profile keep theirs."""
-    pepadm("profile", "add", "gold", "cc-wireless", "reno")
+    pepadm("profile", "add", "gold", "cc-wireless", "reno", "split",
+           "handshake")
     pepadm("dev", "set", "sv0", "profile", "gold")
-    other = pair(family, "srv", "sub")
-    old = pair(family)
+    other = split_pair(family, "srv", "sub")
+    old = split_pair(family)
     pepadm("profile", "set", "default", "cc-server", "reno")
-    new = pair(family)
+    new = split_pair(family)
     live("cc-wireless", "cubic")
     found = sorted((flow["profile"], flow["legs"]["wireless"]["cc"],
                     flow["legs"]["server"]["cc"]) for flow in pep.flows())
@@ -227,21 +229,22 @@ def whose(family):
     pepadm("profile", "del", "gold")
 
 
-@families("flows that are being opened", "truthful")
-@families("flows that are being opened, early", "early")
+@families("connections that are being opened", "follow")
+@families("connections that are being opened, early", "early")
 def opening(family, connect_mode):
-    """They have it when they are up."""
+    """Their flows have it when they are up."""
     pepadm("profile", "set", "default", "connect", connect_mode)
-    exchange(pair(family), 1000)
+    exchange(split_pair(family), 1000)
     pep.flows_end()
     for dev in "wl0", "sv0":
         netem("pep", dev, "delay", "700ms")
-    with grows(flow_established=1, ended=False) as before:
+    pending = "followed" if connect_mode == "follow" else "pending"
+    before = pep.stat(pending)
+    with grows(flow_established=1, ended=False):
         both = []
         opener = threading.Thread(target=lambda: both.extend(pair(family)))
         opener.start()
-        wait_for("its SYN",
-                 lambda: pep.stat("syn_split") > before["syn_split"])
+        wait_for("its SYN", lambda: pep.stat(pending) > before)
         live("cc-wireless", "reno", "cc-server", "reno", "idle-timeout",
              "1000", "server-max-rate", "50mbit")
         opener.join()
@@ -278,14 +281,14 @@ def race(family):
                    flow_killed=0):
             for _ in range(env.amount(20)):
                 seen = changes
-                exchange_all(start(family, 20), 20000)
+                exchange_all(split_start(family, 20), 20000)
                 wait_for("a change", lambda: changes > seen, SECONDS)
     finally:
         stop = True
         changer.join()
     note(changes, "changes")
     with grows(flow_killed=20):
-        killed = start(family, 20)
+        killed = split_start(family, 20)
         changer = threading.Thread(target=lambda: live("cc-server", "reno"))
         changer.start()
         pepadm("flow", "kill", "all")

@@ -16,11 +16,11 @@ from peptest import genl, pep
 from peptest.ktap import (after_case, case, expect, expect_least, fail,
                           families)
 from peptest.netns import addr, delayed, ip, run, tc
-from peptest.pep import pepadm
-from peptest.tcp import PORT, exchange_part, pair
+from peptest.pep import pepadm, split_pair
+from peptest.tcp import PORT, exchange_part
 
 DEFAULT = {"name": "default", "cc_wireless": "bbr", "cc_server": "cubic",
-           "connect": "truthful", "split": ["bytes", "loss"],
+           "connect": "follow", "split": ["bytes", "loss"],
            "split_bytes": 12000, "mptcp": "bypass", "source": "client",
            "server_dev": "none", "mark": 0, "dscp": "copy",
            "keepalive_idle": 0, "keepalive_interval": 0, "keepalive_count": 0,
@@ -126,7 +126,7 @@ def settings():
     pepadm("profile", "add", "gold", "connect", "early")
     gold = {**DEFAULT, "name": "gold", "connect": "early"}
     for word, *values in (
-            ("connect", "truthful", "follow", "early"),
+            ("connect", "follow", "early"),
             ("mptcp", "split", "bypass"), ("source", "local", "client"),
             ("server-dev", "d0", "none"), ("mark", 0xffffffff, 1, 0),
             ("dscp", 63, 1, 0, "copy"), ("keepalive-idle", 32767, 1, 0),
@@ -321,10 +321,12 @@ def residence(found, samples):
 @families("a flow as text and as JSON")
 def flow(family):
     """All of an open flow."""
+    pepadm("profile", "set", "default", "split", "handshake")
     pep.attach()
     with delayed():
-        both = pair(family)
+        both = split_pair(family)
         exchange_part(both, 1000)
+        pep.quiet()
     found, = show("flow", "show")
     sub, srv = addr("sub", family), addr("srv", family)
     port = both[0].getsockname()[1]
@@ -333,7 +335,7 @@ def flow(family):
             "subscriber": {"addr": sub, "port": port},
             "server": {"addr": srv, "port": PORT},
             "state": "established", "opener": "wireless",
-            "profile": "default", "connect": "truthful",
+            "profile": "default", "connect": "follow",
             "bytes_to_wireless": 1000, "bytes_to_server": 1000}.items():
         expect(key, found[key], value)
     expect("age is plausible", 0 <= found["age_ms"] < 600000, True)
@@ -368,6 +370,7 @@ def flow(family):
         sock.close()
     pep.flows_end()
     expect("flows", show("flow", "show"), [])
+    pepadm("profile", "replace", "default")
 
 
 @case("JSON for people")

@@ -73,10 +73,11 @@ def split(text):
 
 @case("wrong objects, commands and options")
 def frame():
-    objects = ("dev, profile, flow, stat, limit, drain, bypass, conf, "
-               "monitor, help")
+    objects = ("dev, profile, flow, stat, limit, drain, conf, monitor, "
+               "help")
     wrong((f"OBJECT: missing, one of: {objects}", []),
-          (f'OBJECT: "foo" is not one of: {objects}', ["foo"]),
+          *((f'OBJECT: "{word}" is not one of: {objects}', [word])
+            for word in ("foo", "bypass")),
           ("option -x is not one of: -j, -p, -s, -d, -N, -b, -V, -h",
            split("-x dev show")),
           ("option --jsn is not one of: --json, --pretty, --statistics, "
@@ -164,9 +165,12 @@ def profile():
            split(f"profile add new cc-server {LONG}")),
           ("profile add: cc-wireless: given twice",
            split("profile add new cc-wireless bbr cc-wireless bbr")),
-          ('profile add: connect: "late" is not one of: truthful, early, '
-           'follow',
+          ('profile add: connect: "late" is not one of: follow, early',
            split("profile add new connect late")),
+          ('profile add: connect: "truthful" has gone, use follow',
+           split("profile add new connect truthful")),
+          ('profile set: connect: "truthful" has gone, use follow',
+           split("profile set gold connect truthful")),
           ("profile add: split: value missing",
            split("profile add new split")),
           *((f'profile add: split: "{word}" is not one of: never, '
@@ -228,8 +232,7 @@ def profile():
            split("profile add new idle-timeout 1.5")),
           ("profile set: nothing to set, see: pepadm profile help",
            split("profile set gold")),
-          ("profile set: connect: value missing, one of: truthful, early, "
-           "follow",
+          ("profile set: connect: value missing, one of: follow, early",
            split("profile set gold connect")),
           ("profile del: NAME: missing", split("profile del")),
           ('profile del: "gold": unexpected word',
@@ -261,7 +264,7 @@ def show():
           ('stat residence: "x": unexpected word', split("stat residence x")))
 
 
-@case("wrong words after limit, drain, bypass, conf and help")
+@case("wrong words after limit, drain, conf and help")
 def limits():
     wrong(('limit: "foo" is not one of: set, show, help', split("limit foo")),
           ("limit set: nothing to set, one of: flows, pending",
@@ -280,24 +283,11 @@ def limits():
           ('drain: "now" is not one of: on, off, show, help',
            split("drain now")),
           ('drain on: "now": unexpected word', split("drain on now")),
-          ("bypass del: ADDR: missing", split("bypass del")),
-          ("bypass del: PORT: missing", split("bypass del 198.18.0.1")),
-          ('bypass del: ADDR: "here" is not an IPv4 or IPv6 address',
-           split("bypass del here 80")),
-          ('bypass del: PORT: "65536" is not a number from 1 to 65535',
-           split("bypass del 198.18.0.1 65536")),
-          ('bypass flush: "all": unexpected word', split("bypass flush all")),
           ("conf sync: wait: missing", split("conf sync wait")),
           ('conf load: wait: "x" is not a number from 1 to 4294967295',
            split("conf load wait x")),
           ('OBJECT: "foo" is not one of: dev, profile, flow, stat, limit, '
-           "drain, bypass, conf, monitor, help", split("help foo")))
-
-
-@case("the kernel refuses: bypass")
-def kernel_bypass():
-    impossible(("bypass del: addr: *", "bypass del 198.18.0.1 80"),
-               ("bypass del: addr: *", "bypass del 2001:db8::1 80"))
+           "drain, conf, monitor, help", split("help foo")))
 
 
 @case("a newline in an argument")
@@ -362,7 +352,7 @@ def kernel_settings():
         ("profile set: source: local needs connect early, *",
          "profile set gold source local"),
         ("profile add: source: local needs connect early, *",
-         "profile add new source local connect truthful"))
+         "profile add new source local connect follow"))
 
 
 @case("settings of a profile that are out of range")
@@ -430,10 +420,8 @@ def kernel_ranges():
 def kernel_mode():
     """The setting is older than the mode that is asked for."""
     pepadm("profile", "set", "gold", "connect", "early", "source", "local")
-    done = pepadm("profile", "set", "gold", "connect", "truthful",
-                  check=False)
-    pepadm("profile", "set", "gold", "source", "client", "connect",
-           "truthful")
+    done = pepadm("profile", "set", "gold", "connect", "follow", check=False)
+    pepadm("profile", "set", "gold", "source", "client", "connect", "follow")
     expect("exit code", done.returncode, 1)
     expect("message", done.stderr, "pepadm: profile set: connect: source "
            "local needs connect early\n")
@@ -487,8 +475,7 @@ def kernel_unknown():
             ("flow_get", "flow", "bytes_min", True),
             ("flow_kill", "flow", "bytes_min", False),
             ("limit_set", "limit", "drain", False),
-            ("limit_replace", "limit", "pending", False),
-            ("bypass_del", "bypass", "port", False)):
+            ("limit_replace", "limit", "pending", False)):
         known = {name: key for key, name in
                  genl.names(f"PEP_A_{group.upper()}_").items()}
         first = (genl.attr(known["name"], b"gold\0") if group == "profile"
@@ -526,8 +513,8 @@ def strangers(own, *how):
     even by filters on a device of one's own."""
     for words in ("dev add d1 side server", "dev del d0", "profile add new",
                   "profile set gold connect early", "profile del gold",
-                  "flow show", "limit set flows 5", "drain on",
-                  "bypass show", "bypass flush"):
+                  "flow show", "flow release all", "limit set flows 5",
+                  "drain on"):
         done = run(*how, env.PEPADM, *split(words), ns="pep", check=False)
         expect(f"exit code of {words}", done.returncode, 1)
         verb = " ".join(split(words)[:2])

@@ -14,11 +14,11 @@ from peptest.env import SLOW, amount
 from peptest.ktap import (case, expect, expect_least, fail, families,
                           note)
 from peptest.netns import addr, ip, run, sysctl, sysctl_get
-from peptest.pep import grows, least, pepadm
+from peptest.pep import (grows, kept_pair, least, pepadm, split_pair,
+                         split_start)
 from peptest.tcp import (PORT, End, accept, connect, connect_errno,
                          exchange, exchange_all, exchange_part, expect_same,
-                         fill, listen, mptcp_socket, one_way, pair, pump,
-                         start)
+                         fill, listen, mptcp_socket, one_way, pair, pump)
 
 MARK = 7
 LATER = 4 if SLOW else 1
@@ -37,7 +37,7 @@ def setup():
 def profile(**values):
     """The default profile with other values for a while."""
     words = {name.replace("_", "-"): str(v) for name, v in values.items()}
-    plain = {"connect": "truthful", "split": "12000,loss",
+    plain = {"connect": "follow", "split": "handshake",
              "mptcp": "bypass", "source": "client", "server-dev": "none",
              "mark": "0", "wireless-sndbuf": "auto",
              "wireless-rcvbuf": "auto", "server-sndbuf": "auto",
@@ -69,7 +69,8 @@ def follow(family):
     """Open and refused, from either side."""
     with profile(connect="follow", split="never"):
         for opener, opened in ("sub", "srv"), ("srv", "sub"):
-            with grows(pass_syn=least(1), syn_split=0, held=0):
+            with grows(pass_syn=least(1), follow_established=1,
+                       follow_reset=1, flow_established=0, delivered=0):
                 exchange(pair(family, opener, opened), 100000)
                 expect("a refusal", connect_errno(
                     opener, family, addr(opened, family), 5009),
@@ -78,7 +79,8 @@ def follow(family):
 
 @families("mptcp bypass: the connection passes")
 def mptcp_bypass(family):
-    with grows(syn_pass_mptcp=least(1), syn_split=0):
+    with grows(syn_pass_mptcp=least(1), follow_established=1,
+               split_pass_option=1, flow_established=0):
         both = mptcp(family)
         one_way(*both, 10000)
         for sock in both:
@@ -87,7 +89,7 @@ def mptcp_bypass(family):
 
 @families("mptcp split: both ends fall back to plain TCP")
 def mptcp_split(family):
-    with profile(mptcp="split"):
+    with profile(connect="early", mptcp="split"):
         with grows(syn_pass_mptcp=0, flow_established=1, flow_closed=1):
             exchange(mptcp(family), 100000)
 
@@ -95,7 +97,8 @@ def mptcp_split(family):
 @families("mptcp split: another option still bypasses")
 def mptcp_fastopen(family):
     """TCP Fast Open, which a SYN of Multipath TCP asks for."""
-    with profile(mptcp="split"), grows(syn_pass_fastopen=1, syn_split=0):
+    with profile(mptcp="split"), grows(syn_pass_fastopen=1,
+                                       flow_established=0):
         listener = listen("srv", family)
         near = mptcp_socket("sub", family)
         near.setblocking(True)
@@ -115,27 +118,53 @@ def far_network(family, table):
        f"table {table}")
 
 
-@families("mark: routes of both legs follow rules")
-def mark(family):
-    """Without the mark there is no route to the server: the SYN passes, and
-    the gateway refuses."""
+@contextlib.contextmanager
+def forwarded(family):
+    """The far network is known to a rule for what the subscribers send."""
     far_network(family, TABLE)
-    ip("pep", f"rule add fwmark {MARK} table {TABLE} pref 100",
-       family=family)
+    ip("pep", f"rule add iif wl0 table {TABLE} pref 100", family=family)
     try:
-        with profile(mark=MARK), grows(flow_established=1):
-            exchange(pair(family, to=FAR[family]), 10000)
-        with grows(syn_pass_connect=least(1), flow_established=0):
-            got = connect_errno("sub", family, FAR[family])
-            if got not in ("ENETUNREACH", "EHOSTUNREACH"):
-                fail(f"without the mark: {got}")
+        yield
     finally:
         ip("pep", "rule del pref 100", family=family)
 
 
-@families("mark: packets of both legs have it, in every state")
-def marked(family):
-    """Counted where they go out, by device."""
+@contextlib.contextmanager
+def by_mark(family):
+    """The same for what has a mark."""
+    far_network(family, TABLE)
+    ip("pep", f"rule add fwmark {MARK} table {TABLE} pref 101",
+       family=family)
+    try:
+        yield
+    finally:
+        ip("pep", "rule del pref 101", family=family)
+
+
+@families("mark: routes of both legs follow rules")
+def mark(family):
+    """A leg finds its route by the mark alone: without it the connection, which
+    is forwarded by another rule, is not split."""
+    with forwarded(family), by_mark(family):
+        with profile(mark=MARK), grows(flow_established=1, flow_closed=1):
+            exchange(split_pair(family, to=FAR[family]), 10000)
+        with grows(split_pass_route=1, flow_established=0):
+            exchange(kept_pair(family, "split_pass_route", to=FAR[family]),
+                     10000)
+
+
+@families("mark: the way to the target follows rules, early")
+def mark_early(family):
+    """Nothing is forwarded, so no other rule is needed."""
+    with by_mark(family), profile(connect="early", mark=MARK):
+        with grows(flow_established=1):
+            exchange(pair(family, to=FAR[family]), 10000)
+
+
+@families("mark: packets of both legs have it", "follow")
+@families("mark: packets of both legs have it, early", "early")
+def marked(family, connect_mode):
+    """In every state, counted where they go out, by device."""
     table = f"marks{family}"
     run("nft", "-f", "-", ns="pep", stdin=f"""
 table inet {table} {{
@@ -146,8 +175,9 @@ meta l4proto tcp meta mark != {MARK} counter
 }}
 }}
 """)
-    with profile(mark=MARK), grows(flow_established=1):
-        exchange(pair(family), 10000)
+    with profile(connect=connect_mode, mark=MARK), \
+            grows(flow_established=1):
+        exchange(split_pair(family), 10000)
     out = run("nft", "-j", "list", "table", "inet", table, ns="pep").stdout
     run("nft", "delete", "table", "inet", table, ns="pep")
     counts = [part["counter"]["packets"]
@@ -215,25 +245,46 @@ def connect_and_read(family):
     return 0
 
 
-@families("server-dev: the default route points to the subscribers")
-def server_dev(family):
-    """As in a container whose routes serve the subscribers' side."""
+@contextlib.contextmanager
+def two_defaults(family):
+    """The default route points to the subscribers, the next one to the
+    servers, as in a container whose routes serve the subscribers' side."""
     far_network(family, TABLE)
     ip("pep", f"route add default via {addr('sub', family)} dev wl0 "
        "metric 10", f"route add default via {addr('srv', family)} dev sv0 "
        "metric 20", family=family)
     try:
-        with profile(server_dev="sv0"):
-            with grows(flow_established=1, flow_closed=1):
-                exchange(pair(family, to=FAR[family]), 50000)
-            with grows(flow_established=1, flow_closed=1):
-                exchange(pair(family, "srv", "sub"), 50000)
-            with grows(connect_refused=1):
-                expect("a refusal", connect_errno(
-                    "sub", family, FAR[family], 5009), "ECONNREFUSED")
+        yield
     finally:
         ip("pep", "route del default metric 10", "route del default metric 20",
            family=family)
+
+
+@families("server-dev: the default route points to the subscribers, early")
+def server_dev_early(family):
+    with two_defaults(family), profile(connect="early", server_dev="sv0"):
+        with grows(flow_established=1, flow_closed=1):
+            exchange(pair(family, to=FAR[family]), 50000)
+        with grows(flow_established=1, flow_closed=1):
+            exchange(pair(family, "srv", "sub"), 50000)
+
+
+@families("server-dev: the default route points to the subscribers")
+def server_dev(family):
+    """What is followed is forwarded by a rule, which legs do not obey: without
+    the device their packets would go to the subscribers."""
+    with two_defaults(family), forwarded(family):
+        with profile(server_dev="sv0"):
+            with grows(flow_established=1, flow_closed=1):
+                exchange(split_pair(family, to=FAR[family]), 50000)
+            with grows(flow_established=1, flow_closed=1):
+                exchange(split_pair(family, "srv", "sub"), 50000)
+            with grows(follow_reset=1):
+                expect("a refusal", connect_errno(
+                    "sub", family, FAR[family], 5009), "ECONNREFUSED")
+        with grows(split_pass_route=1, flow_established=0):
+            exchange(kept_pair(family, "split_pass_route", to=FAR[family]),
+                     50000)
 
 
 @case("server-dev: the device does not exist when the profile is used")
@@ -276,43 +327,65 @@ BUFFERS = {"wireless_sndbuf": 300000, "wireless_rcvbuf": 60000,
 SCALES = {"wireless": 0, "server": 8}
 
 
-@families("buffers of both legs, either side opens", "truthful")
-@families("buffers of both legs, either side opens, early", "early")
-def buffers(family, connect_mode):
+def expect_buffers(side, line, wanted):
+    """Fail unless a leg's buffers are those of the profile, as ss shows."""
+    expect(f"{side} sndbuf", pep.number(line, r",tb(\d+),"),
+           2 * wanted[side + "_sndbuf"])
+    expect(f"{side} rcvbuf", pep.number(line, r",rb(\d+),"),
+           2 * wanted[side + "_rcvbuf"])
+
+
+@families("buffers of both legs, either side opens, early")
+def buffers_early(family):
     """The leg that accepts and the one that connects alike. The SYN-ACK of the
     one and the SYN of the other have the window scale of the buffer."""
-    with profile(connect=connect_mode, **BUFFERS):
+    with profile(connect="early", **BUFFERS):
         for ends in ("sub", "srv"), ("srv", "sub"):
             with grows(flow_established=1, flow_closed=1):
-                both = pair(family, *ends)
+                both = split_pair(family, *ends)
                 for side, line in pep.legs().items():
-                    expect(f"{side} sndbuf", pep.number(line, r",tb(\d+),"),
-                           2 * BUFFERS[side + "_sndbuf"])
-                    expect(f"{side} rcvbuf", pep.number(line, r",rb(\d+),"),
-                           2 * BUFFERS[side + "_rcvbuf"])
+                    expect_buffers(side, line, BUFFERS)
                     expect(f"{side} wscale",
                            pep.number(line, r" wscale:\d+,(\d+) "),
                            SCALES[side])
                 exchange(both, amount(3000000))
-    with grows(flow_established=1, flow_closed=1):
-        both = pair(family)
+    with profile(connect="early"), grows(flow_established=1, flow_closed=1):
+        both = split_pair(family)
         for side, line in pep.legs().items():
             expect(f"{side} wscale",
                    pep.number(line, r" wscale:\d+,(\d+) "), usual_scale())
         exchange(both, 10000)
 
 
-@families("buffers as small as may be")
-def small(family):
-    """All payload gets through, and little of it waits."""
-    with profile(**dict.fromkeys(BUFFERS, 4096)):
-        near, far = (End(sock, 1 << 30) for sock in pair(family))
+@families("buffers of both legs, either side opens")
+def buffers(family):
+    """Each holds at least what its end has been promised."""
+    values = {**BUFFERS, "wireless_rcvbuf": 300000}
+    with profile(**values):
+        for ends in ("sub", "srv"), ("srv", "sub"):
+            with grows(flow_established=1, flow_closed=1):
+                both = split_pair(family, *ends)
+                for side, line in pep.legs().items():
+                    expect_buffers(side, line, values)
+                exchange(both, amount(3000000))
+
+
+@families("buffers as small as may be", "follow")
+@families("buffers as small as may be, early", "early")
+def small(family, connect_mode):
+    """All payload gets through, and little of it waits: no more than the window
+    that an end was promised before the split comes to it."""
+    most = 2 * 8192 + 2 * 65536
+    if connect_mode == "follow":
+        most += 65535
+    with profile(connect=connect_mode, **dict.fromkeys(BUFFERS, 4096)):
+        near, far = (End(sock, 1 << 30) for sock in split_pair(family))
         fill([near, far])
         flow, = pep.flows()
         for side in "wireless", "server":
             leg = flow["legs"][side]
             note(side, leg["unread"], leg["unsent"])
-            expect_least("bytes that may wait", 2 * 8192 + 2 * 65536,
+            expect_least("bytes that may wait", most,
                          leg["unread"] + leg["unsent"])
         for end in near, far:
             end.size = end.sent
@@ -330,7 +403,7 @@ def seconds(sender, receiver, size):
     return time.monotonic() - begun
 
 
-@families("max-rate: what a leg sends is paced", "truthful")
+@families("max-rate: what a leg sends is paced", "follow")
 @families("max-rate: what a leg sends is paced, early", "early")
 def max_rate(family, connect_mode):
     """Without a queue that does it: 8 Mbit/s are a megabyte in a second. Each
@@ -338,7 +411,8 @@ def max_rate(family, connect_mode):
     rates = {"wireless_max_rate": "8mbit", "server_max_rate": "4mbit"}
     with profile(connect=connect_mode, **rates):
         for opener, opened in ("sub", "srv"), ("srv", "sub"):
-            ends = dict(zip((opener, opened), pair(family, opener, opened)))
+            ends = dict(zip((opener, opened),
+                            split_pair(family, opener, opened)))
             for side, line in pep.legs().items():
                 expect(f"most of {side}",
                        pep.number(line, r" pacing_rate \d+bps/(\d+)bps"),
@@ -352,7 +426,7 @@ def max_rate(family, connect_mode):
             for sock in ends.values():
                 sock.close()
             pep.flows_end()
-    near, far = pair(family)
+    near, far = split_pair(family)
     took = seconds(far, near, 1000000)
     if took > 0.8 * LATER:
         fail(f"without a limit it took {took:.2f} s")
@@ -364,21 +438,27 @@ def rp_filter(family):
            "net.ipv4.conf.wl0.rp_filter=1", "net.ipv4.conf.sv0.rp_filter=1")
     for near, far in ("sub", "srv"), ("srv", "sub"):
         with grows(flow_established=1, flow_closed=1):
-            exchange(pair(family, near, far), 50000)
-        with grows(connect_refused=1):
+            exchange(split_pair(family, near, far), 50000)
+        with grows(follow_reset=1, follow_established=0):
             expect("a refusal", connect_errno(near, family,
                                               addr(far, family), 5009),
                    "ECONNREFUSED")
     sysctl("pep", "net.ipv4.conf.all.rp_filter=0")
 
 
-@families("no forwarding: what is split works, what is not does not")
+@families("no forwarding: early is split, what is followed does not come up")
 def no_forwarding(family):
     sysctl("pep", "net.ipv4.ip_forward=0",
            "net.ipv6.conf.all.forwarding=0")
     try:
-        with grows(flow_established=1, flow_closed=1):
-            exchange(pair(family), 50000)
+        with profile(connect="early"):
+            with grows(flow_established=1, flow_closed=1):
+                exchange(pair(family), 50000)
+        with grows(follow_new=least(1), follow_established=0,
+                   flow_established=0):
+            expect("followed", connect_errno("sub", family,
+                                             addr("srv", family), seconds=2),
+                   "late")
         with grows(syn_pass_mptcp=least(1), flow_established=0):
             near = mptcp_socket("sub", family)
             listen("srv", family)
@@ -423,13 +503,13 @@ def both_ways(family):
     """Split connections opened by either side, and a refusal."""
     for near, far in ("sub", "srv"), ("srv", "sub"):
         with grows(flow_established=1, flow_closed=1):
-            exchange(pair(family, near, far), 50000)
-        with grows(connect_refused=1):
+            exchange(split_pair(family, near, far), 50000)
+        with grows(follow_reset=1, follow_established=0):
             expect("a refusal", connect_errno(near, family,
                                               addr(far, family), 5009),
                    "ECONNREFUSED")
     with grows(flow_established=20, flow_closed=20):
-        exchange_all(start(family, 20), 2000)
+        exchange_all(split_start(family, 20), 2000)
 
 
 @families("both devices in a VRF")
@@ -443,13 +523,13 @@ def vrf_early(family):
     with vrf("wl0", "sv0"), profile(connect="early"):
         for near, far in ("sub", "srv"), ("srv", "sub"):
             with grows(flow_established=1, flow_closed=1):
-                exchange(pair(family, near, far), 50000)
+                exchange(split_pair(family, near, far), 50000)
 
 
 @families("a VRF that listeners do not take: unsplit")
 def vrf_refused(family):
     with vrf("wl0", "sv0", accept_all=0):
-        with grows(syn_pass_vrf=least(1), flow_established=0):
+        with grows(syn_pass_vrf=least(1), follow_new=0, flow_established=0):
             exchange(pair(family), 10000)
 
 
@@ -466,32 +546,44 @@ def vrf_subscribers(family):
     with vrf("wl0"), profile(server_dev="sv0"):
         leak(family, "wl0", "sub", "main", "add")
         with grows(flow_established=1, flow_closed=1):
-            exchange(pair(family), 50000)
+            exchange(split_pair(family), 50000)
         with grows(flow_established=1, flow_closed=1):
-            exchange(pair(family, "srv", "sub"), 50000)
+            exchange(split_pair(family, "srv", "sub"), 50000)
         leak(family, "wl0", "sub", "main", "del")
 
 
 @families("the servers in a VRF, legs bound to it", "red")
 @families("the servers in a VRF, legs bound to its device", "sv0")
 def vrf_servers(family, dev):
-    """The subscribers are in none."""
+    """The subscribers are in none; what is forwarded needs a route into the
+    VRF."""
     with vrf("sv0"), profile(server_dev=dev):
+        leak(family, "sv0", "srv", "main", "add")
         with grows(flow_established=1, flow_closed=1):
-            exchange(pair(family), 50000)
-        with grows(connect_refused=1):
+            exchange(split_pair(family), 50000)
+        with grows(follow_reset=1, follow_established=0):
             expect("a refusal", connect_errno("sub", family,
                                               addr("srv", family), 5009),
                    "ECONNREFUSED")
+        leak(family, "sv0", "srv", "main", "del")
+
+
+@families("the servers in a VRF, legs bound to it, early", "red")
+@families("the servers in a VRF, legs bound to its device, early", "sv0")
+def vrf_servers_early(family, dev):
+    with vrf("sv0"), profile(connect="early", server_dev=dev):
+        with grows(flow_established=1, flow_closed=1):
+            exchange(pair(family), 50000)
 
 
 @families("device deleted in a VRF")
 def vrf_detach(family):
     """pepadm dev del finds the flows of a device that a VRF hides."""
     with vrf("wl0", "sv0"):
-        with grows(flow_killed=1):
-            both = pair(family)
+        with grows(flow_released=1, flow_killed=0, flow_reset=0):
+            both = split_pair(family)
             exchange_part(both, 1000)
             pepadm("dev", "del", "wl0")
             pep.flows_end()
+            exchange(both, 20000)
         pepadm("dev", "add", "wl0", "side", "wireless")

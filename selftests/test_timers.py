@@ -16,9 +16,9 @@ from peptest import env, pep
 from peptest.ktap import case, expect, expect_least, fail, families, wait_for
 from peptest.netns import (ip, netem, netem_end, spaces_down, sysctl,
                            topology_up)
-from peptest.pep import grows, least, pepadm
+from peptest.pep import grows, least, pepadm, split_pair
 from peptest.tcp import (exchange, exchange_part, expect_eof, one_way,
-                         outcome, pair)
+                         outcome)
 
 UNIT = 3 if env.SLOW else 1
 SHORT = ("keepalive-idle", str(UNIT), "keepalive-interval", str(UNIT),
@@ -117,7 +117,7 @@ def vanishes(family, lost):
     """In each situation at once."""
     count = len(SITUATIONS)
     with grows(flow_reset=count, flow_closed=0):
-        both = [pair(family) for _ in SITUATIONS]
+        both = [split_pair(family) for _ in SITUATIONS]
         for socks in both:
             exchange_part(socks, 1000)
         if lost == "srv":
@@ -137,7 +137,7 @@ def vanishes(family, lost):
 def both_gone(family):
     """Legs in all states of closing: nothing stays."""
     with grows(flow_closed=0, flow_reset=least(2)):
-        pairs = [pair(family) for _ in range(4)]
+        pairs = [split_pair(family) for _ in range(4)]
         for both in pairs:
             exchange_part(both, 1000)
         pairs[0][0].shutdown(socket.SHUT_WR)
@@ -160,7 +160,7 @@ def both_gone(family):
 def link_down(family, lost):
     """As the carrier's loss at the gateway."""
     with grows(flow_reset=1, flow_closed=0):
-        both = pair(family)
+        both = split_pair(family)
         exchange_part(both, 1000)
         near, far = both if lost == "sub" else both[::-1]
         ip(lost, "link set eth0 down")
@@ -186,9 +186,11 @@ def link_up(ns):
 def killed():
     """They go, and the flows with them; the other end is told."""
     topology_up("B")
+    pepadm("profile", "set", "default", "split", "handshake", ns="pepB")
     pep.attach("pepB")
     with grows("pepB", flow_killed=2):
-        both = [pair(family, "subB", "srvB") for family in (4, 6)]
+        both = [split_pair(family, "subB", "srvB", ns="pepB")
+                for family in (4, 6)]
         for socks in both:
             exchange_part(socks, 1000)
         for _, far in both:
@@ -205,7 +207,7 @@ def killed():
 def alive(family):
     """For longer than a dead end would last."""
     with grows(flow_closed=1, flow_reset=0):
-        both = pair(family)
+        both = split_pair(family)
         exchange_part(both, 1000)
         time.sleep(4 * UNIT)
         exchange(both, 1000)
@@ -222,7 +224,7 @@ def zero_window(family):
     """The receiver takes nothing for longer than keepalive lasts; then all
     arrives."""
     with grows(flow_closed=1, flow_reset=0, relay_stall=least(1)):
-        near, far = pair(family)
+        near, far = split_pair(family)
         exchange_part((near, far), 1000)
         near.setblocking(False)
         sent = 0
@@ -251,7 +253,7 @@ def set_idle():
 def idle_timeout(family):
     """Both ends are reset, and not before the time."""
     with grows(flow_idle=1, flow_closed=0, flow_reset=0):
-        both = pair(family)
+        both = split_pair(family)
         exchange_part(both, 1000)
         begun = time.monotonic()
         for sock in both:
@@ -262,7 +264,7 @@ def idle_timeout(family):
 @families("idle in FIN_WAIT2")
 def idle_half_closed(family):
     with grows(flow_idle=1, flow_closed=0):
-        both = pair(family)
+        both = split_pair(family)
         exchange_part(both, 1000)
         both[0].shutdown(socket.SHUT_WR)
         expect_eof(both[1])
@@ -272,7 +274,7 @@ def idle_half_closed(family):
 @families("not idle: a byte now and then, one way")
 def not_idle(family):
     with grows(flow_idle=0, flow_closed=1):
-        both = pair(family)
+        both = split_pair(family)
         for _ in range(4):
             one_way(*both, 1)
             time.sleep(1)
@@ -287,7 +289,7 @@ def slow(family):
     ip("pep", "link set sv0 gso_max_segs 1")
     try:
         with grows(flow_idle=0, flow_closed=1):
-            near, far = pair(family)
+            near, far = split_pair(family)
             one_way(near, far, 1000)
             netem("pep", "sv0", "rate", "200kbit")
             near.settimeout(60)
@@ -313,12 +315,12 @@ def replaced():
     be under way any more: 64 seconds later. The sockets that are made ahead
     are those of the present settings."""
     pepadm("profile", "set", "default", "idle-timeout", "0")
-    flows = [pair(4)]
+    flows = [split_pair(4)]
     pep.quiet()
     one = pep.stat("pool_sockets")
     for mark in 1, 2, 3, 0:
         pepadm("profile", "set", "default", "mark", str(mark))
-        flows.append(pair(4))
+        flows.append(split_pair(4))
     pep.quiet()
     most = pep.stat("pool_sockets")
     expect_least("sockets", most, one + 1)

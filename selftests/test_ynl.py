@@ -8,7 +8,8 @@ import os
 from peptest import env, pep
 from peptest.ktap import case, expect, expect_least, families
 from peptest.netns import addr, delayed, run
-from peptest.tcp import PORT, exchange, exchange_part, pair
+from peptest.pep import split_pair
+from peptest.tcp import PORT, exchange, exchange_part
 
 SPEC = os.path.join(env.TOP, "Documentation/netlink/specs/pep.yaml")
 EXAMPLE = os.path.join(env.TOP, "Documentation/netlink/flows.py")
@@ -30,7 +31,7 @@ def cli(*words, check=True):
 @families("a flow, dumped with a filter")
 def flow(family):
     """Addresses and numbers are what they are."""
-    both = pair(family)
+    both = split_pair(family)
     exchange_part(both, 1000)
     port = both[0].getsockname()[1]
     found, = cli("--dump", "flow-get", "--json",
@@ -80,8 +81,8 @@ def counters():
     """The same names, the same numbers."""
     told = cli("--do", "stat-get")
     mine = pep.stats()
-    expect("split", told["syn-split"], mine["syn_split"])
-    expect_least("split", told["syn-split"], 1)
+    expect("split", told["split-handshake"], mine["split_handshake"])
+    expect_least("split", told["split-handshake"], 1)
 
 
 @case("the example of the documents")
@@ -89,7 +90,7 @@ def example():
     """Flows by profile."""
     argv = "/usr/bin/python3", EXAMPLE, env.YNL, SPEC
     with delayed():
-        ends = [pair(family) for family in (4, 6)]
+        ends = [split_pair(family) for family in (4, 6)]
         for both in ends:
             exchange_part(both, 1000)
     row = run(*argv, ns="pep").stdout.split()

@@ -141,6 +141,15 @@ def split_pair(family, *args, ns="pep", size=0, **kwargs):
     return both
 
 
+def kept_pair(family, counter, *args, ns="pep", **kwargs):
+    """Both ends of a new connection which is not split, for the reason that a
+    counter tells."""
+    before = stat(counter, ns)
+    both = tcp.pair(family, *args, **kwargs)
+    wait_for(counter, lambda: stat(counter, ns) > before)
+    return both
+
+
 def split_start(family, count, *args, ns="pep", **kwargs):
     """Both ends of connections that are opened at once, all split by now."""
     before = stat("flow_established", ns)
