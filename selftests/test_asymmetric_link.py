@@ -10,8 +10,8 @@ from peptest import pep
 from peptest.env import SLOW, amount
 from peptest.ktap import expect_least, families, note
 from peptest.netns import netem, single_packets
-from peptest.pep import grows
-from peptest.tcp import End, exchange_all, expect_same, pair, pump, start
+from peptest.pep import grows, split_pair, split_start
+from peptest.tcp import End, exchange_all, expect_same, pump
 
 DOWN = 10000            # kbit/s
 BYTES = amount(1500000)
@@ -36,7 +36,7 @@ def two_ways(family, opener, opened, ratio):
     """A download beside an upload that takes as long."""
     link(ratio)
     with grows(flow_established=1, flow_closed=1, flow_reset=0):
-        socks = pair(family, opener, opened)
+        socks = split_pair(family, opener, opened)
         if opener == "srv":
             socks = socks[::-1]
         up = End(socks[0], BYTES // ratio)
@@ -57,8 +57,9 @@ def many(family, ratio):
     """Eight connections each way at once."""
     link(ratio)
     with grows(flow_established=16, flow_closed=16, flow_reset=0):
-        pairs = (start(family, 8) +
-                 [both[::-1] for both in start(family, 8, "srv", "sub")])
+        pairs = (split_start(family, 8) +
+                 [both[::-1] for both in split_start(family, 8, "srv",
+                                                     "sub")])
         exchange_all(pairs, BYTES // 16 // ratio, BYTES // 16)
 
 

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
 """Fragments: those of a split flow reach its leg as one packet, whatever their
-order, those of unsplit connections get to the end whole, and those of other
-protocols pass as they are."""
+order, those of unsplit connections get to the end whole and are followed, and
+those of other protocols pass as they are."""
 
 import struct
 
-from peptest import raw
+from peptest import pep, raw
 from peptest.env import amount
 from peptest.ktap import expect, families, wait_for
 from peptest.netns import addr, nstat
-from peptest.pep import grows, least
+from peptest.pep import grows, least, split_pair
 from peptest.raw import (TCP, UDP, Segment, Wire, inet, ip4, ip6, ipx,
                          remade as setup, remade_teardown as teardown,
                          remaking, tcp_header)
@@ -53,8 +53,9 @@ def reach(family, ns, order, gathered):
     """A whole transfer in fragments."""
     with grows(flow_established=1, flow_closed=1, pass_fragment=0,
                fragment_gathered=gathered, dropped=0):
+        both = split_pair(family)
         with remaking(ns, cut(order)):
-            exchange(pair(family), BYTES, seconds=60)
+            exchange(both, BYTES, seconds=60)
 
 
 for _ns in "sub", "srv":
@@ -82,10 +83,32 @@ def atomic(family):
             return None
         parts = fragments(seen, TCP, seen.tcp)
         return parts[:1] + parts
-    both = pair(family)
+    both = split_pair(family)
     with grows(pass_fragment=0, flow_closed=1):
         with remaking("sub", remake):
             exchange(both, BYTES // 2)
+
+
+def followed(family, ns, order):
+    """Each packet counts once: for the decision, and in what the legs take
+    over."""
+    pep.follow("12000")
+    try:
+        with grows(flow_established=1, flow_closed=1, split_bytes=1,
+                   pass_fragment=0, fragment_gathered=MANY, dropped=0):
+            both = pair(family)
+            with remaking(ns, cut(order)):
+                exchange_part(both, 2000)
+                expect("flows", pep.stat("flows"), 0)
+                exchange(both, BYTES, seconds=60)
+    finally:
+        pep.follow("handshake")
+
+
+for _ns in "sub", "srv":
+    families(f"fragments from {_ns} before the split", _ns, list)(followed)
+    families(f"fragments in reverse from {_ns} before the split", _ns,
+             lambda parts: parts[::-1])(followed)
 
 
 @families("fragments of a connection that is not split")
@@ -116,8 +139,9 @@ def missing(family):
             skipped.append(parts.pop())
         return parts
     with grows(flow_established=1, flow_closed=1, fragment_gathered=MANY):
+        both = split_pair(family)
         with remaking("sub", remake):
-            exchange(pair(family), BYTES // 2)
+            exchange(both, BYTES // 2)
     expect("fragments left out", len(skipped), 3)
 
 
@@ -157,7 +181,7 @@ def icmp(family):
 def beside(family):
     """UDP with a flow's ports, while the flow's packets are fragments."""
     bind = addr("sub", family), 34571
-    both = pair(family, bind=bind)
+    both = split_pair(family, bind=bind)
     way = Datagrams(family, "sub", "srv", addr("srv", family), PORT, bind)
     with grows(ended=False, fragment_gathered=MANY):
         with remaking("sub", cut(list)):

@@ -8,10 +8,10 @@ import struct
 from peptest import pep, raw
 from peptest.ktap import case, expect, families, wait_for
 from peptest.netns import Within, addr, sysctl
-from peptest.pep import grows, least
+from peptest.pep import grows, least, split_pair
 from peptest.raw import (ACK, FIN, ICMP, PSH, RST, SYN, TCP, UDP, Segment,
                          Wire, checksum, inet, ipx, pseudo, segment)
-from peptest.tcp import exchange_part, exchange, pair
+from peptest.tcp import exchange_part, exchange
 from peptest.udp import Datagrams
 
 GATEWAY = {"sub": ("pep", "wl0"), "srv": ("pep", "sv0")}
@@ -81,7 +81,7 @@ def authenticated(family, opener):
     inner = raw.tcp_header(inet(addr(opener, family)),
                            inet(addr(opened, family)), 4000, 4001, flags=SYN)
     head = struct.pack("!BBHII", TCP, 4, 0, 1, 1) + bytes(12)
-    with grows(ended=False, delivered=0, syn_split=0,
+    with grows(ended=False, delivered=0, follow_new=0,
                **{"pass_other" if family == 4 else "pass_exthdr": least(1)}):
         send(family, opener, AH, head + inner)
 
@@ -184,7 +184,7 @@ def traceroute_tcp(family):
         packet = packet[:10] + struct.pack("!H", checksum(packet[:20])) + \
             packet[12:]
     kind = 11 if family == 4 else 3
-    with grows(syn_split=0, pass_syn=1, syn_pass_hops=1):
+    with grows(follow_new=0, pass_syn=1, syn_pass_hops=1):
         wire.send(packet)
 
         def look():
@@ -210,7 +210,7 @@ def scopes(family):
     """Of another scope, or of more than one host: none is split."""
     wire = Wire("sub")
     for src, dst in SCOPES[family]:
-        with grows(syn_pass_scope=1, syn_split=0, delivered=0) as before:
+        with grows(syn_pass_scope=1, follow_new=0, delivered=0) as before:
             wire.send(segment(src, dst, 40002, 5997, flags=SYN))
             wait_for(f"the packet from {src} to {dst}",
                      lambda seen=before["pass_syn"]:
@@ -224,7 +224,7 @@ def ports(family):
     for sport, dport in (0, 5997), (40004, 0):
         packet = segment(addr("sub", family), addr("srv", family), sport,
                          dport, flags=SYN)
-        with grows(syn_pass_scope=1, syn_split=0, delivered=0):
+        with grows(syn_pass_scope=1, follow_new=0, delivered=0):
             wire.send(packet)
             tap.find(lambda s, to=dport: s.dport == to, outgoing=False)
 
@@ -241,7 +241,7 @@ def data_offsets(family):
         packet[at + 16:at + 18] = bytes(2)
         packet[at + 16:at + 18] = struct.pack("!H", checksum(
             pseudo(*map(inet, ends), TCP, len(packet) - at) + packet[at:]))
-        with grows(pass_malformed=1, syn_split=0, delivered=0) as before:
+        with grows(pass_malformed=1, follow_new=0, delivered=0) as before:
             wire.send(bytes(packet))
             wait_for(f"the packet with {words} words",
                      lambda seen=before["pass_malformed"]:
@@ -260,7 +260,7 @@ def midstream(family):
         packet = segment(addr("sub", family), addr("srv", family),
                          42000 + number, 5998, flags=flags, seq=1000, ack=1,
                          payload=b"stray")
-        with grows(ended=False, delivered=0, syn_split=0,
+        with grows(ended=False, delivered=0, follow_new=0,
                    pass_no_flow=least(1)):
             wire.send(packet)
             arrives("srv", packet)
@@ -269,7 +269,7 @@ def midstream(family):
 @families("beside a flow with the same ports")
 def same_ports(family):
     """UDP, SCTP and DCCP with a flow's addresses and ports."""
-    both = pair(family, bind=(addr("sub", family), 34580))
+    both = split_pair(family, bind=(addr("sub", family), 34580))
     exchange_part(both, 1000)
     pep.quiet()
     src, dst = inet(addr("sub", family)), inet(addr("srv", family))
@@ -287,7 +287,7 @@ def same_ports(family):
 def links(family=4):
     """What is not for the gateway's link address is not looked at."""
     wire = Wire("sub")
-    both = pair(family)
+    both = split_pair(family)
     exchange_part(both, 1000)
     exchange_part(both, 1000)
     seen = [s for s in wire.segments(outgoing=True) if s.data][-1]

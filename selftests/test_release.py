@@ -183,7 +183,7 @@ def half(family):
         far.close()
 
 
-@families("connections that pep has answered early are no one else's")
+@families("connections that pep has answered itself cannot be handed back")
 def early(family):
     pepadm("profile", "set", "default", "connect", "early")
     near, far = pair(family)
