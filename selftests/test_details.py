@@ -156,9 +156,9 @@ def ss_packets(port):
 
 def packets(family, mode, opener, opened):
     """What one end has sent the other has received. Both count the same, but
-    for the handshake: a leg that takes a connection over behind it has sent and
-    received none of it, and a socket that is made when it is complete has not
-    counted its SYN-ACK."""
+    for the handshake: a leg that takes a connection over behind it has sent
+    and received none of it, and a socket that is made when it is complete has
+    not counted its SYN-ACK."""
     sides = {"sub": "wireless", "srv": "server"}
     # Packets of the handshake that the end alone has counted: in, out.
     early = {opener: (1, 0), opened: (0, -1)}

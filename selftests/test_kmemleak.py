@@ -8,26 +8,42 @@ import time
 from peptest import debugfs, env, pep
 from peptest.ktap import case, expect, fail, skip
 from peptest.netns import addr, spaces_down
+from peptest.pep import pepadm, split_pair, split_start
 from peptest.tcp import (close_all, connect_errno, exchange_all, expect_reset,
-                         one_way, pair, reset, start)
+                         one_way, reset, start)
 
 AGE = 6                 # seconds; kmemleak leaves younger objects alone
 
 
 def workload(family):
-    """Every way that a flow can go."""
-    exchange_all(start(family, 20), 20000)
-    exchange_all(start(family, 20, "srv", "sub"), 2000)
+    """Every way that a connection and its flow can go."""
+    exchange_all(split_start(family, 20), 20000)
+    exchange_all(split_start(family, 20, "srv", "sub"), 2000)
     for end in 0, 1:
-        both = pair(family)
+        both = split_pair(family)
         one_way(*both, 20000)
         reset(both[end])
         expect_reset(both[1 - end])
     expect("a refusal", connect_errno("sub", family, addr("srv", family),
                                       5001), "ECONNREFUSED")
-    pep.pepadm("profile", "add", "spare", "connect", "early")
-    pep.pepadm("profile", "set", "spare", "cc-wireless", "cubic")
-    pep.pepadm("profile", "del", "spare")
+    released = split_start(family, 20)
+    pep.quiet()
+    pepadm("flow", "release", "all")
+    pep.flows_end()
+    exchange_all(released, 20000)
+    for values in (("connect", "early"), ("split", "12000"),
+                   ("split", "never"), ("split", "handshake")):
+        pepadm("profile", "replace", "default", *values)
+        exchange_all(start(family, 20), 20000)
+        for both in start(family, 5):
+            one_way(*both, 5000)
+            reset(both[0])
+            expect_reset(both[1])
+    pepadm("profile", "add", "spare", "connect", "early")
+    pepadm("profile", "set", "spare", "cc-wireless", "cubic")
+    pepadm("profile", "del", "spare")
+    for both in split_start(family, 20):
+        one_way(*both, 1000)
     for both in start(family, 20):
         one_way(*both, 1000)
 

@@ -274,8 +274,8 @@ def no_flow(family):
 
 @families("a refusal by an ICMP error is no reset")
 def refused_by_icmp(family):
-    """Of an opener that was answered early. It is late: TCP disregards one that
-    comes while connect() goes on."""
+    """Of an opener that was answered early. It is late: TCP disregards one
+    that comes while connect() goes on."""
     run("nft", "-f", "-", ns="srv", stdin="""table inet closed {
         chain input {
             type filter hook input priority 0

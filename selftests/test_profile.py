@@ -143,8 +143,8 @@ def by_mark(family):
 
 @families("mark: routes of both legs follow rules")
 def mark(family):
-    """A leg finds its route by the mark alone: without it the connection, which
-    is forwarded by another rule, is not split."""
+    """A leg finds its route by the mark alone: without it the connection,
+    which is forwarded by another rule, is not split."""
     with forwarded(family), by_mark(family):
         with profile(mark=MARK), grows(flow_established=1, flow_closed=1):
             exchange(split_pair(family, to=FAR[family]), 10000)
@@ -373,8 +373,8 @@ def buffers(family):
 @families("buffers as small as may be", "follow")
 @families("buffers as small as may be, early", "early")
 def small(family, connect_mode):
-    """All payload gets through, and little of it waits: no more than the window
-    that an end was promised before the split comes to it."""
+    """All payload gets through, and little of it waits. Only the window that
+    an end was promised before the split comes to it."""
     most = 2 * 8192 + 2 * 65536
     if connect_mode == "follow":
         most += 65535

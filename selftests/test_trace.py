@@ -12,16 +12,14 @@ from peptest.ktap import (Failure, case, expect, expect_least, fail, families,
                           must, skip, wait_for)
 from peptest.netns import (addr, netem, netem_end, nstat, run,
                            single_packets)
-from peptest.pep import flows_end, pepadm, stats
-from peptest.tcp import (End, PORT, connect_errno, exchange, exchange_all,
-                         expect_same, fill, pair, pump, start)
+from peptest.pep import flows_end, pepadm, split_pair, split_start, stats
+from peptest.tcp import (End, PORT, accept, connect, connect_errno, exchange,
+                         exchange_all, expect_reset, expect_same, fill, listen,
+                         mptcp_socket, pair, pump, start)
 
 TRACEFS = "/sys/kernel/tracing"
 EVENTS = TRACEFS + "/events/pep"
 BTF = "/sys/kernel/btf/vmlinux"
-# What may be seen besides on a slow machine: a SYN that waits for sockets, and
-# one that is sent again.
-SLOW = "syn_wait_socket", "syn_duplicate"
 SCRIPTS = os.path.join(env.TOP, "tools/trace")
 SECONDS = 100           # for a compiler under emulation
 FIELD = re.compile(r"(\w+)=(\S+)")
@@ -101,61 +99,89 @@ ALL = ("pep_syn", "pep_accept", "pep_connect", "pep_state", "pep_close",
        "pep_relay", "pep_residence")
 
 
-@families("a flow's life", "truthful")
+def opened(traced, flow):
+    """How a flow came up whose opener was answered early."""
+    results = [fields["result"] for fields in traced.all("pep_syn")]
+    expect_least("results", len(results), 1)
+    expect("reasons against it", [result for result in results
+                                  if "_pass_" in result], [])
+    expect("accepted", traced.one("pep_accept")["result"], "early")
+    answer = traced.one("pep_connect")
+    expect("connected", (answer["result"], answer["mode"], answer["side"],
+                         int(answer["flow"])),
+           ("answered", "early", "server", flow["id"]))
+    if int(traced.one("pep_close")["age_ns"]) < int(answer["latency_ns"]):
+        fail("it ended before it was answered")
+    order = [name for name, _, _ in traced.events if name in
+             ("pep_syn", "pep_connect", "pep_close")]
+    expect("order", (order[0], order[-1]), ("pep_syn", "pep_close"))
+
+
+@families("a flow's life", "follow")
 @families("a flow's life, answered early", "early")
 def life(family, mode):
-    """All events of it, in their order."""
+    """All events of it, in their order. The opening of a connection that is
+    followed is its ends' own."""
     pepadm("profile", "set", "default", "connect", mode)
     try:
         before = stats()
         with Traced(*ALL) as traced:
-            both = pair(family)
+            both = split_pair(family)
             port = both[0].getsockname()[1]
             flow, = pep.flows()
             exchange(both, 1000)
     finally:
-        pepadm("profile", "set", "default", "connect", "truthful")
+        pepadm("profile", "set", "default", "connect", "follow")
     source, target = ends(family, port)
     for name in "pep_syn", "pep_accept", "pep_connect", "pep_close":
         for fields in traced.all(name):
             expect(f"ends in {name}", (fields["src"], fields["dst"]),
                    (source, target))
-    expect("results", [fields["result"] for fields in traced.all("pep_syn")
-                       if fields["result"] not in SLOW], ["syn_split"])
-    expect("accepted", traced.one("pep_accept")["result"],
-           "paired" if mode == "truthful" else mode)
-    answer = traced.one("pep_connect")
-    expect("connected", (answer["result"], answer["mode"], answer["side"],
-                         int(answer["flow"])),
-           ("answered", mode, "server", flow["id"]))
+    if mode == "early":
+        opened(traced, flow)
+    else:
+        for name in "pep_syn", "pep_accept", "pep_connect":
+            expect(name, traced.all(name), [])
     closed = traced.one("pep_close")
     expect("closed", (closed["cause"], int(closed["flow"]), closed["mode"],
                       closed["bytes_to_wireless"], closed["bytes_to_server"]),
            ("flow_closed", flow["id"], mode, "1000", "1000"))
-    if int(closed["age_ns"]) < int(answer["latency_ns"]):
-        fail("it ended before it was answered")
     states = [text.partition(" flow=")[2].partition(" ")[2]
               for name, _, text in traced.events if name == "pep_state"]
-    begin = ["connecting -> answered", "answered -> established"] \
-        if mode == "truthful" else ["connecting -> established"]
-    expect("states", states, begin + ["established -> closing",
-                                      "closing -> closing", "closing -> dead"])
+    expect("states", states, ["connecting -> established",
+                              "established -> closing", "closing -> closing",
+                              "closing -> dead"])
     for side, name in ("wireless", "bytes_to_wireless"), \
             ("server", "bytes_to_server"):
         expect(f"bytes relayed to {side}",
                sum(int(relay["taken"]) for relay in traced.all("pep_relay")
                    if relay["side"] == side), 1000)
         expect(f"growth of {name}", stats()[name] - before[name], 1000)
-    order = [name for name, _, _ in traced.events if name in
-             ("pep_syn", "pep_connect", "pep_close")]
-    expect("order", (order[0], order[-1]), ("pep_syn", "pep_close"))
 
 
 @families("a refused connection")
 def refused(family):
+    """No flow, no event."""
+    with Traced(*ALL) as traced:
+        expect("error", connect_errno("sub", family, addr("srv", family),
+                                      port=PORT + 1), "ECONNREFUSED")
+    expect("events", traced.events, [])
+
+
+def reset_early(family):
+    """A connection that is answered early and then refused."""
+    expect_reset(connect("sub", family, addr("srv", family), PORT + 1))
+
+
+@families("a refused connection, answered early")
+def refused_early(family):
     """The counter of the cause is the result and the cause."""
-    with Traced("pep_connect", "pep_close", "pep_state") as traced:
-        connect_errno("sub", family, addr("srv", family), port=PORT + 1)
+    pepadm("profile", "set", "default", "connect", "early")
+    try:
+        with Traced("pep_connect", "pep_close", "pep_state") as traced:
+            reset_early(family)
+    finally:
+        pepadm("profile", "set", "default", "connect", "follow")
     expect("result", traced.one("pep_connect")["result"], "connect_refused")
     expect("cause", traced.one("pep_close")["cause"], "connect_refused")
 
@@ -166,7 +192,7 @@ def verdicts(family):
     the event is not there yet, or no more, is no TCP."""
     with Traced("pep_steer") as traced:
         before = stats()
-        exchange(pair(family), 1000)
+        exchange(split_pair(family), 1000)
         pepadm("drain", "on")
         try:
             exchange(pair(family), 1000)
@@ -180,7 +206,7 @@ def verdicts(family):
         verdict = fields["verdict"]
         found[verdict] = found.get(verdict, 0) + 1
     taken = found.pop("taken")
-    for name in "pass_syn", "pass_no_flow":
+    for name in "pass_syn", "pass_followed":
         expect(name, found[name], grown[name])
     for name in found:
         if not name.startswith("pass_"):
@@ -192,14 +218,9 @@ def verdicts(family):
 @case("a filter on a field")
 def filtered():
     """Only what it lets through is there."""
-    with Traced("pep_syn", only='result == "split_pass_drain"') as traced:
-        exchange(pair(4), 100)
-        pepadm("drain", "on")
-        try:
-            exchange(pair(4), 100)
-        finally:
-            pepadm("drain", "off")
-    expect("result", traced.one("pep_syn")["result"], "split_pass_drain")
+    with Traced("pep_steer", only='verdict == "pass_syn"') as traced:
+        exchange(split_pair(4), 100)
+    expect("verdict", traced.one("pep_steer")["verdict"], "pass_syn")
 
 
 class Child:
@@ -284,18 +305,19 @@ FLOWS = 5
 
 @case("connect-latency.bt", seconds=300)
 def connect_latency():
-    """One per flow and mode; what was refused is told apart."""
+    """One per flow whose opener was answered early; what was refused is told
+    apart."""
     with Script("connect-latency.bt") as script:
-        for family in 4, 6:
-            exchange_all(start(family, FLOWS), 100)
-            connect_errno("sub", family, addr("srv", family), port=PORT + 1)
+        exchange_all(split_start(4, FLOWS), 100)
         pepadm("profile", "set", "default", "connect", "early")
         try:
-            exchange_all(start(4, FLOWS), 100)
+            for family in 4, 6:
+                exchange_all(start(family, FLOWS), 100)
+                reset_early(family)
         finally:
-            pepadm("profile", "set", "default", "connect", "truthful")
-    expect("truthful", script.total("@truthful_us"), 2 * FLOWS)
-    expect("early", script.total("@early_us"), FLOWS)
+            pepadm("profile", "set", "default", "connect", "follow")
+    expect("maps", sorted(script.maps), ["@early_us", "@failed"])
+    expect("early", script.total("@early_us"), 2 * FLOWS)
     expect("failed", script.maps["@failed"], {"connect_refused": 2})
 
 
@@ -312,7 +334,7 @@ def residence():
     before = samples()
     with Script("residence.bt") as script:
         for family in 4, 6:
-            exchange(pair(family), 3000000)
+            exchange(split_pair(family), 3000000)
     after = samples()
     for side in "wireless", "server":
         expect(f"samples to {side}", script.total(f"@to_{side}_us"),
@@ -326,7 +348,7 @@ def relay_batch():
     before = stats()
     with Script("relay-batch.bt") as script:
         for family in 4, 6:
-            exchange(pair(family), 1000000)
+            exchange(split_pair(family), 1000000)
     after = stats()
     sends = after["relay_send"] - before["relay_send"]
     expect("calls", script.total("@bytes"), sends)
@@ -337,18 +359,23 @@ def relay_batch():
 
 @case("bypass-reasons.bt", seconds=300)
 def bypass_reasons():
-    """SYNs by what became of them."""
-    with Script("bypass-reasons.bt") as script:
-        exchange_all(start(4, FLOWS), 100)
-        pepadm("drain", "on")
-        try:
+    """SYNs that pass, by the reason for it: those of Multipath TCP, and those
+    that would be answered early but for a drain."""
+    pepadm("profile", "set", "default", "connect", "early")
+    try:
+        with Script("bypass-reasons.bt") as script:
+            listener = listen("srv", 4)
+            near = mptcp_socket("sub", 4)
+            near.connect((addr("srv", 4), PORT))
+            accept(listener).close()
+            near.close()
+            pepadm("drain", "on")
             exchange_all(start(6, FLOWS), 100)
-        finally:
-            pepadm("drain", "off")
-    for verdict in SLOW:
-        script.maps["@syns"].pop(f"{verdict},{PORT}", None)
+    finally:
+        pepadm("drain", "off")
+        pepadm("profile", "set", "default", "connect", "follow")
     expect("verdicts", script.maps["@syns"],
-           {f"syn_split,{PORT}": FLOWS, f"split_pass_drain,{PORT}": FLOWS})
+           {f"syn_pass_mptcp,{PORT}": 1, f"split_pass_drain,{PORT}": FLOWS})
 
 
 @case("legs.bt", seconds=300)
@@ -360,7 +387,7 @@ def legs():
     try:
         with Script("legs.bt") as script:
             for family in 4, 6:
-                exchange_all(start(family, FLOWS), 60000)
+                exchange_all(split_start(family, FLOWS), 60000)
     finally:
         netem_end("pep", "wl0")
     again = nstat("pep", "TcpRetransSegs") - again
@@ -378,7 +405,7 @@ def stalls():
     """An end that reads nothing for a while."""
     with Script("stalls.bt") as script:
         for family in 4, 6:
-            near, far = pair(family)
+            near, far = split_pair(family)
             two = End(near, 1 << 26, fin=False, wanted=0), End(far, 0,
                                                                fin=False)
             fill(two[:1])
@@ -397,7 +424,7 @@ def stalls():
 def lock_wait():
     """Every run of a flow is measured."""
     with Script("lock-wait.bt") as script:
-        exchange_all(start(4, FLOWS), 100000)
+        exchange_all(split_start(4, FLOWS), 100000)
     expect_least("runs", script.maps["@runs"], FLOWS)
     expect_least("ns", script.maps["@run_total_ns"], script.maps["@runs"])
 
@@ -413,7 +440,7 @@ def record():
     file = service.path("trace.dat")
     child = Child(os.path.join(SCRIPTS, "record.sh"), file, shell)
     child.wait_for("trace-cmd", lambda: os.path.exists(shell + ".ready"))
-    both = pair(6)
+    both = split_pair(6)
     source, target = ends(6, both[0].getsockname()[1])
     flow, = pep.flows()
     exchange(both, 1000)
@@ -426,7 +453,7 @@ def record():
     for text in f"src={source}", f"dst={target}", "cause=flow_closed":
         if text not in closed:
             fail(f"no {text} in {closed}")
-    expect("answers", shown.count("result=answered"), 1)
+    expect("how it came up", shown.count("connecting -> established"), 1)
     service.services_down()
     code = subprocess.run([os.path.join(SCRIPTS, "record.sh")], check=False,
                           capture_output=True, text=True)

@@ -100,8 +100,8 @@ def devices(ns="pep"):
 
 
 def attached(split="handshake"):
-    """Set up: the usual topology with pep attached. Connections are split as soon
-    as they are up, unless a test is about others."""
+    """Set up: the usual topology with pep attached. Connections are split as
+    soon as they are up, unless a test is about others."""
     load()
     topology_up()
     if not env.WITHOUT:
