@@ -95,6 +95,7 @@ def setup():
     routes()
     steer()
     pep.attach()
+    pep.follow("handshake")
 
 
 def tagged():
@@ -106,7 +107,7 @@ def tagged():
 def both(family, opener, opened):
     """Each leg's packets go by its own VLAN, both ways."""
     before = tagged()
-    with grows(syn_split=1, flow_established=1, flow_closed=1):
+    with grows(split_handshake=1, flow_established=1, flow_closed=1):
         exchange(pair(family, opener, opened), BYTES)
     for was, now in zip(before, tagged()):
         for a, b in zip(was, now):
@@ -128,14 +129,14 @@ def many(family):
 def resets(family):
     with grows(flow_established=2, flow_reset=2):
         for end in 0, 1:
-            both_ends = pair(family)
+            both_ends = pep.pair(family)
             reset(both_ends[end])
             expect_reset(both_ends[1 - end])
 
 
 @families("a refusal")
 def refused(family):
-    with grows(connect_refused=1):
+    with grows(follow_new=1, follow_reset=1, flow_established=0):
         expect("the client's error", connect_errno(
             "sub", family, addr("srv", family), 5001), "ECONNREFUSED")
 

@@ -5,7 +5,7 @@ nothing left of them."""
 from peptest import pep
 from peptest.env import amount
 from peptest.ktap import expect, families
-from peptest.pep import grows
+from peptest.pep import grows, least
 from peptest.tcp import (exchange_all, exchange_part, expect_same, pump,
                          start, End)
 
@@ -18,15 +18,28 @@ BYTES = amount(100000)
 @families(f"{FLOWS} flows both ways, the server opens", "srv", "sub",
           BYTES, BYTES)
 def many(family, opener, opened, up, down):
-    with grows(syn_split=FLOWS, flow_established=FLOWS, flow_closed=FLOWS,
-               flow_reset=0):
-        exchange_all(start(family, FLOWS, opener, opened), up, down)
+    with grows(split_handshake=FLOWS, flow_established=FLOWS,
+               flow_closed=FLOWS, flow_reset=0):
+        exchange_all(pep.start(family, FLOWS, opener, opened), up, down)
+
+
+@families(f"{FLOWS} flows that begin at once")
+def at_once(family):
+    """Payload moves while sockets are made for most of them: one that ends
+    before its turn is only forwarded."""
+    with grows(follow_established=FLOWS, flow_reset=0, follow_reset=0,
+               split_handshake=least(FLOWS // 2)) as before:
+        exchange_all(start(family, FLOWS), BYTES)
+    after = pep.stats()
+    expect("connections that were split or ended before",
+           sum(after[name] - before[name] for name in
+               ("split_handshake", "split_pass_end")), FLOWS)
 
 
 @families(f"{FLOWS} flows half-closed")
 def half(family):
     with grows(flow_established=FLOWS, flow_closed=FLOWS, flow_reset=0):
-        pairs = start(family, FLOWS)
+        pairs = pep.start(family, FLOWS)
         for first in 0, 1:
             ends = [(End(both[first], BYTES // 2, wanted=0),
                      End(both[1 - first], 0, fin=False)) for both in pairs]
@@ -42,7 +55,7 @@ def half(family):
 def held(family):
     """flow show lists each once, and all go when closed."""
     with grows(flow_established=FLOWS, flow_closed=FLOWS):
-        pairs = start(family, FLOWS)
+        pairs = pep.start(family, FLOWS)
         expect("flows", pep.stat("flows"), FLOWS)
         flows = pep.flows()
         expect("flows that flow show lists",

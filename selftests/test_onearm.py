@@ -15,7 +15,7 @@ import errno
 
 from peptest import pep
 from peptest.env import WITHOUT, amount
-from peptest.ktap import case, expect, families, fail
+from peptest.ktap import case, expect, expect_least, fail, families
 from peptest.netns import (addr, ip, link_packets, run, space_up, spaces_down,
                            sysctl)
 from peptest.pep import grows
@@ -25,6 +25,7 @@ from peptest.tcp import (PORT, client, connect_errno, exchange, exchange_all,
 
 BYTES = amount(3000000)
 BOB = {4: "198.18.3.2", 6: "2001:db8:3::2"}
+HOPS = 64               # that a packet may make
 LOOP = {4: "198.18.9.9", 6: "2001:db8:9::9"}
 ENDS = {"sub": ("198.18.0.", "2001:db8::", 10),
         "srv": ("198.18.1.", "2001:db8:1::", 20),
@@ -66,12 +67,13 @@ def setup():
     space_up("pep", ("wl0", "198.18.0.1", "2001:db8::1"),
              ("sv0", "198.18.1.1", "2001:db8:1::1"))
     pep.attach()
+    pep.follow("handshake")
 
 
 def legs(family, opener, opened, side):
     """A flow whose legs have the congestion control of their side."""
-    with grows(syn_split=1, flow_established=1, flow_closed=1):
-        both = pair(family, opener, opened)
+    with grows(split_handshake=1, flow_established=1, flow_closed=1):
+        both = pep.pair(family, opener, opened)
         one_way(*both, 1000)
         flow, = pep.flows()
         expect("opener", flow["opener"], side)
@@ -102,6 +104,7 @@ def by_source():
     split_from("pep", "one0", 6, "2001:db8:1::/64", "server", 2)
     split_from("pep", "one0", 4, "198.18.0.0/15", "wireless", 3)
     split_from("pep", "one0", 6, "2001:db8::/32", "wireless", 4)
+    pep.follow("handshake")
 
 
 families("one device, the subscriber opens", "sub", "srv", "wireless")(legs)
@@ -110,10 +113,10 @@ families("one device, the server opens", "srv", "sub", "server")(legs)
 
 @families("one device, refused and reset")
 def ends(family):
-    with grows(connect_refused=1, flow_reset=1):
+    with grows(follow_reset=1, flow_reset=1):
         expect("the client's error", connect_errno(
             "sub", family, addr("srv", family), 5001), "ECONNREFUSED")
-        near, far = pair(family)
+        near, far = pep.pair(family)
         reset(near)
         expect_reset(far)
 
@@ -122,7 +125,7 @@ def ends(family):
 def hairpin(family):
     """Both are of the wireless side: whoever is opened stands for the
     server."""
-    with grows(syn_split=21, flow_established=21, flow_closed=21):
+    with grows(split_handshake=21, flow_established=21, flow_closed=21):
         exchange(pair(family, "sub", "bob", to=BOB[family]), BYTES)
         exchange_all(start(family, 20, "sub", "bob", to=BOB[family]), 10000)
 
@@ -139,21 +142,41 @@ def loop_up():
         ip("pep", f"route add {net} via {addr('srv', family)}")
 
 
-def loop(family, mode, wanted):
+def received():
+    """Packets that pep's device has received."""
+    return link_packets("pep")["one0"][0]
+
+
+@families("SYNs that come back are forwarded as without pep")
+def forwarded(family):
+    """They go round until their hop limit ends it, and make one connection to
+    be followed, which is not split."""
+    before = received()
+    with grows(follow_new=1, follow_established=0, flow_established=0):
+        expect("the client's error",
+               connect_errno("sub", family, LOOP[family]), "EHOSTUNREACH")
+    took = received() - before
+    expect_least("packets that came in by the device", took, HOPS // 2)
+    if took > HOPS * 3:
+        fail(f"{took} packets came in by the device")
+
+
+@families("SYNs that come back, early")
+def loop(family):
     """The SYN of a leg comes back: it is no new connection, and does not go
     round for ever."""
-    pep.pepadm("profile", "set", "default", "connect", mode)
-    before = link_packets("pep")["one0"][0]
+    pep.pepadm("profile", "set", "default", "connect", "early")
+    before = received()
     sock = client("sub", family)
     sock.settimeout(20)
-    with grows(flow_established=0, syn_split=1):
+    with grows(flow_established=0, follow_new=0):
         try:
             sock.connect((LOOP[family], PORT))
             got = outcome(sock)
         except OSError as err:
             got = errno.errorcode.get(err.errno, "late")
-    expect("the client's end", got, wanted)
-    took = link_packets("pep")["one0"][0] - before
+    expect("the client's end", got, "ECONNRESET")
+    took = received() - before
     if took > 40:
         fail(f"{took} packets came in by the device")
 
@@ -164,7 +187,3 @@ def teardown():
         run("tc", "qdisc", "del", "dev", "one0", "clsact", ns="pep",
             check=False)
     pep.teardown()
-
-
-families("SYNs that come back, truthful", "truthful", "ETIMEDOUT")(loop)
-families("SYNs that come back, early", "early", "ECONNRESET")(loop)

@@ -47,6 +47,8 @@ def series():
     for ns in "pep", "pep2":
         sysctl(ns, *FORWARD)
         pep.attach(ns)
+    for ns in "pep", "pep2":
+        pep.follow("handshake", ns)
 
 
 def in_series(family, opener, opened):
@@ -56,10 +58,12 @@ def in_series(family, opener, opened):
             exchange(pair(family, opener, opened), BYTES)
             exchange_all(start(family, 20, opener, opened), 10000)
             for end in 0, 1:
-                both = pair(family, opener, opened)
+                both = pep.pair(family, opener, opened)
+                pep.wait_flows(1, ns="pep2")
                 reset(both[end])
                 expect_reset(both[1 - end])
-    with grows(connect_refused=1), grows("pep2", connect_refused=1):
+                pep.flows_end(ns="pep2")
+    with grows(follow_reset=1), grows("pep2", follow_reset=1):
         expect("the client's error", connect_errno(
             opener, family, addr(opened, family), 5001), "ECONNREFUSED")
 
@@ -79,6 +83,7 @@ def bridge():
     space_up("pep", ("br0", "198.18.0.1", "2001:db8::1"))
     pep.pepadm("dev", "add", "br0", "side", "wireless")
     pep.pepadm("dev", "add", "sv0", "side", "server")
+    pep.follow("handshake")
 
 
 def split(family, opener, opened):
@@ -95,6 +100,7 @@ families("on a bridge, the server opens", "srv", "sub")(split)
 def port():
     pep.pepadm("dev", "del", "br0")
     pep.pepadm("dev", "add", "wl0", "side", "wireless")
+    pep.follow("handshake")
 
 
 families("on its port, the subscriber opens", "sub", "srv")(split)
@@ -120,7 +126,7 @@ def switch():
 def bridged(family):
     """The frames are for others."""
     to = "198.18.4.3" if family == 4 else "2001:db8:4::3"
-    with grows(syn_split=0, delivered=0, pass_not_host=least(20)):
+    with grows(follow_new=0, delivered=0, pass_not_host=least(20)):
         exchange(pair(family, to=to), BYTES)
         exchange_all(start(family, 10, to=to), 10000)
 
@@ -140,6 +146,7 @@ def netkits():
            f"route add default via {addr(way, 6)}")
     sysctl("pep", *FORWARD)
     pep.attach()
+    pep.follow("handshake")
 
 
 families("netkit, the subscriber opens", "sub", "srv")(split)
@@ -150,7 +157,7 @@ families("netkit, the server opens", "srv", "sub")(split)
 def netkit_reset(family):
     with grows(flow_reset=2):
         for end in 0, 1:
-            both = pair(family)
+            both = pep.pair(family)
             reset(both[end])
             expect_reset(both[1 - end])
     flows_end()

@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
 """Payload arrives whole, both ways at once and in either order of closing, and
-it is pep that carries it: two legs with the congestion control of their side,
-nearly all payload by fragment."""
+once a connection is split it is pep that carries it: two legs with the
+congestion control of their side, nearly all payload by fragment."""
 
 from peptest import pep
 from peptest.env import amount
 from peptest.ktap import expect, expect_least, families
 from peptest.pep import grows
-from peptest.tcp import exchange, expect_eof, one_way, pair
+from peptest.tcp import exchange, expect_eof, one_way
 
 BYTES = amount(50000000)
 HALF = amount(3000000)
 WAYS = ("sub", "srv"), ("srv", "sub")
+setup = pep.warmed
 
 
 def carried(before, opener, up, down):
@@ -33,16 +34,16 @@ def carried(before, opener, up, down):
 @families("nothing but FIN, the subscriber opens", "sub", "srv", 0)
 @families("nothing but FIN, the server opens", "srv", "sub", 0)
 def both(family, opener, opened, size):
-    with grows(syn_split=1, flow_established=1, flow_closed=1,
+    with grows(split_handshake=1, flow_established=1, flow_closed=1,
                flow_reset=0) as before:
-        exchange(pair(family, opener, opened), size)
+        exchange(pep.pair(family, opener, opened), size)
     carried(before, opener, size, size)
 
 
 def half_close(family, opener, opened, first):
     """One end sends all and ends; then the other does."""
     with grows(flow_established=1, flow_closed=1, flow_reset=0) as before:
-        ends = pair(family, opener, opened)
+        ends = pep.pair(family, opener, opened)
         a, b = ends if first == "opener" else ends[::-1]
         one_way(a, b, HALF, fin=True)
         one_way(b, a, HALF // 2, fin=True)
@@ -62,21 +63,21 @@ for _opener, _opened in WAYS:
 @families("an end that closes both ways at once", "sub", "srv")
 def close_at_once(family, opener, opened):
     with grows(flow_established=1, flow_closed=1):
-        near, far = pair(family, opener, opened)
+        near, far = pep.pair(family, opener, opened)
         near.close()
         expect_eof(far)
         far.close()
 
 
 def legs(family, opener, opened, side):
-    """An open flow as flow show tells of it."""
-    near, far = pair(family, opener, opened)
+    """An open flow as flow show has it."""
+    near, far = pep.pair(family, opener, opened)
     one_way(near, far, 1000)
     flow, = pep.flows()
     expect("state", flow["state"], "established")
     expect("opener", flow["opener"], side)
     expect("profile", flow["profile"], "default")
-    expect("mode", flow["connect"], "truthful")
+    expect("mode", flow["connect"], "follow")
     for leg, cc in ("wireless", "bbr"), ("server", "cubic"):
         expect(f"{leg} cc", flow["legs"][leg]["cc"], cc)
         expect(f"{leg} state", flow["legs"][leg]["state"], "ESTAB")
@@ -94,6 +95,6 @@ families("legs of a flow that the server opened",
 @families("payload goes by fragment")
 def fragments(family):
     before = pep.stats()
-    exchange(pair(family), HALF)
+    exchange(pep.pair(family), HALF)
     grown = pep.stats()["bytes_fragment"] - before["bytes_fragment"]
     expect_least("bytes by fragment", grown, HALF * 18 // 10)

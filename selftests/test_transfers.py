@@ -76,6 +76,7 @@ def setup():
     files()
     listening("srv", RSYNC, SSH, GIT)
     pep.attach()
+    pep.follow("handshake")
 
 
 def teardown():

@@ -85,7 +85,7 @@ def source(family, net):
 def passes(family):
     """A flow's own packets with a tag of VLAN 0 are for the device itself;
     the action lets them pass, tag in the payload or beside it."""
-    both = pair(family)
+    both = pep.pair(family)
     exchange_part(both, 1000)
     wire = Wire("sub")
     exchange_part(both, 1000)
@@ -105,14 +105,14 @@ def tagged(family, net, dev, offload):
     is attached to the VLAN's device."""
     for ns, base in ("sub", "eth0"), ("pep", "wl0"):
         offloads(ns, base, "txvlan", offload, "rxvlan", offload)
-    with grows(syn_split=0, flow_established=0, delivered=0,
+    with grows(follow_new=0, flow_established=0, delivered=0,
                pass_other=least(5), pass_no_flow=least(5)):
         exchange(pair(family, **source(family, net)), BYTES // 10)
     pep.pepadm("dev", "add", dev, "side", "wireless")
     try:
-        with grows(syn_split=1, flow_closed=1):
+        with grows(split_handshake=1, flow_closed=1):
             exchange(pair(family, **source(family, net)), BYTES)
-        with grows(syn_split=1, flow_closed=1):
+        with grows(split_handshake=1, flow_closed=1):
             exchange(pair(family), BYTES // 10)
     finally:
         pep.pepadm("dev", "del", dev)
@@ -128,7 +128,7 @@ for _offload in "on", "off":
 def apart(family):
     """A packet with a flow's tuple that comes by a VLAN at which pep is not
     attached is none of the flow's."""
-    both = pair(family)
+    both = pep.pair(family)
     exchange_part(both, 1000)
     wire = Wire("sub")
     exchange_part(both, 1000)

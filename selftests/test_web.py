@@ -92,6 +92,7 @@ def setup():
     listening("srv", HTTP, TLS, H2, PROXY, SSLD)
     listening("sub", NEAR)
     pep.attach()
+    pep.follow("handshake")
 
 
 def teardown():

@@ -116,8 +116,12 @@ def follow(split, ns="pep"):
         return
     pepadm("profile", "set", "default", "connect", "follow", "split", split,
            ns=ns)
-    if split == "never" or not devices(ns):
-        return
+    if split != "never" and devices(ns):
+        ready(ns)
+
+
+def ready(ns="pep"):
+    """Have sockets ready for the first connections that are split."""
     for family in 4, 6:
         before = stat("pool_refill", ns)
         tcp.exchange(tcp.pair(family), 1)
@@ -161,10 +165,10 @@ def split_start(family, count, *args, ns="pep", **kwargs):
 
 def warmed():
     """Set up: attached, and the gateway knows its neighbours: a SYN that
-    passes while IPv6's solicitations are not yet possible is sent twice. It
-    has sockets for the first connections, too."""
+    passes while IPv6's solicitations are not yet possible is sent twice. It has
+    sockets ready for the first connections, too."""
     attached()
-    follow("handshake")
+    ready()
     tcp.close_all()
 
 
@@ -248,6 +252,24 @@ def grows(ns="pep", ended=True, **wanted):
             expect_least(f"growth of {name}", grown, number.start)
         else:
             expect(f"growth of {name}", grown, number)
+
+
+def start(family, count, *args, ns="pep", **kwargs):
+    """Both ends of connections that are opened at once and have been split."""
+    before = stat("flow_established", ns)
+    pairs = tcp.start(family, count, *args, **kwargs)
+    wait_for(f"{count} connections to be split",
+             lambda: stat("flow_established", ns) >= before + count)
+    return pairs
+
+
+def pair(family, *args, ns="pep", **kwargs):
+    """Both ends of a new connection that has been split."""
+    before = stat("flow_established", ns)
+    both = tcp.pair(family, *args, **kwargs)
+    wait_for("the connection to be split",
+             lambda: stat("flow_established", ns) > before)
+    return both
 
 
 def flows(ns="pep"):
