@@ -122,7 +122,7 @@ families("both ways, the server opens", "srv", "sub")(both)
 @families("40 flows at once")
 def many(family):
     with grows(flow_established=40, flow_closed=40):
-        exchange_all(start(family, 40), 30000)
+        exchange_all(pep.start(family, 40), 30000)
 
 
 @families("a reset of each end")

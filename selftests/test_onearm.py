@@ -43,7 +43,16 @@ def switch_up(*ends):
         space_up(ns, ("eth0", v4 + "2", v6 + "2"))
         ip(ns, f"route add default via {v4}1",
            f"route add default via {v6}1")
-    # No redirects: they would take the packets past pep.
+    # No redirects: they would take the packets past pep. For IPv6 there is no
+    # sysctl.
+    run("nft", "-f", "-", ns="pep", stdin="""
+        table ip6 onearm {
+            chain output {
+                type filter hook output priority 0;
+                icmpv6 type nd-redirect drop
+            }
+        }
+    """)
     sysctl("pep", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1",
            "net.ipv4.conf.all.send_redirects=0",
            "net.ipv4.conf.default.send_redirects=0")
@@ -127,7 +136,8 @@ def hairpin(family):
     server."""
     with grows(split_handshake=21, flow_established=21, flow_closed=21):
         exchange(pair(family, "sub", "bob", to=BOB[family]), BYTES)
-        exchange_all(start(family, 20, "sub", "bob", to=BOB[family]), 10000)
+        exchange_all(pep.start(family, 20, "sub", "bob", to=BOB[family]),
+                     10000)
 
 
 @case("a router that sends all of it back")

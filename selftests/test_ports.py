@@ -23,6 +23,7 @@ SERVERS = 100
 EACH = 20 if SLOW else 40
 ETH_P_ALL = 3
 PACKET_OUTGOING = 4
+setup = pep.warmed
 
 
 def transact(near, far, number):
@@ -52,10 +53,10 @@ def back_to_back(family):
     os.sched_setaffinity(0, {min(cpus)})
     try:
         with sysctls("sub", *NO_TIME_WAIT), grows(
-                syn_split=ROUNDS, flow_established=ROUNDS, flow_closed=ROUNDS,
-                time_wait_reused=least(ROUNDS // 4), accept_unpaired=0):
+                split_handshake=ROUNDS, flow_established=ROUNDS,
+                flow_closed=ROUNDS, time_wait_reused=least(ROUNDS // 4)):
             for number in range(ROUNDS):
-                transact(*pair(family, bind=bind), number)
+                transact(*pep.pair(family, bind=bind), number)
     finally:
         os.sched_setaffinity(0, cpus)
     expect("connections of the server",
@@ -76,7 +77,7 @@ def many_servers(family):
                 + ("" if family == 4 else "nodad") for server in servers))
     bind = addr("sub", family), 34581
     listener = listen("srv", family)
-    with grows(syn_split=SERVERS, flow_established=SERVERS,
+    with grows(split_handshake=SERVERS, flow_established=SERVERS,
                flow_closed=SERVERS):
         near = []
         for server in servers:
@@ -87,7 +88,7 @@ def many_servers(family):
         for _ in servers:
             sock = accept(listener)
             far[sock.getsockname()[0]] = sock
-        expect("flows", pep.stat("flows"), SERVERS)
+        pep.wait_flows(SERVERS)
         exchange_all([(sock, far[server])
                       for sock, server in zip(near, servers)], 3000)
 
@@ -129,7 +130,7 @@ def simultaneous(family, first, second):
     netem("srv", "eth0", "delay", "60ms")
     try:
         for gap in 0, 0, 0, 0, 0.03, 0.09:
-            with grows(flow_established=1, flow_closed=1, syn_released=0):
+            with grows(flow_established=1, flow_closed=1, flow_reset=0):
                 both = crossing(family, first, second, gap)
                 wait_for("keepalive timers of both legs", kept_alive)
                 exchange(both, 20000)
@@ -149,14 +150,14 @@ families("both ends open at once, the server a little earlier",
 
 def doubled(family, opener, opened):
     """All packets twice, at times of their own: a second SYN comes before the
-    answer, amidst the connection, and after its end. What such a late one
-    opens ends by the opener's reset."""
+    answer, amidst the connection, and after its end. A late one opens nothing
+    that is split."""
     exchange(pair(family, opener, opened), 100)
     pep.flows_end()
     for ns in "sub", "srv":
         netem(ns, "eth0", "delay 30ms 30ms duplicate 100% limit 10000")
     try:
-        with grows(flow_established=least(EACH), syn_duplicate=least(1),
+        with grows(flow_established=EACH, flow_reset=0, flow_killed=0,
                    ended=False):
             for _ in range(4):
                 exchange_all([pair(family, opener, opened)
@@ -195,11 +196,11 @@ class Recorder:
 def stale(family, opener, opened):
     """A copy of the SYN amidst the connection changes nothing. One after its
     end opens it anew, as far as can be seen from the middle; the opener resets
-    that, and the target hears of it."""
+    that, and pep forwards its reset."""
     offloads(opener, "eth0", "tx", "off")
     recorder = Recorder(opener, "eth0")
     with grows(flow_established=1, flow_closed=1):
-        both = pair(family, opener, opened)
+        both = pep.pair(family, opener, opened)
         frame = recorder.syn()
         exchange_part(both, 20000)
         recorder.sock.send(frame)
@@ -207,7 +208,7 @@ def stale(family, opener, opened):
         recorder.sock.send(frame)
         exchange(both, 20000)
     resets = nstat(opener, "TcpOutRsts")
-    with grows(flow_established=0, syn_split=1, opener_lost=1):
+    with grows(flow_established=0, follow_new=1, follow_reset=1):
         recorder.sock.send(frame)
         wait_for("the opener's reset",
                  lambda: nstat(opener, "TcpOutRsts") > resets)

@@ -56,7 +56,9 @@ def in_series(family, opener, opened):
     with grows("pep2", flow_established=23, flow_closed=21, flow_reset=2):
         with grows(flow_established=23, flow_closed=21, flow_reset=2):
             exchange(pair(family, opener, opened), BYTES)
-            exchange_all(start(family, 20, opener, opened), 10000)
+            pairs = pep.start(family, 20, opener, opened)
+            pep.wait_flows(20, ns="pep2")
+            exchange_all(pairs, 10000)
             for end in 0, 1:
                 both = pep.pair(family, opener, opened)
                 pep.wait_flows(1, ns="pep2")
@@ -89,7 +91,7 @@ def bridge():
 def split(family, opener, opened):
     with grows(flow_established=21, flow_closed=21):
         exchange(pair(family, opener, opened), BYTES)
-        exchange_all(start(family, 20, opener, opened), 10000)
+        exchange_all(pep.start(family, 20, opener, opened), 10000)
 
 
 families("on a bridge, the subscriber opens", "sub", "srv")(split)
