@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """Connections that are older than pep survive it: attaching and detaching, in
 the middle of a transfer and idle, changes nothing for them. Those that it has
-split end when it is detached."""
+split go back to their ends when it is detached, and end where that is
+impossible."""
+
+import errno
+import socket
 
 from peptest import env, pep
 from peptest.env import amount
@@ -10,11 +14,17 @@ from peptest.ktap import (case, expect, expect_least, fail, families,
 from peptest.netns import run
 from peptest.pep import grows, least
 from peptest.tcp import (Load, exchange, exchange_part, expect_reset,
-                         pair, start)
+                         one_way, pair, start)
 
-setup = pep.detached
 RATE = amount(1000000)  # bytes per second
 ROUND = 20000
+
+
+def setup():
+    """Not attached yet. Connections will be split as soon as they are up."""
+    pep.detached()
+    if not env.WITHOUT:
+        pep.pepadm("profile", "set", "default", "split", "handshake")
 
 
 def idle(family, opener, opened):
@@ -26,7 +36,7 @@ def idle(family, opener, opened):
         for both in pairs:
             exchange_part(both, ROUND)
     after = pep.stats()
-    for name in "flow_established", "syn_split", "delivered":
+    for name in "flow_established", "follow_new", "delivered":
         expect(name, after[name], before[name])
     expect_least("pass_no_flow", after["pass_no_flow"] -
                  before["pass_no_flow"], 10)
@@ -40,7 +50,7 @@ families("idle connections of the server", "srv", "sub")(idle)
 @families("a transfer goes on")
 def midstream(family):
     load = Load([pair(family)], RATE)
-    with grows(ended=False, pass_no_flow=least(20), syn_split=0,
+    with grows(ended=False, pass_no_flow=least(20), follow_new=0,
                delivered=0):
         for change in pep.attach, pep.detach, pep.attach:
             mark = load.moved + RATE // 4
@@ -58,24 +68,54 @@ def beside(family):
     old = pair(family)
     pep.attach()
     with grows(flow_established=1):
-        exchange(pair(family), 200000)
+        exchange(pep.pair(family), 200000)
         exchange_part(old, ROUND)
     exchange(old, ROUND)
     pep.detach()
 
 
-@families("split connections end when detached")
+@families("split connections go on when detached")
 def split(family):
+    """Busy ones and an idle one, without a reset; attaching again leaves them
+    alone, and splits new ones."""
     pep.attach()
-    with grows(flow_established=7, flow_closed=0):
-        busy = start(family, 3) + start(family, 3, "srv", "sub")
-        quiet = pair(family)
+    with grows(flow_established=8, flow_released=7, flow_closed=1,
+               flow_reset=0, flow_killed=0):
+        busy = pep.start(family, 3) + pep.start(family, 3, "srv", "sub")
+        quiet = pep.pair(family)
         load = Load(busy, RATE)
         wait_for("payload", lambda: load.moved > RATE // 10)
         pep.detach()
-        load.expect_resets()
-        for sock in quiet:
-            expect_reset(sock)
+        expect("flows", pep.stat("flows"), 0)
+        for change in (), (pep.attach,):
+            for step in change:
+                step()
+            mark = load.moved + RATE // 4
+            wait_for("payload afterwards",
+                     lambda: load.moved > mark)  # pylint: disable=W0640
+            exchange_part(quiet, ROUND)
+        load.finish()
+        load.expect_whole()
+        exchange(quiet, ROUND)
+        exchange(pep.pair(family), ROUND)
+    pep.detach()
+
+
+@families("split connections that are half closed end when detached")
+def half(family):
+    """A leg of an end that is done cannot be given back: both ends get a
+    reset, and none a clean end of what has not arrived."""
+    pep.attach()
+    with grows(flow_established=2, flow_released=0, flow_closed=0):
+        pairs = [pep.pair(family), pep.pair(family, "srv", "sub")]
+        for near, far in pairs:
+            one_way(near, far, ROUND, fin=True)
+        pep.detach()
+        for near, far in pairs:
+            expect_reset(near)
+            wait_for("the other end's error", lambda: far.getsockopt(
+                socket.SOL_SOCKET,
+                socket.SO_ERROR) == errno.EPIPE)  # pylint: disable=W0640
 
 
 @case("root of a user namespace may not attach")

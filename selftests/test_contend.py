@@ -13,7 +13,7 @@ from peptest.env import SLOW, amount
 from peptest.ktap import Failure, expect_least, families, note
 from peptest.netns import rps
 from peptest.pep import grows
-from peptest.tcp import End, describe, disconnect, expect_same, pump, start
+from peptest.tcp import End, describe, disconnect, expect_same, pump
 
 FLOWS = 50
 ROUNDS = 1 if SLOW else 3
@@ -92,7 +92,7 @@ def contend(family, opener, opened):
     with grows(flow_established=FLOWS * ROUNDS, flow_reset=resets,
                flow_closed=FLOWS * ROUNDS - resets):
         for _ in range(ROUNDS):
-            pairs = start(family, FLOWS, opener, opened)
+            pairs = pep.start(family, FLOWS, opener, opened)
             ends = [ends_of(i, *both) for i, both in enumerate(pairs)]
             sides = [Side([both[i] for both in ends], HALVES[i])
                      for i in (0, 1)]

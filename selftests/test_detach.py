@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Detaching devices: their profiles are free at once, and many devices take
-hardly longer than one.
+"""Detaching devices: their profiles are free at once, many devices take hardly
+longer than one, and their connections go back to their ends.
 
    sub eth0.21 ... eth0.28 ---- pep wl0.21 ... wl0.28
    198.18.21.2 ...                  198.18.21.1 ...
@@ -14,8 +14,8 @@ from peptest import pep
 from peptest.env import SLOW
 from peptest.ktap import case, expect, expect_least, fail
 from peptest.netns import ip, run
-from peptest.pep import pepadm
-from peptest.tcp import expect_reset, pair
+from peptest.pep import grows, pepadm
+from peptest.tcp import exchange, expect_reset, one_way
 
 NETS = range(21, 29)
 
@@ -33,8 +33,8 @@ def vlan(net, outer, dev, near):
 
 
 def setup():
-    """That of the servers comes last, so that its flows have others to end
-    them."""
+    """That of the servers comes last, so that its flows have others to hand
+    them back."""
     pep.attached()
     run("modprobe", "-q", "8021q", check=False)
     for net in NETS:
@@ -51,19 +51,30 @@ def free():
         pepadm("-b", "-", stdin="dev del d0\nprofile del gold\n")
 
 
+def opened():
+    """A connection by each of the subscriber's VLANs."""
+    return [pep.pair(4, to="198.18.9.2", bind=(f"198.18.{net}.2", 0))
+            for net in NETS]
+
+
 @case("an empty configuration detaches all, with one wait for late packets")
 def many():
+    """By each there is a flow that can be handed back and one that cannot,
+    since an end is done with it."""
     before = pepadm("conf", "save").stdout
-    flows = [pair(4, to="198.18.9.2", bind=(f"198.18.{net}.2", 0))
-             for net in NETS]
-    expect("flows", len(pep.flows()), len(NETS))
+    flows, halves = opened(), opened()
+    for near, far in halves:
+        one_way(near, far, 1000, fin=True)
+    expect("flows", len(pep.flows()), 2 * len(NETS))
     begun = time.monotonic()
-    pepadm("conf", "load", "/dev/null")
+    with grows(flow_released=len(NETS), flow_killed=len(NETS)):
+        pepadm("conf", "load", "/dev/null")
     took = time.monotonic() - begun
-    for both in flows:
-        for sock in both:
-            expect_reset(sock)
     expect("devices", pep.devices(), [])
+    for near, _ in halves:
+        expect_reset(near)
+    for both in flows:
+        exchange(both, 100000)
     expect_least("seconds", took, 1)
     if took > len(NETS) - 1 and not SLOW:
         fail(f"it took {took:.1f} s")

@@ -4,7 +4,8 @@ transparent proxy's, and loopback."""
 
 import errno
 
-from peptest.ktap import expect, families
+from peptest import pep
+from peptest.ktap import expect, families, wait_for
 from peptest.netns import addr, ip, netem, sysctls
 from peptest.pep import grows, least
 from peptest.tcp import (PORT, End, accept, client, exchange, exchange_all,
@@ -12,10 +13,13 @@ from peptest.tcp import (PORT, End, accept, client, exchange, exchange_all,
                          reset, start)
 
 
+setup = pep.warmed
+
+
 def unsplit(family, opener, opened, to):
     """Connections that must not be split."""
     to = addr(to, family)
-    with grows(syn_split=0, flow_established=0):
+    with grows(follow_new=0, flow_established=0):
         exchange(pair(family, opener, opened, to=to), 300000)
         near, far = pair(family, opener, opened, to=to)
         end = End(near, 100000)
@@ -36,9 +40,9 @@ families("the gateway to the subscriber", "pep", "sub", "sub")(unsplit)
 @families("the same ports as a split flow's")
 def same_port(family):
     bind = addr("sub", family), 34567
-    with grows(flow_established=1, syn_split=1, syn_pass_local=least(1)):
+    with grows(follow_new=1, flow_established=1, syn_pass_local=least(1)):
         own = pair(family, "sub", "pep", bind=bind)
-        exchange(pair(family, bind=bind), 200000)
+        exchange(pep.pair(family, bind=bind), 200000)
         exchange_part(own, 20000)
         exchange(own, 20000)
 
@@ -51,7 +55,7 @@ def transparent(family):
     route = f"route %s local {every} dev lo table 100"
     ip("pep", rule % "add", route % "add", family=family)
     try:
-        with grows(syn_split=0, pass_foreign=least(10)):
+        with grows(follow_new=0, pass_foreign=least(10)):
             exchange(pair(family, "pep", "srv", transparent=True,
                           bind=(addr("sub", family), 34568)), 300000)
     finally:
@@ -60,7 +64,7 @@ def transparent(family):
 
 @families("loopback")
 def loopback(family):
-    with grows(syn_split=0):
+    with grows(follow_new=0):
         exchange(pair(family, "pep", "pep",
                       to="127.0.0.1" if family == 4 else "::1"), 300000)
         exchange(pair(family, "pep", "pep", to=addr("pep", family)), 300000)
@@ -81,9 +85,12 @@ def in_use(family):
     netem("pep", "sv0", "off")
     expect("the call", errno.errorcode[err], "EINPROGRESS")
     with sysctls("pep", "net.ipv4.tcp_early_demux=0"), \
-            grows(syn_pass_in_use=least(1), syn_split=0):
+            grows(follow_established=1, split_pass_in_use=1,
+                  flow_established=0) as before:
         near = client("sub", family, bind=bind)
         near.connect(to)
         both = near, accept(listener)
+        wait_for("the decision", lambda: pep.stat("split_pass_in_use") >
+                 before["split_pass_in_use"])
         proxy.close()
         exchange(both, 20000)

@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0
 """CPUs that go offline and come back while flows run and are being opened:
-what a CPU had queued, and the SYNs that wait for its sockets, go on."""
+what a CPU had queued, and the connections and SYNs that wait for its sockets,
+go on."""
 
 import errno
 import os
 
 from peptest import pep
 from peptest.cpu import online
-from peptest.ktap import after_case, expect, expect_least, families
+from peptest.ktap import (after_case, expect, expect_least, families,
+                          wait_for)
 from peptest.netns import addr
 from peptest.pep import grows, least
 from peptest.tcp import (PORT, Load, accept, client, exchange, exchange_all,
-                         expect_same, listen, pair, start)
+                         expect_same, listen)
 
 FLOWS = 6
 RATE = 20000            # bytes per second and end
@@ -33,16 +35,16 @@ def run_on(family):
     """Half of them were opened by the CPU that goes."""
     with grows(flow_reset=0, flow_established=FLOWS + 8,
                flow_closed=FLOWS + 8):
-        pairs = start(family, FLOWS // 2)
+        pairs = pep.start(family, FLOWS // 2)
         os.sched_setaffinity(0, {CPU})
-        pairs += start(family, FLOWS // 2)
+        pairs += pep.start(family, FLOWS // 2)
         load = Load(pairs, RATE)
         for _ in range(4):
             online(CPU, False)
-            exchange(pair(family), 5000)
+            exchange(pep.pair(family), 5000)
             online(CPU, True)
             os.sched_setaffinity(0, {CPU})
-            exchange(pair(family), 5000)
+            exchange(pep.pair(family), 5000)
         load.finish()
         for near, far in zip(load.ends[::2], load.ends[1::2]):
             expect_least("bytes", near.received, 1)
@@ -50,9 +52,10 @@ def run_on(family):
             expect_same(far, near)
 
 
-def opened(family):
+def opened(family, flows):
     """Open connections by the CPU, which goes at once and comes back when half
-    of them have been used; return the others."""
+    of them have been used; return the others. All are split before, which
+    makes so many flows."""
     near = [client("sub", family) for _ in range(MANY)]
     listener = listen("srv", family)
     os.sched_setaffinity(0, {CPU})
@@ -69,17 +72,21 @@ def opened(family):
         sock = accept(listener)
         far[sock.getpeername()[1]] = sock
     both = [(sock, far[sock.getsockname()[1]]) for sock in near]
+    wait_for("all to be split",
+             lambda: pep.stat("flow_established") >= flows)
     exchange_all(both[::2], 2000)
     online(CPU, True)
     return both[1::2]
 
 
-@families("connections being opened", "truthful")
+@families("connections being opened", "follow")
 @families("connections being opened, early mode", "early")
 def opening(family, mode):
-    """They come up without it; half of them end before it is back."""
+    """They come up, and are split, without it; half of them end before it is
+    back."""
     pep.pepadm("profile", "set", "default", "connect", mode)
     with grows(flow_established=MANY * 2, flow_closed=MANY * 2,
-               accept_unpaired=0, pool_empty=least(1)):
-        for _ in range(2):
-            exchange_all(opened(family), 2000)
+               flow_reset=0, pool_empty=least(1)) as before:
+        for number in 1, 2:
+            exchange_all(opened(family, before["flow_established"] +
+                                MANY * number), 2000)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Where memory cannot be had: SYNs pass unsplit with the reason counted, what
-has been split goes on, nothing is lost, and all is as before afterwards. Only
-the debug kernels can refuse memory on demand (failslab)."""
+"""Where memory cannot be had: connections are forwarded and not split, or not
+even followed, with the reason counted, those that are split go on, nothing is
+lost, and all is as before afterwards. Only the debug kernels can refuse memory
+on demand (failslab)."""
 
 import contextlib
 import errno
@@ -18,6 +19,9 @@ from peptest.tcp import (accept, client, exchange, exchange_all,
 PACKETS = "skbuff_head_cache", "skbuff_fclone_cache", "skbuff_small_head"
 BYTES = amount(1000000)
 MANY = 200              # more than the sockets that are kept ready
+
+
+setup = pep.warmed
 
 
 def refusable(cache, yes):
@@ -49,26 +53,43 @@ def needs_failslab():
         skip("only the debug kernels have failslab")
 
 
+def split_afterwards(family):
+    """All is as before."""
+    with grows(split_handshake=1, flow_established=1, flow_closed=1):
+        exchange(pair(family), BYTES)
+
+
 @families("no memory for flows")
 def no_flows(family):
     needs_failslab()
-    with grows(syn_pass_no_memory=1, syn_split=0, flow_established=0,
-               pass_no_flow=least(5)):
+    with grows(follow_established=1, split_pass_no_memory=1,
+               flow_established=0, delivered=0, pass_followed=least(5)):
         with refused(100, "pep_flow"):
             exchange(pair(family), BYTES)
-    with grows(syn_split=1, flow_established=1, flow_closed=1):
-        exchange(pair(family), BYTES)
+    split_afterwards(family)
+
+
+@families("no memory to follow connections")
+def no_connections(family):
+    needs_failslab()
+    with grows(follow_no_memory=1, follow_new=0, flow_established=0,
+               delivered=0, pass_no_flow=least(5)):
+        with refused(100, "pep_conn"):
+            exchange(pair(family), BYTES)
+    split_afterwards(family)
 
 
 @families("no memory for sockets")
 def no_sockets(family):
-    """What was kept ready serves the first connections, the others pass. The
-    server's program has no sockets either and takes them later."""
+    """Those that were kept ready serve the first connections, the others stay
+    with their ends. The server's program has no sockets either and takes them
+    later."""
     needs_failslab()
     listener = listen("srv", family)
     near = [client("sub", family) for _ in range(MANY)]
     poll = select.poll()
-    with grows(syn_pass_no_socket=least(MANY // 4), dropped=0) as before:
+    with grows(follow_established=MANY, dropped=0, flow_reset=0,
+               split_pass_no_memory=least(MANY // 4)) as before:
         with refused(100, "sock_inode_cache"):
             for sock in near:
                 sock.setblocking(False)
@@ -107,7 +128,7 @@ def no_packets(family):
     fail, most of which pass: TCP takes the failures for memory pressure."""
     needs_failslab()
     with grows(flow_established=least(2), flow_reset=0):
-        both = [pair(family), pair(family, "srv", "sub")]
+        both = [pep.pair(family), pep.pair(family, "srv", "sub")]
         with refused(10, *PACKETS):
             for each in both:
                 exchange_part(each, BYTES // 4)

@@ -7,7 +7,7 @@ import os
 
 from peptest import pep
 from peptest.env import SLOW, amount
-from peptest.ktap import expect, families, wait_for
+from peptest.ktap import families, wait_for
 from peptest.netns import addr, ip, spaces_down, topology_up
 from peptest.tcp import Load, close_all, exchange, expect_reset, pair, start
 
@@ -29,6 +29,8 @@ def loaded(family):
     for x in SETS:
         topology_up(x)
         ip(None, f"link add probe{x} type veth peer name probe0 netns pep{x}")
+        pep.pepadm("profile", "set", "default", "split", "handshake",
+                   ns=f"pep{x}")
         pep.attach(f"pep{x}")
         ends = "sub" + x, "srv" + x
         busy = start(family, 6, *ends, to=addr("srv", family))
@@ -36,7 +38,7 @@ def loaded(family):
                                            to=addr("srv", family))
     for x in SETS:
         wait_for("payload", lambda: found[x][0].moved > RATE // 10)
-        expect(f"flows of pep{x}", pep.stat("flows", f"pep{x}"), 12)
+        pep.wait_flows(12, ns=f"pep{x}")
     return found
 
 

@@ -21,7 +21,7 @@ from peptest.netns import (addr, ip, link_packets, run, space_up, spaces_down,
 from peptest.pep import grows
 from peptest.rtnl import split_from
 from peptest.tcp import (PORT, client, connect_errno, exchange, exchange_all,
-                         expect_reset, one_way, outcome, pair, reset, start)
+                         expect_reset, one_way, outcome, pair, reset)
 
 BYTES = amount(3000000)
 BOB = {4: "198.18.3.2", 6: "2001:db8:3::2"}

@@ -52,14 +52,12 @@ COMMANDS = {
     "profile del gold": (NO_PROFILE, "name: a device uses the profile"),
     "profile show": (),
     "flow show": (),
-    "bypass show": (),
     "stat show": (),
     "conf show": (),
     "flow kill all": (),
     "limit set flows 1000": (),
     "drain on": (),
     "drain off": (),
-    "bypass flush": (),
     "dev add d0 side server": (HAS_FILTERS, *FASTER),
     "dev del d0": (NO_FILTERS, *FASTER),
     "conf sync usual": CHANGED,
@@ -160,7 +158,6 @@ def parallel():
     expect("filters", {dev["dev"]: len(dev["filters"]) for dev in json.loads(
         pepadm("-j", "dev", "show").stdout)}, {"wl0": 2, "sv0": 2})
     pepadm("drain", "off")
-    pepadm("bypass", "flush")
     pepadm("flow", "kill", "all")
     pep.flows_end()
     service.services_down()
@@ -168,5 +165,6 @@ def parallel():
 
 @families("afterwards connections are split")
 def after(family):
-    with grows(syn_split=1, flow_established=1, flow_closed=1):
-        exchange(pair(family), 100000)
+    pep.follow("handshake")
+    with grows(split_handshake=1, flow_established=1, flow_closed=1):
+        exchange(pep.pair(family), 100000)

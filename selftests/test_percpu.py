@@ -10,7 +10,7 @@ from peptest.cpu import online
 from peptest.ktap import after_case, case, expect, fail, families
 from peptest.netns import rps, run
 from peptest.pep import pepadm
-from peptest.tcp import exchange_part, pair
+from peptest.tcp import exchange_part
 
 CPUS = sorted(os.sched_getaffinity(0))
 LAST = CPUS[-1]
@@ -34,7 +34,7 @@ def told(ns="pep"):
 
 def traffic(family):
     """Some payload each way, all of which has been closed at the end."""
-    both = pair(family)
+    both = pep.pair(family)
     exchange_part(both, BYTES)
     for sock in both:
         sock.close()

@@ -9,7 +9,7 @@ import re
 from peptest import pep
 from peptest.env import TOP
 from peptest.ktap import (after_case, case, expect, expect_least, fail,
-                          families)
+                          families, wait_for)
 from peptest.netns import run
 from peptest.pep import grows, pepadm
 from peptest.tcp import exchange, pair
@@ -17,6 +17,7 @@ from peptest.tcp import exchange, pair
 PLUGINS = os.path.join(TOP, "tools", "tc")
 SIDES = {"wl0": "wireless", "sv0": "server"}
 PROTOCOLS = {4: "ip", 6: "ipv6"}
+TIMES = {"installed", "last_used", "first_used"}
 BYTES = 100000
 
 
@@ -67,7 +68,9 @@ def setup():
     """Loaded, and a profile beside the default one."""
     pep.detached()
     run("modprobe", "-q", "cls_flower", check=False)
-    pepadm("profile", "add", "gold", "cc-wireless", "cubic")
+    pepadm("profile", "add", "gold", "cc-wireless", "cubic", "split",
+           "handshake")
+    pepadm("profile", "set", "default", "split", "handshake")
 
 
 @after_case
@@ -76,7 +79,9 @@ def clean():
     for dev in SIDES:
         tc(f"qdisc del dev {dev} clsact", check=False)
     if pep.loaded():
-        tc("actions flush action pepsplit")
+        # Filters let go of their actions a little after they are deleted.
+        wait_for("the last use of an action", lambda: not tc(
+            "actions flush action pepsplit", check=False).returncode)
         expect("actions", indexes(), [])
 
 
@@ -92,13 +97,17 @@ def traffic(family, opener, opened):
     """What filters with options take is counted, in text and in JSON."""
     attach(family, "profile gold")
     with grows(flow_established=1, flow_closed=1):
-        both = pair(family, opener, opened)
+        both = pep.pair(family, opener, opened)
         expect("profile", pep.flows()[0]["profile"], "gold")
         exchange(both, BYTES)
-    with grows(flow_established=0):
+    with grows(follow_new=0, flow_established=0):
         exchange(pair(10 - family, opener, opened), 1000)
     for dev, side in SIDES.items():
         show = f"filter show dev {dev} ingress"
+        # A time of 0 is left out.
+        wait_for("times", lambda: all(
+            TIMES <= act.keys()
+            for act in told(show, "-s")))  # pylint: disable=W0640
         act, = told(show, "-s")
         expect("kind", act["kind"], "pepsplit")
         expect("side", act["side"], side)
@@ -107,7 +116,7 @@ def traffic(family, opener, opened):
         expect("actions and filters", (act["ref"], act["bind"]), (1, 1))
         expect_least("bytes", act["stats"]["bytes"], BYTES)
         expect_least("packets", act["stats"]["packets"], 5)
-        for key in "installed", "last_used", "first_used":
+        for key in TIMES:
             if not 0 <= act[key] < 100:
                 fail(f"{key} is {act[key]}")
         text = tc(show, "-s").stdout
@@ -136,8 +145,8 @@ def ports(family):
         tc(f"qdisc add dev {dev} clsact")
         tc(f"filter add dev {dev} ingress protocol {PROTOCOLS[family]} flower "
            f"ip_proto tcp {port} 5000 action pepsplit side {SIDES[dev]}")
-    with grows(flow_established=1):
-        exchange(pair(family), BYTES)
+    with grows(follow_new=1, flow_established=1):
+        exchange(pep.pair(family), BYTES)
         exchange(pair(family, port=5001), BYTES)
 
 
@@ -220,12 +229,12 @@ def change():
 def replace(family):
     """It lives on; new ones have the new profile."""
     attach(family)
-    live = pair(family)
+    live = pep.pair(family)
     for dev, side in SIDES.items():
         act, = told(f"filter show dev {dev} ingress")
         tc(f"actions replace action pepsplit side {side} profile gold "
            f"index {act['index']}")
-    new = pair(family)
+    new = pep.pair(family)
     expect("profiles", sorted(flow["profile"] for flow in pep.flows()),
            ["default", "gold"])
     with grows(flow_closed=2, flow_reset=0, flow_killed=0):

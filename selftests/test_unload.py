@@ -1,43 +1,104 @@
 # SPDX-License-Identifier: GPL-2.0
 """The module goes while it is at work: rmmod is refused while a filter needs
-it, and done under load when none does. Nothing is left of it, both ends of
-every connection get a reset, and it can be loaded again."""
+it, and done under load when none does. Nothing is left of it. Connections that
+it has taken over go on without it, those that it has opened itself end with a
+reset to both ends, and it can be loaded again."""
 
 import errno
 
 from peptest import pep
 from peptest.env import amount
 from peptest.ktap import case, expect, expect_least, families, wait_for
-from peptest.netns import run
-from peptest.tcp import (Load, client, exchange, expect_reset, pair, start)
+from peptest.netns import nstat, run
+from peptest.tcp import (Load, client, exchange, exchange_part, expect_reset)
 
 RATE = amount(100000)   # bytes per second and flow
 
 
 def sockets():
-    """The sockets of legs and listeners in the gateway; what is in TIME_WAIT
-    is no longer the module's."""
+    """The sockets of legs and listeners in the gateway; those in TIME_WAIT
+    are no longer the module's."""
     return run("ss", "-tanH", "exclude", "time-wait", ns="pep").stdout
 
 
-@families("rmmod under load")
-@families("rmmod under load once more")
-def under_load(family):
-    """Flows in every state: fast, slow, idle, opened from either side, and
-    being opened towards an address that is silent."""
-    fast = Load(start(family, 1), RATE * 20)
-    slow = Load(start(family, 11) + start(family, 6, "srv", "sub"), RATE)
-    idle = start(family, 6)
+def resets():
+    """Resets that the three hosts have sent."""
+    return sum(nstat(ns, "TcpOutRsts") for ns in ("sub", "pep", "srv"))
+
+
+def expect_refused():
+    """Fail unless rmmod finds the module in use."""
+    done = run("rmmod", "pep", check=False)
+    expect("exit code of rmmod beneath a filter", done.returncode, 1)
+    expect("its message", "in use" in done.stderr, True)
+
+
+def busy(family):
+    """Flows in every state, opened from either side, and one being opened
+    towards an address that is silent: fast and slow ones as Loads, idle ones
+    as pairs."""
+    fast = Load(pep.start(family, 1), RATE * 20)
+    slow = Load(pep.start(family, 11) + pep.start(family, 6, "srv", "sub"),
+                RATE)
+    idle = pep.start(family, 6)
     silent = client("sub", 4)
     silent.setblocking(False)
     expect("errno", silent.connect_ex(("198.18.1.99", 5000)),
            errno.EINPROGRESS)
     wait_for("payload", lambda: min(fast.moved, slow.moved) > RATE // 4)
     expect_least("flows", pep.stat("flows"), 24)
-    refused = run("rmmod", "pep", check=False)
-    expect("exit code of rmmod beneath a filter", refused.returncode, 1)
-    expect("its message", "in use" in refused.stderr, True)
+    return fast, slow, idle
 
+
+def more(loads):
+    """Wait until every end of the loads has received more."""
+    for load in loads:
+        mark = load.moved + RATE // 4
+        wait_for("payload", lambda: load.moved > mark)  # pylint: disable=W0640
+
+
+def split_again(family):
+    """Load and attach; new connections are split."""
+    pep.load()
+    pep.attach()
+    pep.follow("handshake")
+    before = pep.stat("flow_established")
+    exchange(pep.pair(family), 100000)
+    expect("flows split after loading", pep.stat("flow_established"),
+           before + 1)
+
+
+@families("rmmod under load")
+@families("rmmod under load once more")
+def under_load(family):
+    """Nothing is lost, doubled or reset, while the module goes, is away, and
+    comes again."""
+    fast, slow, idle = busy(family)
+    before = resets()
+    expect_refused()
+    more((fast, slow))
+    pep.detach()
+    pep.unload()
+    wait_for("the end of all sockets", lambda: not sockets())
+    more((fast, slow))
+    for both in idle[::2]:
+        exchange_part(both, 20000)
+    split_again(family)
+    more((fast, slow))
+    for both in idle:
+        exchange(both, 20000)
+    for load in fast, slow:
+        load.finish()
+        load.expect_whole()
+    expect("resets", resets(), before)
+
+
+@families("rmmod under load of connections that it has opened")
+def early(family):
+    """They cannot go on without it: both ends get a reset."""
+    pep.pepadm("profile", "set", "default", "connect", "early")
+    fast, slow, idle = busy(family)
+    expect_refused()
     pep.detach()
     pep.unload()
     wait_for("the end of all sockets", lambda: not sockets())
@@ -46,10 +107,7 @@ def under_load(family):
     for both in idle:
         for sock in both:
             expect_reset(sock)
-    pep.load()
-    pep.attach()
-    exchange(pair(family), 100000)
-    expect("flows split after loading", pep.stat("flow_established"), 1)
+    split_again(family)
 
 
 @case("load and unload at rest, 8 times")
@@ -59,11 +117,12 @@ def again():
         pep.unload()
         pep.load()
     pep.attach()
+    pep.follow("handshake")
 
 
 @families("rmmod refused while attached, flows go on")
 def refused(family):
-    both = pair(family)
-    expect("exit code", run("rmmod", "pep", check=False).returncode, 1)
+    both = pep.pair(family)
+    expect_refused()
     exchange(both, 1000)
-    pair(family)
+    pep.pair(family)
