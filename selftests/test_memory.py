@@ -18,9 +18,8 @@ from peptest.tcp import (accept, client, exchange, exchange_all,
 
 PACKETS = "skbuff_head_cache", "skbuff_fclone_cache", "skbuff_small_head"
 BYTES = amount(1000000)
+MOST = 1 << 30          # failures
 MANY = 200              # more than the sockets that are kept ready
-
-
 setup = pep.warmed
 
 
@@ -33,15 +32,16 @@ def refusable(cache, yes):
 
 @contextlib.contextmanager
 def refused(percent, *caches):
-    """For a while, so many of the allocations from slab caches fail."""
-    for name, value in (("times", -1), ("interval", 1), ("verbose", 0),
+    """For a while, so many of the allocations from slab caches fail; a function
+    returns how many have failed so far."""
+    for name, value in (("times", MOST), ("interval", 1), ("verbose", 0),
                         ("ignore-gfp-wait", "N"), ("cache-filter", "Y")):
         debugfs.write("failslab/" + name, value)
     for cache in caches:
         refusable(cache, True)
     debugfs.write("failslab/probability", percent)
     try:
-        yield
+        yield lambda: MOST - int(debugfs.read("failslab/times"))
     finally:
         debugfs.write("failslab/probability", 0)
         for cache in caches:
@@ -90,13 +90,14 @@ def no_sockets(family):
     poll = select.poll()
     with grows(follow_established=MANY, dropped=0, flow_reset=0,
                split_pass_no_memory=least(MANY // 4)) as before:
-        with refused(100, "sock_inode_cache"):
+        with refused(100, "sock_inode_cache") as failures:
             for sock in near:
                 sock.setblocking(False)
                 sock.connect_ex((addr("srv", family), 5000))
                 poll.register(sock, select.POLLOUT)
             wait_for("connections without a socket to spare",
                      lambda: len(poll.poll(0)) == MANY, 20)
+            wait_for("sockets that cannot be made", failures)
         for sock in near:
             sock.settimeout(60)
             if not select.select([], [sock], [], 60)[1]:

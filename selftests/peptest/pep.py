@@ -165,8 +165,8 @@ def split_start(family, count, *args, ns="pep", **kwargs):
 
 def warmed():
     """Set up: attached, and the gateway knows its neighbours: a SYN that
-    passes while IPv6's solicitations are not yet possible is sent twice. It has
-    sockets ready for the first connections, too."""
+    passes while IPv6's solicitations are not yet possible is sent twice. It
+    has sockets ready for the first connections, too."""
     attached()
     ready()
     tcp.close_all()
