@@ -32,8 +32,8 @@ def refusable(cache, yes):
 
 @contextlib.contextmanager
 def refused(percent, *caches):
-    """For a while, so many of the allocations from slab caches fail; a function
-    returns how many have failed so far."""
+    """For a while, so many of the allocations from slab caches fail; a
+    function returns how many have failed so far."""
     for name, value in (("times", MOST), ("interval", 1), ("verbose", 0),
                         ("ignore-gfp-wait", "N"), ("cache-filter", "Y")):
         debugfs.write("failslab/" + name, value)
@@ -56,7 +56,7 @@ def needs_failslab():
 def split_afterwards(family):
     """All is as before."""
     with grows(split_handshake=1, flow_established=1, flow_closed=1):
-        exchange(pair(family), BYTES)
+        exchange(pep.pair(family), BYTES)
 
 
 @families("no memory for flows")
