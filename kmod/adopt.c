@@ -16,6 +16,7 @@
 #include "adopt.h"
 
 #include <net/inet_ecn.h>
+#include <net/l3mdev.h>
 #include <net/tcp.h>
 
 #include "compat.h"
@@ -221,6 +222,8 @@ static void pep_adopt_set_windows(const struct pep_conn *conn,
 	const struct pep_track_end *self = &conn->end[!side];
 	struct tcp_sock *tp = tcp_sk(sk);
 	u32 offered = peer->edge - peer->ack, promised;
+	/* A buffer that is fixed holds what was promised, and no more. */
+	u64 scale = sk->sk_userlocks & SOCK_RCVBUF_LOCK ? 2 : 4;
 
 	tp->snd_wnd = offered;
 	tp->max_window = offered;
@@ -231,7 +234,7 @@ static void pep_adopt_set_windows(const struct pep_conn *conn,
 	tp->rcv_wnd = promised;
 	pep_compat_promised(tp);
 	if (tcp_full_space(sk) < (int)promised)
-		WRITE_ONCE(sk->sk_rcvbuf, min_t(u64, 4ULL * promised,
+		WRITE_ONCE(sk->sk_rcvbuf, min_t(u64, promised * scale,
 						PEP_ADOPT_RCVBUF));
 	WRITE_ONCE(tp->window_clamp,
 		   min_t(u32, tcp_full_space(sk),
@@ -293,7 +296,7 @@ static unsigned int pep_adopt_leg(struct pep_flow *flow,
 {
 	const struct pep_track_end *peer = &conn->end[side];
 	struct sock *sk = flow->leg[side].sk;
-	int err;
+	int err, vrf;
 
 	WRITE_ONCE(sk->sk_bound_dev_if,
 		   pep_gen_bound(flow->gen, side, peer->ifindex));
@@ -305,7 +308,8 @@ static unsigned int pep_adopt_leg(struct pep_flow *flow,
 	if (!pep_adopt_routed(flow->pn->net, sk, peer->ifindex))
 		return PEP_A_STAT_SPLIT_PASS_ROUTE;
 	/* See pep_filter_device(). */
-	WRITE_ONCE(sk->sk_rx_dst_ifindex, conn->vrf ?: peer->ifindex);
+	vrf = l3mdev_master_ifindex_by_index(flow->pn->net, peer->ifindex);
+	WRITE_ONCE(sk->sk_rx_dst_ifindex, vrf ?: peer->ifindex);
 	pep_adopt_set_options(conn, side, sk);
 	pep_adopt_set_windows(conn, side, sk);
 	err = pep_adopt_load(conn, side, sk, queue);
@@ -346,8 +350,7 @@ static void pep_adopt_set_times(struct pep_flow *flow,
 	u64 target = conn->end[!conn->opener].rtt;
 	u64 opener = conn->end[conn->opener].rtt;
 
-	flow->at[PEP_FLOW_TIME_SYN_OUT] = conn->born;
-	if (!target || !opener)
+	if (conn->repeated)
 		return;
 	flow->at[PEP_FLOW_TIME_ANSWERED] = conn->born +
 					   target * NSEC_PER_USEC;

@@ -12,6 +12,7 @@
 #include "early.h"
 
 #include <linux/jhash.h>
+#include <net/l3mdev.h>
 #include <net/tcp.h>
 
 #include "adopt.h"
@@ -169,18 +170,22 @@ static void pep_early_run(struct pep_flow *flow)
 }
 
 /* Send the SYN of the leg towards the target, with both locked. */
-static int pep_early_connect(struct pep_flow *flow, struct sock *sk, u8 dsfield)
+static int pep_early_connect(struct pep_flow *flow, struct sock *sk,
+			     const struct pep_conn *conn)
 {
 	const struct pep_values *values = &flow->gen->values;
 
 	WRITE_ONCE(sk->sk_bound_dev_if,
 		   pep_gen_bound(flow->gen, !flow->opener, flow->ifindex));
 	if (values->dscp == PEP_DSCP_COPY)
-		pep_leg_set_dsfield(sk, dsfield);
+		pep_leg_set_dsfield(sk, conn->dsfield[flow->opener]);
 	if (flow->opener == PEP_SIDE_WIRELESS &&
 	    values->source == PEP_SOURCE_MODE_LOCAL)
 		return pep_leg_connect_local(sk, &flow->tuple);
-	return pep_leg_connect(sk, &flow->tuple, 0);
+	/* With the opener's number one that comes back is known, see
+	 * pep_follow_known().
+	 */
+	return pep_leg_connect(sk, &flow->tuple, conn->isn);
 }
 
 /* The share of the subscriber who opens a connection; IPv6: a network of 64 bits. */
@@ -197,7 +202,7 @@ static atomic_t *pep_early_share(struct pep_net *pn,
  * flow is dead, whose socket is released then.
  */
 static unsigned int pep_early_begin(struct pep_flow *flow, struct pep_sock *ps,
-				    u8 dsfield)
+				    const struct pep_conn *conn)
 {
 	struct sock *sk = ps->sock->sk;
 	unsigned int reason = 0;
@@ -213,7 +218,7 @@ static unsigned int pep_early_begin(struct pep_flow *flow, struct pep_sock *ps,
 	pep_flow_set_leg(flow, !flow->opener, sk, ps);
 	pep_flow_lock_legs(flow);
 	pep_leg_attach(flow, sk);
-	err = pep_early_connect(flow, sk, dsfield);
+	err = pep_early_connect(flow, sk, conn);
 	if (err) {
 		reason = err == -EADDRINUSE || err == -EADDRNOTAVAIL ?
 			 PEP_A_STAT_SYN_PASS_IN_USE :
@@ -243,7 +248,7 @@ static unsigned int pep_early_flow(struct pep_gen *gen, struct pep_conn *conn,
 		return PEP_A_STAT_SYN_PASS_NO_MEMORY;
 	}
 	spin_lock(&flow->lock);
-	reason = pep_early_begin(flow, ps, conn->dsfield[conn->opener]);
+	reason = pep_early_begin(flow, ps, conn);
 	if (!reason)
 		pep_adopt_own(conn, flow);
 	spin_unlock(&flow->lock);
@@ -451,9 +456,13 @@ void pep_early_accept(struct pep_listener *l, struct sock *child,
 	struct pep_tuple tuple;
 	struct pep_flow *flow;
 	bool taken = false;
+	int vrf;
 
 	pep_tuple_of_peer(&tuple, child);
-	flow = pep_early_find(pn, &tuple, READ_ONCE(child->sk_bound_dev_if));
+	/* It is bound to its VRF, or to the device of the profile. */
+	vrf = l3mdev_master_ifindex_by_index(pn->net,
+					     READ_ONCE(child->sk_bound_dev_if));
+	flow = pep_early_find(pn, &tuple, vrf);
 	if (flow) {
 		spin_lock(&flow->lock);
 		taken = pep_early_join(flow, child, shell);

@@ -48,6 +48,7 @@ struct rt6_info;
  * @track: struct pep_conn, the connections that are followed; see track.c
  * @track_lock: guards @unanswered; taken after the lock of a connection, BH off
  * @unanswered: those that have no SYN-ACK yet, the oldest first
+ * @track_vrfs: there has been one whose SYN came by a VRF; read locklessly
  * @track_sweep: looks for those that have been silent for long
  * @max_followed: connections that there may be in @track
  * @leaving: device of which connections are handed back, 0 for none; none that
@@ -85,6 +86,7 @@ struct pep_net {
 	struct rhashtable track;
 	spinlock_t track_lock; /* unanswered */
 	struct list_head unanswered;
+	bool track_vrfs;
 	struct delayed_work track_sweep;
 	u32 max_followed;
 	int leaving;

@@ -283,7 +283,7 @@ static int pep_report_time(struct sk_buff *skb, int attr, u64 at)
 
 /* When legs are reset by the flow's end: now, see pep_flow_end(). */
 static int pep_report_resets(struct sk_buff *skb, const struct pep_flow *flow,
-			     u64 now)
+			     unsigned int cause, u64 now)
 {
 	static const int attrs[] = {
 		[PEP_SIDE_WIRELESS] = PEP_A_FLOW_TIME_RST_TO_WIRELESS,
@@ -291,6 +291,9 @@ static int pep_report_resets(struct sk_buff *skb, const struct pep_flow *flow,
 	};
 	int side;
 
+	/* Whose connection goes on is not reset. */
+	if (cause == PEP_A_STAT_FLOW_RELEASED)
+		return 0;
 	for (side = 0; side < 2; side++) {
 		const struct sock *sk = flow->leg[side].sk;
 
@@ -323,7 +326,7 @@ static int pep_report_end(struct sk_buff *skb, const struct pep_flow *flow,
 
 	if (nla_put_u32(skb, PEP_A_FLOW_CAUSE, pep_report_cause(cause)) ||
 	    pep_report_time(skb, PEP_A_FLOW_TIME_SYN, flow->born) ||
-	    pep_report_resets(skb, flow, now) ||
+	    pep_report_resets(skb, flow, cause, now) ||
 	    pep_report_time(skb, PEP_A_FLOW_TIME_CLOSED, now))
 		return -EMSGSIZE;
 	for (i = 0; i < PEP_FLOW_TIMES; i++)

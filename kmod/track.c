@@ -42,10 +42,12 @@ static struct kmem_cache *pep_track_cache;
  * struct pep_track_key - how the table finds a connection
  * @tuple: tuple of a packet of either direction
  * @vrf: VRF that the packet is received by, 0 for none
+ * @across: the answer to a connection's packets, by whichever VRF
  */
 struct pep_track_key {
 	const struct pep_tuple *tuple;
 	int vrf;
+	bool across;
 };
 
 /* The stage that an event leads to; an event that is not listed cannot happen.
@@ -136,10 +138,12 @@ static int pep_track_compare(struct rhashtable_compare_arg *arg,
 	const struct pep_conn *conn = obj;
 	const struct pep_tuple *b = &conn->tuple;
 
-	if (conn->vrf != key->vrf)
-		return 1;
-	if (!memcmp(a, b, sizeof(*a)))
-		return 0;
+	if (!key->across) {
+		if (conn->vrf != key->vrf)
+			return 1;
+		if (!memcmp(a, b, sizeof(*a)))
+			return 0;
+	}
 	return a->sport != b->dport || a->dport != b->sport ||
 	       a->family != b->family ||
 	       memcmp(&a->src, &b->dst, sizeof(a->src)) ||
@@ -175,6 +179,8 @@ EXPORT_SYMBOL_IF_KUNIT(pep_track_next);
  * @tuple: tuple of the packet
  * @vrf: VRF that it is received by, 0 for none
  *
+ * A connection's packets of both directions may come by different VRFs.
+ *
  * Context: RCU read side, which the connection stays for.
  * Return: the connection, which may be going, or NULL.
  */
@@ -182,7 +188,12 @@ struct pep_conn *pep_track_find(struct pep_net *pn,
 				const struct pep_tuple *tuple, int vrf)
 {
 	struct pep_track_key key = { .tuple = tuple, .vrf = vrf };
+	struct pep_conn *conn;
 
+	conn = rhashtable_lookup(&pn->track, &key, pep_track_params);
+	if (conn || (!vrf && !READ_ONCE(pn->track_vrfs)))
+		return conn;
+	key.across = true;
 	return rhashtable_lookup(&pn->track, &key, pep_track_params);
 }
 
@@ -313,6 +324,8 @@ static int pep_track_enter(struct pep_net *pn, struct pep_conn *conn)
 	struct pep_track_key key = { .tuple = &conn->tuple, .vrf = conn->vrf };
 	int err;
 
+	if (conn->vrf)
+		WRITE_ONCE(pn->track_vrfs, true);
 	/* A SYN-ACK on another CPU and pep_track_evict() wait for the lock. */
 	spin_lock(&conn->lock);
 	spin_lock(&pn->track_lock);

@@ -104,7 +104,7 @@ struct pep_track_end {
  * struct pep_conn - a connection that is followed
  * @node: in pep_net.track
  * @tuple: ends, in the direction of the opener's SYN; constant
- * @vrf: VRF that its packets are received by, 0 for none; constant
+ * @vrf: VRF that the opener's packets are received by, 0 for none; constant
  * @lock: guards all below but @ref, @job and @rcu; taken before pep_flow.lock,
  *	BH off
  * @stage: enum pep_track_stage; only track.c writes it; read locklessly

@@ -84,8 +84,8 @@ def mac(ns, dev):
 class Flood:
     """Spoofed SYNs, each from another address. As one word of the headers
     grows, the address, others shrink, the IP identification and the sequence
-    number: the checksums stay right without being computed anew. Each flood has
-    ports of its own."""
+    number: the checksums stay right without being computed anew. Each flood
+    has ports of its own."""
 
     floods = 0
 

@@ -25,8 +25,8 @@ SYS_PIDFD_GETFD = 438
 SECONDS = 30
 SIDE = {"sub": "wireless", "srv": "server"}
 # Of a flow that was followed: pep was no part of its handshake.
-UP = {"syn", "accepted", "established", "closed"}
-UP_EARLY = UP | {"syn_out", "answered"}
+UP = {"syn", "answered", "accepted", "established", "closed"}
+UP_EARLY = UP | {"syn_out"}
 DATA = {"first_to_wireless", "first_to_server"}
 FINS = {f"fin_{way}_{side}" for way in ("from", "to")
         for side in SIDE.values()}
@@ -143,8 +143,9 @@ def closed(family):
 
 def handshake(family, mode, opener, opened):
     """Packets of the opener take 50 ms, those of the other end 100."""
-    order = {"follow": (("syn", "accepted", 150), ("accepted", "established")),
-             "early": (("syn", "accepted", 50), ("accepted", "syn_out"),
+    order = {"follow": (("syn", "answered", 100), ("answered", "accepted", 50),
+                        ("accepted", "established")),
+             "early": (("syn", "syn_out"), ("syn", "accepted", 50),
                        ("syn_out", "answered", 100),
                        ("answered", "established"))}
     up = UP_EARLY if mode == "early" else UP

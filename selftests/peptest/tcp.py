@@ -512,6 +512,12 @@ class Load(threading.Thread):
                 raise Failure(("still running: " if alive else "") +
                               describe(end))
 
+    def expect_open(self):
+        """Fail if an end has met an error or the end of the stream."""
+        for end in self.ends:
+            if end.error or end.eof:
+                raise Failure(describe(end))
+
     @property
     def moved(self):
         """The least that any end has received, bytes."""
