@@ -135,7 +135,7 @@ examples()
 {
 	local file out
 
-	for file in connect-latency residence relay-batch bypass-reasons legs \
+	for file in connect-latency residence relay-batch syn-reasons legs \
 		stalls lock-wait; do
 		head -n 1 "$SHARE/trace/$file.bt" | grep '^#!.*bpftrace'
 		[ -x "$SHARE/trace/$file.bt" ] || wrong "$file.bt does not run"
