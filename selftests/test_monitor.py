@@ -23,6 +23,7 @@ from peptest.tcp import (PORT, connect, connect_errno, exchange,
 
 SYS_PIDFD_GETFD = 438
 SECONDS = 30
+setup = pep.warmed
 SIDE = {"sub": "wireless", "srv": "server"}
 # Of a flow that was followed: pep was no part of its handshake.
 UP = {"syn", "answered", "accepted", "established", "closed"}
