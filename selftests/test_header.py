@@ -8,7 +8,7 @@ import struct
 from peptest import pep, raw
 from peptest.env import amount
 from peptest.ktap import case, expect, expect_least, families
-from peptest.netns import addr, nstat
+from peptest.netns import addr, ip, nstat
 from peptest.pep import grows, least
 from peptest.raw import (ACK, SYN, TCP, Segment, inet, ip4, ip6, remade as
                          setup, remade_teardown as teardown, remaking,
@@ -23,7 +23,7 @@ PAD6 = b"\x01\x04\x00\x00\x00\x00"
 SKIP6 = b"\x1e\x04\x00\x00\x00\x00"     # unknown, to be skipped
 DROP6 = b"\x5e\x04\x00\x00\x00\x00"     # unknown, the packet to be dropped
 HOP, ROUTING, DEST, AUTH = 0, 43, 60, 51
-BESIDE = 300            # packets in a row that miss their leg
+BESIDE = 40
 assert setup and teardown
 
 
@@ -233,9 +233,10 @@ def untouched(family):
 
 
 def beside(ns):
-    """An end takes packets that have missed their leg, if they come in a row,
-    and acknowledges more than the leg there has sent. The connection goes on
-    all the same: they are repeated, and come by the legs then."""
+    """The first flight of an end misses its leg, and the other end gets it all
+    the same. It acknowledges more than the leg there has sent, and more than
+    that may send at once. The connection goes on: the flight is repeated, and
+    comes by the legs then."""
     left = BESIDE
 
     def remake(seen):
@@ -244,15 +245,18 @@ def beside(ns):
             return None
         left -= 1
         return [behind(seen, (ROUTING, bytes(6)))]
-    both = pair(6)
-    pep.wait_flows(1)
-    exchange_part(both, 10 * BYTES)
+    gateway, far = {"sub": ("pep", "srv"), "srv": ("sv", "sub")}[ns]
+    way = f"{addr(far, 6)} via {addr(gateway, 6)}"
+    ip(ns, f"route add {way} initcwnd {BESIDE}")
     try:
+        both = pep.split_pair(6)
         with grows(flow_closed=1, flow_reset=0):
             with remaking(ns, later(remake)):
-                exchange_part(both, 10 * BYTES)
+                exchange_part(both, BYTES)
+            expect("packets that did not miss it", left, 0)
             exchange(both, BYTES)
     finally:
+        ip(ns, f"route del {way}")
         pep.pepadm("flow", "kill", "all")
 
 
