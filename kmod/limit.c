@@ -31,7 +31,7 @@ void pep_limit_init(struct pep_net *pn)
  * @gen: generation of the profile that is to split it
  *
  * The limits are not exact: CPUs that ask at the same time may exceed them by
- * one each, and openers that are answered early count once they are accepted.
+ * one each.
  *
  * Context: any, under RCU.
  * Return: 0, or the counter of the reason why not.
@@ -117,8 +117,7 @@ void pep_limit_ended(struct pep_net *pn)
  * @pn: instance, with its lock held
  * @on: which
  *
- * A flow whose SYN is being judged on another CPU may come up yet, and so may
- * those of early profiles whose openers are in their handshake.
+ * A flow that is being made on another CPU may come up yet.
  *
  * Context: may sleep.
  */

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory of connections, for a while: of those that could not be split, so
- * that their SYNs, when they are sent again, pass unsplit as the first one
- * did; and of those that were reset, so that what is late of them is answered
- * with a reset that fits.
+ * Memory of connections that were reset, for a while: late packets of them are
+ * answered with a reset that fits.
  *
  * A table of fixed size without chains or locks: a slot is one word that
  * holds the upper 48 bits of the tuple's keyed hash and the second in which

@@ -2,10 +2,11 @@
 /*
  * The instance of a network namespace: how it comes up and how it goes.
  *
- * It goes in this order. No new flows: steering passes SYNs. Connections are handed
- * back to their ends where that is possible. The flows that remain are killed, and ends that question the reset are answered for a while.
- * The profiles let go of their generations, the generations hide their
- * listeners. After a grace period no packet and no job makes a flow; those that
+ * It goes in this order. No new flows: steering passes SYNs. Connections are
+ * handed back to their ends where that is possible. The flows that remain are
+ * killed, and ends that question the reset are answered for a while. The
+ * profiles let go of their generations, the generations hide their listeners.
+ * After a grace period no packet and no job makes a flow; those that
  * were still made are killed and awaited, then the generations, then the
  * sockets given back. Last the routes and the netfilter hook. All this is done
  * in .pre_exit, while the namespace's devices are still there: later, a route

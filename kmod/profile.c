@@ -44,7 +44,7 @@ EXPORT_SYMBOL_IF_KUNIT(pep_profile_name_ok);
 
 /**
  * pep_profile_defaults() - settings where nothing is said
- * @values: result: BBR, CUBIC, truthful; zero is what the rest defaults to,
+ * @values: result: BBR, CUBIC, follow; zero is what the rest defaults to,
  *	but for the triggers of a split, the DSCP, which is copied, and the
  *	residence
  */

@@ -242,7 +242,7 @@ static int pep_setting_check_source(struct genl_info *info,
 		return 0;
 	if (attr) {
 		NL_SET_ERR_MSG_ATTR(info->extack, attr,
-				    "source: local needs connect early, a refusal could not be shown to the opener otherwise");
+				    "source: local needs connect early, the ends have each other's addresses otherwise");
 	} else {
 		attr = info->attrs[PEP_A_PROFILE_CONNECT_MODE];
 		NL_SET_ERR_MSG_ATTR(info->extack, attr,

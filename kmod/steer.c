@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Whose packet is this? Packets of our sockets are delivered to them, SYNs
- * that may be split open a flow, everything else passes with the reason
- * counted. Only a SYN makes a flow: what was there before stays as it is.
+ * Whose packet is this? Packets of our sockets are delivered to them, a SYN makes
+ * an entry in the table of connections or is answered, everything else passes with
+ * the reason counted. Connections that were there before stay as they are.
  */
 
 #include "steer.h"

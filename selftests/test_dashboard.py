@@ -19,7 +19,11 @@ METRIC = re.compile(r"\bpep_[a-z0-9_]+")
 MATCHER = re.compile(r'\b([a-z]+)([!=]~|=|!=)"([^"]*)"')
 # Series of which each makes an alert fire: it counts so much a minute, beside
 # the quiet ones.
-QUIET = {'pep_syns_split_total{instance="a"}': 600,
+QUIET = {'pep_connections_total{instance="a",event="new"}': 600,
+         'pep_connections_total{instance="a",event="established"}': 590,
+         'pep_connections_kept_total{instance="a",reason="option"}': 600,
+         'pep_flows_established_total{instance="a"}': 600,
+         'pep_syns_answered_total{instance="a"}': 600,
          'pep_syns_passed_total{instance="a",reason="mptcp"}': 600,
          'pep_flows_ended_total{instance="a",cause="closed"}': 600,
          'pep_flows_ended_total{instance="a",cause="reset"}': 60,
@@ -38,14 +42,14 @@ QUIET = {'pep_syns_split_total{instance="a"}': 600,
 # Filters, which are there or not.
 FILTERS = {'pep_filters{instance="a",side="wireless"}': "2x60",
            'pep_filters{instance="a",side="server"}': "0x60"}
-LOUD = {"PepNothingSplit": {'pep_syns_split_total{instance="a"}': 0},
-        "PepOverload": {'pep_syns_passed_total{instance="a",'
+LOUD = {"PepNothingSplit": {'pep_flows_established_total{instance="a"}': 0},
+        "PepOverload": {'pep_connections_kept_total{instance="a",'
                         'reason="max_flows"}': 1},
         "PepNearLimit": {'pep_flows_pending{instance="a"}': 10},
         "PepServersUnreached": {'pep_connects_failed_total{instance="a",'
                                 'cause="timeout"}': 400},
-        "PepAsymmetricRoutes": {'pep_connects_failed_total{instance="a",'
-                                'cause="asymmetric"}': 10},
+        "PepHandshakesUnseen": {'pep_connections_total{instance="a",'
+                                'event="established"}': 10},
         "PepResets": {'pep_flows_ended_total{instance="a",'
                       'cause="reset"}': 900},
         "PepResidence": {'pep_residence_seconds_bucket{instance="a",'

@@ -172,11 +172,12 @@ def listeners(family):
 
 @families("its listeners are destroyed, early")
 def listeners_early(family):
-    """Connections pass until there are others."""
+    """Connections are followed until there are others."""
     pep.pepadm("profile", "set", "default", "connect", "early")
     try:
         run("ss", "-K", "-ltH", ns="pep")
-        with grows(flow_established=0, syn_pass_no_listener=1):
+        with grows(syn_answered=0, syn_pass_no_listener=1,
+                   follow_new=1):
             exchange(pair(family), 1000)
         pep.pepadm("profile", "set", "default", "mark", "0")
         with grows(flow_established=1, syn_pass_no_listener=0):

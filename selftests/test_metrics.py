@@ -31,9 +31,8 @@ LABELLED = {"pep_packets_passed_total": "pass_{}",
 RENAMED = {"pep_flows_pending": "pending",
            "pep_connections_followed": "followed",
            "pep_packets_delivered_total": "delivered",
-           "pep_packets_held_total": "held",
            "pep_packets_dropped_total": "dropped",
-           "pep_syns_split_total": "syn_split",
+           "pep_syns_answered_total": "syn_answered",
            "pep_flows_established_total": "flow_established"}
 PLUGINS = os.path.join(env.TOP, "tools", "tc")
 # What the limits are called there.

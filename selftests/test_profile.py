@@ -225,7 +225,7 @@ def source_ports(family):
             ports = {far.getpeername()[1] for _, far in pairs}
             expect("ports", ports, {40000, 40001})
             with grows(ended=False, syn_pass_in_use=1, follow_new=1,
-                       flow_established=0):
+                       syn_answered=0):
                 exchange(pair(family), 1000)
             with grows(ended=False, flow_established=1):
                 pairs.append(pair(family, port=5001))

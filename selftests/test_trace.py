@@ -363,13 +363,13 @@ def relay_batch():
            after["bytes_copied"] - before["bytes_copied"])
 
 
-@case("bypass-reasons.bt", seconds=300)
-def bypass_reasons():
+@case("syn-reasons.bt", seconds=300)
+def syn_reasons():
     """SYNs that pass, by the reason for it: those of Multipath TCP, and those
-    that would be answered early but for a drain."""
+    that would be answered early but for a drain. All are followed."""
     pepadm("profile", "set", "default", "connect", "early")
     try:
-        with Script("bypass-reasons.bt") as script:
+        with Script("syn-reasons.bt") as script:
             listener = listen("srv", 4)
             near = mptcp_socket("sub", 4)
             near.connect((addr("srv", 4), PORT))
@@ -381,7 +381,7 @@ def bypass_reasons():
         pepadm("drain", "off")
         pepadm("profile", "set", "default", "connect", "follow")
     expect("verdicts", script.maps["@syns"],
-           {f"syn_pass_mptcp,{PORT}": 1, f"split_pass_drain,{PORT}": FLOWS})
+           {f"syn_pass_mptcp,{PORT}": 1, f"follow_new,{PORT}": FLOWS + 1})
 
 
 @case("legs.bt", seconds=300)

@@ -51,8 +51,8 @@ enum pep_split_trigger {
 /**
  * enum pep_mptcp_mode - What becomes of SYNs with the option of Multipath TCP.
  * @PEP_MPTCP_MODE_BYPASS: They pass unsplit.
- * @PEP_MPTCP_MODE_SPLIT: They are split and the option is not answered, so
- *   that both ends fall back to plain TCP.
+ * @PEP_MPTCP_MODE_SPLIT: The option is removed as they pass, so that both ends
+ *   fall back to plain TCP, and their connections are split.
  */
 enum pep_mptcp_mode {
 	PEP_MPTCP_MODE_BYPASS,
