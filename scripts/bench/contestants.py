@@ -114,9 +114,11 @@ def sockmap():
 
 
 @contextlib.contextmanager
-def split():
-    """pep, with its default profile."""
+def attached(*settings):
+    """pep, with settings of the default profile."""
     pep.load()
+    if settings:
+        pep.pepadm("profile", "set", "default", *settings)
     pep.attach()
     try:
         yield
@@ -131,5 +133,6 @@ CONTESTANTS = {
     "haproxy": haproxy,
     "nginx": nginx,
     "sockmap": sockmap,
-    "pep": split,
+    "pep": lambda: attached("split", "handshake"),
+    "follow": attached,
 }

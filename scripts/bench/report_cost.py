@@ -88,7 +88,7 @@ def table_adds(results):
 
 def value(results, target):
     """The number that a target bounds; None when it was not measured."""
-    pep = adds(results, "pep", target.work)
+    pep = adds(results, target.who, target.work)
     haproxy = adds(results, "haproxy", target.work)
     if not pep or (target.figure == "haproxy" and not haproxy):
         return None
@@ -102,19 +102,21 @@ def judged(results):
     for target in TARGETS:
         found = value(results, target)
         if found is not None:
-            yield {"work": target.work, "figure": target.figure,
+            yield {"work": target.work, "who": target.who,
+                   "figure": target.figure,
                    "target": target.text(), "value": found,
                    "met": target.met(found)}
 
 
 def table_targets(results):
     """The table of pep's targets, as lines of Markdown."""
-    yield "| work | unit | pep adds | target | measured | met |"
-    yield "|---|---|---|---|---|---|"
+    yield "| work | unit | by | adds | target | measured | met |"
+    yield "|---|---|---|---|---|---|---|"
     for item in judged(results):
         work = {**WORKS, **STEERING}[item["work"]]
-        more = adds(results, "pep", work.name)[0]
-        yield (f"| {work.title} | {work.unit} | {more:+.{digits(work)}f} | "
+        more = adds(results, item["who"], work.name)[0]
+        yield (f"| {work.title} | {work.unit} | {TITLES[item['who']]} | "
+               f"{more:+.{digits(work)}f} | "
                f"{item['target']} | {item['value']:.2f} | "
                f"{yes(item['met'])} |")
 

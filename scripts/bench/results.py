@@ -9,9 +9,10 @@ import sys
 
 PACKAGES = ("haproxy", "nginx", "libnginx-mod-stream", "linux-perf",
             "qemu-system-x86", "gcc", "clang", "libbpf-dev")
-ORDER = ("haproxy", "nginx", "sockmap", "pep")
+ORDER = ("haproxy", "nginx", "sockmap", "pep", "follow")
 TITLES = {"forward": "forwarding", "haproxy": "HAProxy", "nginx": "nginx",
-          "sockmap": "sockmap", "pep": "pep",
+          "sockmap": "sockmap", "pep": "pep, split handshake",
+          "follow": "pep",
           "pep-cubic": "pep, CUBIC"}
 
 

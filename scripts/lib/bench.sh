@@ -8,7 +8,7 @@ BENCH_KERNEL=stock
 # Seconds that a guest may take.
 BENCH_SECONDS=3600
 
-BENCH_CONTESTANTS='haproxy nginx sockmap pep'
+BENCH_CONTESTANTS='haproxy nginx sockmap pep follow'
 BENCH_PROFILED='haproxy pep'
 BENCH_PROFILE_WORKS='bulk-40 mtu-gro short transact'
 BENCH_SHORT='haproxy pep'
