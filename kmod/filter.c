@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Which flows a request is about. */
+/* Which flows, or connections, a request is about. */
 
 #include "filter.h"
 
@@ -10,17 +10,34 @@
 
 #include "gen.h"
 
-/* An address and the bits of it that count. */
-static int pep_filter_parse_end(const struct genl_info *info, int addr,
-				int prefix, int port, const char *what,
-				struct pep_filter *filter,
-				struct pep_filter_end *end)
+/**
+ * pep_filter_parse_end() - read which addresses and ports an end may have
+ * @info: request
+ * @addr: number of the attribute with the address
+ * @prefix: number of the one with the bits of it that count
+ * @port: number of the one with the port
+ * @what: word that the names of these begin with
+ * @family: family of the other end, 0 for any; that of this one afterwards
+ * @end: result; all 0 before
+ *
+ * Context: any.
+ * Return: 0 or a negative error, which is explained to the sender.
+ */
+int pep_filter_parse_end(const struct genl_info *info, int addr, int prefix,
+			 int port, const char *what, u32 *family,
+			 struct pep_filter_end *end)
 {
-	struct nlattr *nla = info->attrs[addr];
-	u32 family, bits;
+	struct nlattr *nla = info->attrs[port];
+	u32 found, bits;
 
-	if (info->attrs[port])
-		end->port = nla_get_be16(info->attrs[port]);
+	/* Here 0 stands for any; a port that was given must not. */
+	if (nla && !nla_get_be16(nla)) {
+		NL_SET_ERR_MSG_ATTR(info->extack, nla, "port: 1 to 65535");
+		return -ERANGE;
+	}
+	if (nla)
+		end->port = nla_get_be16(nla);
+	nla = info->attrs[addr];
 	if (!nla) {
 		if (!info->attrs[prefix])
 			return 0;
@@ -30,22 +47,22 @@ static int pep_filter_parse_end(const struct genl_info *info, int addr,
 		return -EINVAL;
 	}
 	if (nla_len(nla) == sizeof(end->addr.v6)) {
-		family = AF_INET6;
+		found = AF_INET6;
 		bits = 128;
 	} else if (nla_len(nla) == sizeof(end->addr.v4)) {
-		family = AF_INET;
+		found = AF_INET;
 		bits = 32;
 	} else {
-		family = 0;
+		found = 0;
 	}
-	if (!family || (filter->family && filter->family != family)) {
+	if (!found || (*family && *family != found)) {
 		NL_SET_BAD_ATTR(info->extack, nla);
 		NL_SET_ERR_MSG_FMT_MOD(info->extack,
 				       "%s-addr: 4 or 16 bytes, both of a family",
 				       what);
 		return -EINVAL;
 	}
-	filter->family = family;
+	*family = found;
 	nla_memcpy(&end->addr, nla, sizeof(end->addr));
 	end->prefix = bits;
 	nla = info->attrs[prefix];
@@ -61,35 +78,31 @@ static int pep_filter_parse_end(const struct genl_info *info, int addr,
 	return 0;
 }
 
-/* Here 0 stands for any; what was given must not come to mean that. */
-static int pep_filter_not_zero(const struct genl_info *info)
-{
-	struct nlattr *id = info->attrs[PEP_A_FLOW_ID];
-	static const int ports[] = {
-		PEP_A_FLOW_SUBSCRIBER_PORT,
-		PEP_A_FLOW_SERVER_PORT,
-	};
-	unsigned int i;
-
-	if (id && !nla_get_u32(id)) {
-		NL_SET_ERR_MSG_ATTR(info->extack, id, "id: 1 to 4294967295");
-		return -ERANGE;
-	}
-	for (i = 0; i < ARRAY_SIZE(ports); i++) {
-		struct nlattr *port = info->attrs[ports[i]];
-
-		if (port && !nla_get_be16(port)) {
-			NL_SET_ERR_MSG_ATTR(info->extack, port,
-					    "port: 1 to 65535");
-			return -ERANGE;
-		}
-	}
-	return 0;
-}
-
-static u64 pep_filter_uint(const struct genl_info *info, int attr)
+/**
+ * pep_filter_uint() - read a number that may be absent
+ * @info: request
+ * @attr: number of the attribute
+ *
+ * Context: any.
+ * Return: the number, 0 when it is absent.
+ */
+u64 pep_filter_uint(const struct genl_info *info, int attr)
 {
 	return info->attrs[attr] ? nla_get_uint(info->attrs[attr]) : 0;
+}
+
+/**
+ * pep_filter_older() - read the least age that is meant
+ * @info: request
+ * @attr: number of the attribute, milliseconds
+ *
+ * Context: any.
+ * Return: the age, ns, 0 when it is absent.
+ */
+u64 pep_filter_older(const struct genl_info *info, int attr)
+{
+	return min_t(u64, pep_filter_uint(info, attr),
+		     U64_MAX / NSEC_PER_MSEC) * NSEC_PER_MSEC;
 }
 
 /**
@@ -103,6 +116,7 @@ static u64 pep_filter_uint(const struct genl_info *info, int attr)
 int pep_filter_parse(const struct genl_info *info, struct pep_filter *filter)
 {
 	struct nlattr **attrs = info->attrs;
+	struct nlattr *id = attrs[PEP_A_FLOW_ID];
 	int attr, err;
 
 	*filter = (struct pep_filter){ .state = U32_MAX, .empty = true };
@@ -110,30 +124,31 @@ int pep_filter_parse(const struct genl_info *info, struct pep_filter *filter)
 	for (attr = 1; attr <= PEP_A_FLOW_BYTES_MIN; attr++)
 		if (attrs[attr])
 			filter->empty = false;
-	err = pep_filter_not_zero(info);
-	if (err)
-		return err;
-	if (attrs[PEP_A_FLOW_ID])
-		filter->id = nla_get_u32(attrs[PEP_A_FLOW_ID]);
+	/* Here 0 stands for any; a number that was given must not. */
+	if (id && !nla_get_u32(id)) {
+		NL_SET_ERR_MSG_ATTR(info->extack, id, "id: 1 to 4294967295");
+		return -ERANGE;
+	}
+	if (id)
+		filter->id = nla_get_u32(id);
 	if (attrs[PEP_A_FLOW_STATE])
 		filter->state = nla_get_u32(attrs[PEP_A_FLOW_STATE]);
 	if (attrs[PEP_A_FLOW_PROFILE])
 		filter->profile = nla_data(attrs[PEP_A_FLOW_PROFILE]);
 	if (attrs[PEP_A_FLOW_IFINDEX])
 		filter->ifindex = nla_get_u32(attrs[PEP_A_FLOW_IFINDEX]);
-	filter->older = min_t(u64, pep_filter_uint(info, PEP_A_FLOW_OLDER_MS),
-			      U64_MAX / NSEC_PER_MSEC) * NSEC_PER_MSEC;
+	filter->older = pep_filter_older(info, PEP_A_FLOW_OLDER_MS);
 	filter->bytes = pep_filter_uint(info, PEP_A_FLOW_BYTES_MIN);
 	err = pep_filter_parse_end(info, PEP_A_FLOW_SUBSCRIBER_ADDR,
 				   PEP_A_FLOW_SUBSCRIBER_PREFIX,
 				   PEP_A_FLOW_SUBSCRIBER_PORT, "subscriber",
-				   filter, &filter->end[PEP_SIDE_WIRELESS]);
+				   &filter->family, &filter->end[PEP_SIDE_WIRELESS]);
 	if (err)
 		return err;
 	return pep_filter_parse_end(info, PEP_A_FLOW_SERVER_ADDR,
 				    PEP_A_FLOW_SERVER_PREFIX,
-				    PEP_A_FLOW_SERVER_PORT, "server", filter,
-				    &filter->end[PEP_SIDE_SERVER]);
+				    PEP_A_FLOW_SERVER_PORT, "server",
+				    &filter->family, &filter->end[PEP_SIDE_SERVER]);
 }
 
 /* Does the flow get packets by a device, or is it still being opened? */
@@ -163,16 +178,22 @@ static bool pep_filter_end_match(const struct pep_filter_end *end,
 	       ipv6_prefix_equal(&end->addr.v6, &addr->v6, end->prefix);
 }
 
-static bool pep_filter_ends(const struct pep_flow *flow,
-			    const struct pep_filter *filter)
+/**
+ * pep_filter_ends() - does a connection have the ends that are meant?
+ * @family: AF_INET or AF_INET6, 0 for any
+ * @end: ends that are meant, two, by enum pep_side
+ * @opener: side that opened the connection
+ * @t: its ends, in the direction of the opener's SYN
+ *
+ * Context: any.
+ * Return: true when both agree.
+ */
+bool pep_filter_ends(u32 family, const struct pep_filter_end *end,
+		     unsigned int opener, const struct pep_tuple *t)
 {
-	const struct pep_filter_end *opener = &filter->end[flow->opener];
-	const struct pep_filter_end *target = &filter->end[!flow->opener];
-	const struct pep_tuple *t = &flow->tuple;
-
-	return (!filter->family || filter->family == t->family) &&
-	       pep_filter_end_match(opener, &t->src, t->sport) &&
-	       pep_filter_end_match(target, &t->dst, t->dport);
+	return (!family || family == t->family) &&
+	       pep_filter_end_match(&end[opener], &t->src, t->sport) &&
+	       pep_filter_end_match(&end[!opener], &t->dst, t->dport);
 }
 
 /**
@@ -194,6 +215,6 @@ bool pep_filter_match(const struct pep_flow *flow, const void *filter)
 	       bytes >= f->bytes &&
 	       ktime_get_ns() - flow->born >= f->older &&
 	       (!f->profile || !strcmp(f->profile, flow->gen->name)) &&
-	       pep_filter_ends(flow, f) &&
+	       pep_filter_ends(f->family, f->end, flow->opener, &flow->tuple) &&
 	       (!f->ifindex || pep_filter_device(flow, f->ifindex));
 }

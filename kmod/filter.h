@@ -7,7 +7,7 @@
 struct genl_info;
 
 /**
- * struct pep_filter_end - what an end of a flow has to be
+ * struct pep_filter_end - what an end of a connection has to be
  * @addr: address
  * @prefix: how many of its bits count
  * @port: port, 0 for any
@@ -43,7 +43,14 @@ struct pep_filter {
 	bool empty;
 };
 
+int pep_filter_parse_end(const struct genl_info *info, int addr, int prefix,
+			 int port, const char *what, u32 *family,
+			 struct pep_filter_end *end);
+u64 pep_filter_uint(const struct genl_info *info, int attr);
+u64 pep_filter_older(const struct genl_info *info, int attr);
 int pep_filter_parse(const struct genl_info *info, struct pep_filter *filter);
+bool pep_filter_ends(u32 family, const struct pep_filter_end *end,
+		     unsigned int opener, const struct pep_tuple *t);
 bool pep_filter_match(const struct pep_flow *flow, const void *filter);
 
 #endif

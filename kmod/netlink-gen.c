@@ -182,6 +182,21 @@ static const struct nla_policy pep_flow_release_nl_policy[PEP_A_FLOW_BYTES_MIN +
 	[PEP_A_FLOW_BYTES_MIN] = { .type = NLA_UINT, },
 };
 
+/* PEP_CMD_CONN_GET - dump */
+static const struct nla_policy pep_conn_get_nl_policy[PEP_A_CONN_BYTES_MIN + 1] = {
+	[PEP_A_CONN_STAGE] = NLA_POLICY_MAX(NLA_U32, 5),
+	[PEP_A_CONN_OPENER] = NLA_POLICY_MAX(NLA_U32, 1),
+	[PEP_A_CONN_SUBSCRIBER_ADDR] = { .type = NLA_BINARY, },
+	[PEP_A_CONN_SUBSCRIBER_PORT] = { .type = NLA_U16, },
+	[PEP_A_CONN_SERVER_ADDR] = { .type = NLA_BINARY, },
+	[PEP_A_CONN_SERVER_PORT] = { .type = NLA_U16, },
+	[PEP_A_CONN_SUBSCRIBER_PREFIX] = NLA_POLICY_MAX(NLA_U32, 128),
+	[PEP_A_CONN_SERVER_PREFIX] = NLA_POLICY_MAX(NLA_U32, 128),
+	[PEP_A_CONN_IFINDEX] = NLA_POLICY_MIN(NLA_U32, 1),
+	[PEP_A_CONN_OLDER_MS] = { .type = NLA_UINT, },
+	[PEP_A_CONN_BYTES_MIN] = { .type = NLA_UINT, },
+};
+
 /* Ops table for pep */
 static const struct genl_split_ops pep_nl_ops[] = {
 	{
@@ -285,6 +300,15 @@ static const struct genl_split_ops pep_nl_ops[] = {
 		.policy		= pep_flow_release_nl_policy,
 		.maxattr	= PEP_A_FLOW_BYTES_MIN,
 		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
+	},
+	{
+		.cmd		= PEP_CMD_CONN_GET,
+		.start		= pep_nl_conn_get_start,
+		.dumpit		= pep_nl_conn_get_dumpit,
+		.done		= pep_nl_conn_get_done,
+		.policy		= pep_conn_get_nl_policy,
+		.maxattr	= PEP_A_CONN_BYTES_MIN,
+		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DUMP,
 	},
 };
 

@@ -11,6 +11,9 @@
 
 #include <uapi/linux/pep.h>
 
+int pep_nl_conn_get_start(struct netlink_callback *cb);
+int pep_nl_conn_get_done(struct netlink_callback *cb);
+
 int pep_nl_profile_get_doit(struct sk_buff *skb, struct genl_info *info);
 int pep_nl_profile_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
 int pep_nl_profile_add_doit(struct sk_buff *skb, struct genl_info *info);
@@ -27,6 +30,7 @@ int pep_nl_residence_get_doit(struct sk_buff *skb, struct genl_info *info);
 int pep_nl_profile_replace_doit(struct sk_buff *skb, struct genl_info *info);
 int pep_nl_limit_replace_doit(struct sk_buff *skb, struct genl_info *info);
 int pep_nl_flow_release_doit(struct sk_buff *skb, struct genl_info *info);
+int pep_nl_conn_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
 
 enum {
 	PEP_NLGRP_FLOWS,

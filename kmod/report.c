@@ -28,9 +28,17 @@ static u32 pep_report_min_rtt(const struct tcp_sock *tp)
 	return rtt == ~0U ? 0 : rtt;
 }
 
-/* The name of a device, unless it has gone. */
-static int pep_report_dev(struct sk_buff *skb, int attr, struct net *net,
-			  int ifindex)
+/**
+ * pep_report_dev() - add the name of a device to a message, unless it has gone
+ * @skb: message
+ * @attr: number of the attribute
+ * @net: namespace of the device
+ * @ifindex: its number
+ *
+ * Context: RCU read side.
+ * Return: 0 or -EMSGSIZE.
+ */
+int pep_report_dev(struct sk_buff *skb, int attr, struct net *net, int ifindex)
 {
 	const struct net_device *dev = dev_get_by_index_rcu(net, ifindex);
 	char name[IFNAMSIZ];

@@ -2,10 +2,12 @@
 #ifndef _PEP_REPORT_H
 #define _PEP_REPORT_H
 
+struct net;
 struct pep_flow;
 struct pep_net;
 struct sk_buff;
 
+int pep_report_dev(struct sk_buff *skb, int attr, struct net *net, int ifindex);
 int pep_report_flow(struct sk_buff *skb, const struct pep_flow *flow);
 void pep_report_new(const struct pep_flow *flow);
 void pep_report_closed(const struct pep_flow *flow, unsigned int cause);

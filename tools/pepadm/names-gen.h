@@ -49,6 +49,33 @@ static const char * const names_flow_cause[] = {
 	[9] = "released",
 };
 
+static const char * const names_conn_stage[] = {
+	[0] = "opening",
+	[1] = "answered",
+	[2] = "followed",
+	[3] = "closing",
+	[4] = "split",
+	[5] = "releasing",
+};
+
+static const char * const names_conn_flag[] = {
+	[0] = "wscale",
+	[1] = "sack",
+	[2] = "timestamps",
+	[3] = "ecn",
+	[4] = "accecn",
+	[5] = "fin",
+};
+
+static const char * const names_conn_cause[] = {
+	[0] = "closed",
+	[1] = "reset",
+	[2] = "silent",
+	[3] = "evicted",
+	[4] = "stopped",
+	[5] = "reopened",
+};
+
 static const char * const names_stat[] = {
 	[1] = "",
 	[2] = "flows",

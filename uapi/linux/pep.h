@@ -130,6 +130,62 @@ enum pep_flow_cause {
 	PEP_FLOW_CAUSE_RELEASED,
 };
 
+/**
+ * enum pep_conn_stage - How far a connection that is followed has come.
+ * @PEP_CONN_STAGE_OPENING: The SYN has passed.
+ * @PEP_CONN_STAGE_ANSWERED: The SYN-ACK has passed.
+ * @PEP_CONN_STAGE_FOLLOWED: Both ends have completed the handshake.
+ * @PEP_CONN_STAGE_CLOSING: Both ends have sent a FIN.
+ * @PEP_CONN_STAGE_SPLIT: A flow has it.
+ * @PEP_CONN_STAGE_RELEASING: The flow hands it back to its ends.
+ */
+enum pep_conn_stage {
+	PEP_CONN_STAGE_OPENING,
+	PEP_CONN_STAGE_ANSWERED,
+	PEP_CONN_STAGE_FOLLOWED,
+	PEP_CONN_STAGE_CLOSING,
+	PEP_CONN_STAGE_SPLIT,
+	PEP_CONN_STAGE_RELEASING,
+};
+
+/**
+ * enum pep_conn_flag - Options of an end's SYN or SYN-ACK, and its FIN.
+ * @PEP_CONN_FLAG_WSCALE: It has a window scale, RFC 7323.
+ * @PEP_CONN_FLAG_SACK: It permits SACK, RFC 2018.
+ * @PEP_CONN_FLAG_TIMESTAMPS: It has a timestamp, RFC 7323.
+ * @PEP_CONN_FLAG_ECN: It negotiates ECN, RFC 3168.
+ * @PEP_CONN_FLAG_ACCECN: It negotiates AccECN, RFC 9768.
+ * @PEP_CONN_FLAG_FIN: The end has sent its FIN.
+ */
+enum pep_conn_flag {
+	PEP_CONN_FLAG_WSCALE = 1,
+	PEP_CONN_FLAG_SACK = 2,
+	PEP_CONN_FLAG_TIMESTAMPS = 4,
+	PEP_CONN_FLAG_ECN = 8,
+	PEP_CONN_FLAG_ACCECN = 16,
+	PEP_CONN_FLAG_FIN = 32,
+};
+
+/**
+ * enum pep_conn_cause - Why a connection is followed no longer.
+ * @PEP_CONN_CAUSE_CLOSED: Both ends have sent a FIN, and nothing came for 70
+ *   seconds after that.
+ * @PEP_CONN_CAUSE_RESET: An end has reset it, or refused it.
+ * @PEP_CONN_CAUSE_SILENT: Neither end has sent anything for too long.
+ * @PEP_CONN_CAUSE_EVICTED: It was unanswered and made room for another one.
+ * @PEP_CONN_CAUSE_STOPPED: The namespace is going away.
+ * @PEP_CONN_CAUSE_REOPENED: An end has sent the SYN of another one with the
+ *   same addresses.
+ */
+enum pep_conn_cause {
+	PEP_CONN_CAUSE_CLOSED,
+	PEP_CONN_CAUSE_RESET,
+	PEP_CONN_CAUSE_SILENT,
+	PEP_CONN_CAUSE_EVICTED,
+	PEP_CONN_CAUSE_STOPPED,
+	PEP_CONN_CAUSE_REOPENED,
+};
+
 enum {
 	PEP_A_PROFILE_NAME = 1,
 	PEP_A_PROFILE_CC_WIRELESS,
@@ -356,6 +412,47 @@ enum {
 };
 
 enum {
+	PEP_A_END_BYTES = 1,
+	PEP_A_END_REPEATED,
+	PEP_A_END_RTT_US,
+	PEP_A_END_MSS,
+	PEP_A_END_WSCALE,
+	PEP_A_END_FLAGS,
+	PEP_A_END_UNACKED,
+	PEP_A_END_IFINDEX,
+	PEP_A_END_DEV,
+
+	__PEP_A_END_MAX,
+	PEP_A_END_MAX = (__PEP_A_END_MAX - 1)
+};
+
+enum {
+	PEP_A_CONN_STAGE = 1,
+	PEP_A_CONN_OPENER,
+	PEP_A_CONN_FAMILY,
+	PEP_A_CONN_SUBSCRIBER_ADDR,
+	PEP_A_CONN_SUBSCRIBER_PORT,
+	PEP_A_CONN_SERVER_ADDR,
+	PEP_A_CONN_SERVER_PORT,
+	PEP_A_CONN_FLOW,
+	PEP_A_CONN_AGE_MS,
+	PEP_A_CONN_IDLE_MS,
+	PEP_A_CONN_WIRELESS,
+	PEP_A_CONN_SERVER,
+	PEP_A_CONN_TRIGGER,
+	PEP_A_CONN_COPIES,
+	PEP_A_CONN_SUBSCRIBER_PREFIX,
+	PEP_A_CONN_SERVER_PREFIX,
+	PEP_A_CONN_IFINDEX,
+	PEP_A_CONN_OLDER_MS,
+	PEP_A_CONN_BYTES_MIN,
+	PEP_A_CONN_CAUSE,
+
+	__PEP_A_CONN_MAX,
+	PEP_A_CONN_MAX = (__PEP_A_CONN_MAX - 1)
+};
+
+enum {
 	PEP_CMD_PROFILE_GET = 1,
 	PEP_CMD_PROFILE_ADD,
 	PEP_CMD_PROFILE_SET,
@@ -373,6 +470,7 @@ enum {
 	PEP_CMD_FLOW_CLOSED_NTF,
 	PEP_CMD_OVERLOAD_NTF,
 	PEP_CMD_DRAINED_NTF,
+	PEP_CMD_CONN_GET,
 
 	__PEP_CMD_MAX,
 	PEP_CMD_MAX = (__PEP_CMD_MAX - 1)

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Connections that are followed, in netlink. */
+
+#include "conn.h"
+
+#include <linux/jiffies.h>
+#include <linux/ktime.h>
+#include <linux/math64.h>
+
+#include "copy.h"
+#include "flow.h"
+#include "netlink-gen.h"
+#include "report.h"
+#include "track.h"
+
+/* Both number the stages alike, but for the last one, and the flags. */
+static_assert((int)PEP_CONN_STAGE_OPENING == PEP_TRACK_OPENING);
+static_assert((int)PEP_CONN_STAGE_ANSWERED == PEP_TRACK_ANSWERED);
+static_assert((int)PEP_CONN_STAGE_FOLLOWED == PEP_TRACK_FOLLOWED);
+static_assert((int)PEP_CONN_STAGE_CLOSING == PEP_TRACK_CLOSING);
+static_assert((int)PEP_CONN_STAGE_SPLIT == PEP_TRACK_SPLIT);
+static_assert((int)PEP_CONN_STAGE_RELEASING == PEP_TRACK_RELEASING);
+static_assert(PEP_CONN_FLAG_WSCALE == PEP_TRACK_SCALES);
+static_assert(PEP_CONN_FLAG_SACK == PEP_TRACK_SACK);
+static_assert(PEP_CONN_FLAG_TIMESTAMPS == PEP_TRACK_STAMPS);
+static_assert(PEP_CONN_FLAG_ECN == PEP_TRACK_ECN);
+static_assert(PEP_CONN_FLAG_ACCECN == PEP_TRACK_ACCECN);
+static_assert(PEP_CONN_FLAG_FIN == PEP_TRACK_FIN);
+
+/* How much of an end's sequence space the other end has not acknowledged. */
+static u32 pep_conn_unacked(const struct pep_track_end *self,
+			    const struct pep_track_end *peer)
+{
+	/* Before the SYN-ACK there is no acknowledgment. */
+	return peer->mss ? max_t(s32, self->high - peer->ack, 0) : 0;
+}
+
+static int pep_conn_put_end(struct sk_buff *skb, const struct pep_net *pn,
+			    const struct pep_track_end *self,
+			    const struct pep_track_end *peer)
+{
+	if (nla_put_uint(skb, PEP_A_END_BYTES, self->bytes) ||
+	    nla_put_u32(skb, PEP_A_END_REPEATED, self->repeated) ||
+	    (self->rtt && nla_put_u32(skb, PEP_A_END_RTT_US, self->rtt)) ||
+	    nla_put_u32(skb, PEP_A_END_MSS, self->mss) ||
+	    nla_put_u32(skb, PEP_A_END_WSCALE, self->wscale) ||
+	    nla_put_u32(skb, PEP_A_END_FLAGS, self->flags) ||
+	    nla_put_u32(skb, PEP_A_END_UNACKED, pep_conn_unacked(self, peer)) ||
+	    nla_put_u32(skb, PEP_A_END_IFINDEX, self->ifindex))
+		return -EMSGSIZE;
+	return pep_report_dev(skb, PEP_A_END_DEV, pn->net, self->ifindex);
+}
+
+/* One end, once its SYN or SYN-ACK has passed. */
+static int pep_conn_fill_end(struct sk_buff *skb, int attr,
+			     const struct pep_net *pn,
+			     const struct pep_track_end *self,
+			     const struct pep_track_end *peer)
+{
+	struct nlattr *nest;
+
+	if (!self->mss)
+		return 0;
+	nest = nla_nest_start(skb, attr);
+	if (!nest)
+		return -EMSGSIZE;
+	if (pep_conn_put_end(skb, pn, self, peer)) {
+		nla_nest_cancel(skb, nest);
+		return -EMSGSIZE;
+	}
+	nla_nest_end(skb, nest);
+	return 0;
+}
+
+static int pep_conn_fill_addresses(struct sk_buff *skb,
+				   const struct pep_conn *conn)
+{
+	const struct pep_tuple *t = &conn->tuple;
+	bool up = conn->opener == PEP_SIDE_WIRELESS;
+	int len = t->family == AF_INET6 ? sizeof(t->src.v6) :
+					  sizeof(t->src.v4);
+
+	if (nla_put_u32(skb, PEP_A_CONN_FAMILY, t->family) ||
+	    nla_put(skb, PEP_A_CONN_SUBSCRIBER_ADDR, len,
+		    up ? &t->src : &t->dst) ||
+	    nla_put_be16(skb, PEP_A_CONN_SUBSCRIBER_PORT,
+			 up ? t->sport : t->dport) ||
+	    nla_put(skb, PEP_A_CONN_SERVER_ADDR, len,
+		    up ? &t->dst : &t->src) ||
+	    nla_put_be16(skb, PEP_A_CONN_SERVER_PORT,
+			 up ? t->dport : t->sport))
+		return -EMSGSIZE;
+	return 0;
+}
+
+/* The number of the flow that has a connection. */
+static int pep_conn_fill_flow(struct sk_buff *skb, const struct pep_conn *conn)
+{
+	if (conn->stage != PEP_TRACK_SPLIT &&
+	    conn->stage != PEP_TRACK_RELEASING)
+		return 0;
+	return nla_put_u32(skb, PEP_A_CONN_FLOW, conn->flow->id);
+}
+
+/**
+ * pep_conn_fill() - add all there is to report of a connection to a message
+ * @skb: message
+ * @pn: instance of the connection
+ * @conn: connection, locked, not in PEP_TRACK_GONE
+ *
+ * Context: RCU read side, BH off.
+ * Return: 0 or -EMSGSIZE, with a part of it added.
+ */
+int pep_conn_fill(struct sk_buff *skb, const struct pep_net *pn,
+		  const struct pep_conn *conn)
+{
+	const struct pep_track_end *wireless = &conn->end[PEP_SIDE_WIRELESS];
+	const struct pep_track_end *server = &conn->end[PEP_SIDE_SERVER];
+
+	lockdep_assert_held(&conn->lock);
+	if (nla_put_u32(skb, PEP_A_CONN_STAGE, conn->stage) ||
+	    nla_put_u32(skb, PEP_A_CONN_OPENER, conn->opener) ||
+	    pep_conn_fill_addresses(skb, conn) ||
+	    pep_conn_fill_flow(skb, conn) ||
+	    nla_put_uint(skb, PEP_A_CONN_AGE_MS,
+			 div_u64(ktime_get_ns() - conn->born,
+				 NSEC_PER_MSEC)) ||
+	    nla_put_u32(skb, PEP_A_CONN_IDLE_MS,
+			jiffies_to_msecs((u32)jiffies - conn->seen)) ||
+	    pep_conn_fill_end(skb, PEP_A_CONN_WIRELESS, pn, wireless, server) ||
+	    pep_conn_fill_end(skb, PEP_A_CONN_SERVER, pn, server, wireless) ||
+	    nla_put_u32(skb, PEP_A_CONN_TRIGGER, conn->trigger) ||
+	    nla_put_u32(skb, PEP_A_CONN_COPIES,
+			conn->copies ? conn->copies->memory : 0))
+		return -EMSGSIZE;
+	return 0;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _PEP_CONN_H
+#define _PEP_CONN_H
+
+struct pep_conn;
+struct pep_net;
+struct sk_buff;
+
+int pep_conn_fill(struct sk_buff *skb, const struct pep_net *pn,
+		  const struct pep_conn *conn);
+
+#endif
