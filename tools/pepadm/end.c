@@ -6,6 +6,8 @@
 
 #include <linux/pep.h>
 
+#include "out.h"
+
 /**
  * pep_end_get() - read address and port of one end
  * @end: where to
@@ -54,4 +56,65 @@ void pep_end_text(const struct pep_end *end, char *text)
 	snprintf(text, PEP_END_LEN,
 		 end->family == AF_INET6 ? "[%s]:%u" : "%s:%u",
 		 end->addr, end->port);
+}
+
+/**
+ * pep_end_show() - show one end
+ * @key: its key in JSON
+ * @end: the end
+ *
+ * It is an object in JSON, "ADDR:PORT" in text.
+ */
+void pep_end_show(const char *key, const struct pep_end *end)
+{
+	char text[PEP_END_LEN];
+
+	pep_end_text(end, text);
+	pep_out_open_object(key);
+	pep_out_string("addr", NULL, end->addr);
+	pep_out_uint("port", NULL, end->port);
+	pep_out_close_object();
+	pep_out_string(NULL, "", text);
+}
+
+/**
+ * pep_end_show_both() - show both ends of a connection, and their family
+ * @subscriber: the one on the wireless side
+ * @server: the one on the server side
+ * @opener: side of the one that opened the connection, the first one in text
+ */
+void pep_end_show_both(const struct pep_end *subscriber,
+		       const struct pep_end *server, __u64 opener)
+{
+	pep_out_string("family", NULL,
+		       server->family == AF_INET6 ? "inet6" : "inet");
+	if (opener == PEP_SIDE_SERVER) {
+		pep_end_show("server", server);
+		pep_out_word("->");
+		pep_end_show("subscriber", subscriber);
+	} else {
+		pep_end_show("subscriber", subscriber);
+		pep_out_word("->");
+		pep_end_show("server", server);
+	}
+}
+
+/**
+ * pep_end_show_dev() - show the device of an end, when it is known
+ * @ifindex: attribute with its number, or NULL
+ * @dev: attribute with its name, NULL when it has gone
+ */
+void pep_end_show_dev(const struct nlattr *ifindex, const struct nlattr *dev)
+{
+	char gone[sizeof("if4294967295")];
+
+	if (!ifindex)
+		return;
+	snprintf(gone, sizeof(gone), "if%u",
+		 (unsigned int)pep_nl_uint(ifindex));
+	pep_out_string(NULL, pep_out_detail("dev"),
+		       dev ? pep_nl_string(dev) : gone);
+	if (dev)
+		pep_out_string("dev", NULL, pep_nl_string(dev));
+	pep_out_uint("ifindex", NULL, pep_nl_uint(ifindex));
 }

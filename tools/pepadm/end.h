@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The ends of a flow. */
+/* The ends of a connection. */
 #ifndef _PEPADM_END_H
 #define _PEPADM_END_H
 
@@ -29,5 +29,9 @@ void pep_end_get(struct pep_end *end, __u64 family, const struct nlattr *addr,
 void pep_end_read(const struct nlattr **tb, struct pep_end *subscriber,
 		  struct pep_end *server);
 void pep_end_text(const struct pep_end *end, char *text);
+void pep_end_show(const char *key, const struct pep_end *end);
+void pep_end_show_both(const struct pep_end *subscriber,
+		       const struct pep_end *server, __u64 opener);
+void pep_end_show_dev(const struct nlattr *ifindex, const struct nlattr *dev);
 
 #endif

@@ -15,15 +15,16 @@
 #include "names-gen.h"
 
 /**
- * struct word - a word that tells which flows are meant
+ * struct pep_filter_word - a word that chooses flows, or connections
  * @option: how its value is read
  * @put: adds it to a request
  * @attr: its attribute
  * @prefix: of an address, the attribute of the bits that count
  */
-struct word {
+struct pep_filter_word {
 	struct pep_args_option option;
-	void (*put)(struct pep_nl_request *req, const struct word *word,
+	void (*put)(struct pep_nl_request *req,
+		    const struct pep_filter_word *word,
 		    const struct pep_args_option *option);
 	__u16 attr;
 	__u16 prefix;
@@ -106,7 +107,8 @@ static enum pep_exit check_bytes(const char *field, const char *value)
 			     field, value, ULLONG_MAX);
 }
 
-static void put_prefix(struct pep_nl_request *req, const struct word *word,
+static void put_prefix(struct pep_nl_request *req,
+		       const struct pep_filter_word *word,
 		       const struct pep_args_option *option)
 {
 	unsigned char addr[sizeof(struct in6_addr)];
@@ -120,7 +122,8 @@ static void put_prefix(struct pep_nl_request *req, const struct word *word,
 	pep_nl_put_u32(req, word->prefix, bits, option->word);
 }
 
-static void put_port(struct pep_nl_request *req, const struct word *word,
+static void put_port(struct pep_nl_request *req,
+		     const struct pep_filter_word *word,
 		     const struct pep_args_option *option)
 {
 	__be16 port = htons((__u16)atoi(option->text));
@@ -128,20 +131,23 @@ static void put_port(struct pep_nl_request *req, const struct word *word,
 	pep_nl_put(req, word->attr, &port, sizeof(port), option->word);
 }
 
-static void put_number(struct pep_nl_request *req, const struct word *word,
+static void put_number(struct pep_nl_request *req,
+		       const struct pep_filter_word *word,
 		       const struct pep_args_option *option)
 {
 	pep_nl_put_u32(req, word->attr, option->number, option->word);
 }
 
-static void put_name(struct pep_nl_request *req, const struct word *word,
+static void put_name(struct pep_nl_request *req,
+		     const struct pep_filter_word *word,
 		     const struct pep_args_option *option)
 {
 	pep_nl_put_string(req, word->attr, option->text, option->word);
 }
 
 /* The kernel takes milliseconds. */
-static void put_seconds(struct pep_nl_request *req, const struct word *word,
+static void put_seconds(struct pep_nl_request *req,
+			const struct pep_filter_word *word,
 			const struct pep_args_option *option)
 {
 	__u64 number;
@@ -151,7 +157,8 @@ static void put_seconds(struct pep_nl_request *req, const struct word *word,
 	pep_nl_put(req, word->attr, &number, sizeof(number), option->word);
 }
 
-static void put_bytes(struct pep_nl_request *req, const struct word *word,
+static void put_bytes(struct pep_nl_request *req,
+		      const struct pep_filter_word *word,
 		      const struct pep_args_option *option)
 {
 	__u64 number;
@@ -161,7 +168,7 @@ static void put_bytes(struct pep_nl_request *req, const struct word *word,
 }
 
 /* Of "dev" find_dev() has looked up the number. */
-static const struct word words[PEP_FILTER_WORDS] = {
+static const struct pep_filter_word flow_words[PEP_FILTER_WORDS] = {
 	{ { .word = "subscriber", .check = check_prefix }, put_prefix,
 	  PEP_A_FLOW_SUBSCRIBER_ADDR, PEP_A_FLOW_SUBSCRIBER_PREFIX },
 	{ { .word = "subscriber-port", .check = check_port }, put_port,
@@ -181,6 +188,30 @@ static const struct word words[PEP_FILTER_WORDS] = {
 	  PEP_A_FLOW_OLDER_MS, 0 },
 	{ { .word = "bytes", .check = check_bytes }, put_bytes,
 	  PEP_A_FLOW_BYTES_MIN, 0 },
+};
+
+/* The same of connections. */
+static const struct pep_filter_word conn_words[PEP_FILTER_WORDS] = {
+	{ { .word = "subscriber", .check = check_prefix }, put_prefix,
+	  PEP_A_CONN_SUBSCRIBER_ADDR, PEP_A_CONN_SUBSCRIBER_PREFIX },
+	{ { .word = "subscriber-port", .check = check_port }, put_port,
+	  PEP_A_CONN_SUBSCRIBER_PORT, 0 },
+	{ { .word = "server", .check = check_prefix }, put_prefix,
+	  PEP_A_CONN_SERVER_ADDR, PEP_A_CONN_SERVER_PREFIX },
+	{ { .word = "server-port", .check = check_port }, put_port,
+	  PEP_A_CONN_SERVER_PORT, 0 },
+	{ { .word = "stage", .choices = names_conn_stage,
+	    .n_choices = ARRAY_SIZE(names_conn_stage) }, put_number,
+	  PEP_A_CONN_STAGE, 0 },
+	{ { .word = "opener", .choices = names_side,
+	    .n_choices = ARRAY_SIZE(names_side) }, put_number,
+	  PEP_A_CONN_OPENER, 0 },
+	{ { .word = "dev", .check = pep_args_check_name }, put_number,
+	  PEP_A_CONN_IFINDEX, 0 },
+	{ { .word = "older", .check = check_seconds }, put_seconds,
+	  PEP_A_CONN_OLDER_MS, 0 },
+	{ { .word = "bytes", .check = check_bytes }, put_bytes,
+	  PEP_A_CONN_BYTES_MIN, 0 },
 };
 
 /* Find the number of a device. */
@@ -204,8 +235,29 @@ static bool is_id(const struct pep_args *args)
 	return args->argc && args->argv[0][0] >= '0' && args->argv[0][0] <= '9';
 }
 
+/* Take the words that are left: "all", or pairs of a word and its value. */
+static enum pep_exit take_words(struct pep_args *args,
+				const struct pep_filter_word *words,
+				struct pep_filter *filter)
+{
+	enum pep_exit err;
+	size_t i;
+
+	*filter = (struct pep_filter){ .words = words };
+	for (i = 0; i < PEP_FILTER_WORDS; i++)
+		filter->options[i] = words[i].option;
+	if (args->argc == 1 && !strcmp(args->argv[0], "all"))
+		return PEP_OK;
+	err = pep_args_options(args, filter->options, PEP_FILTER_WORDS);
+	for (i = 0; i < PEP_FILTER_WORDS && !err; i++)
+		if (filter->options[i].text &&
+		    !strcmp(words[i].option.word, "dev"))
+			err = find_dev(&filter->options[i]);
+	return err;
+}
+
 /**
- * pep_filter_take() - take all words that are left, which tell flows
+ * pep_filter_take() - take all words that are left, which choose flows
  * @args: the words: the number of a flow, "all", or pairs of a word and its
  *	value; none for all
  * @filter: where they go
@@ -215,34 +267,37 @@ static bool is_id(const struct pep_args *args)
 enum pep_exit pep_filter_take(struct pep_args *args, struct pep_filter *filter)
 {
 	enum pep_exit err;
-	size_t i;
 
-	*filter = (struct pep_filter){ 0 };
-	for (i = 0; i < PEP_FILTER_WORDS; i++)
-		filter->options[i] = words[i].option;
-	if (is_id(args)) {
-		err = pep_args_u32(args, "ID", &filter->id);
-		return err ? err : pep_args_end(args);
-	}
-	if (args->argc == 1 && !strcmp(args->argv[0], "all"))
-		return PEP_OK;
-	err = pep_args_options(args, filter->options, PEP_FILTER_WORDS);
-	for (i = 0; i < PEP_FILTER_WORDS && !err; i++)
-		if (filter->options[i].text &&
-		    words[i].attr == PEP_A_FLOW_IFINDEX)
-			err = find_dev(&filter->options[i]);
-	return err;
+	if (!is_id(args))
+		return take_words(args, flow_words, filter);
+	*filter = (struct pep_filter){ .words = flow_words };
+	err = pep_args_u32(args, "ID", &filter->id);
+	return err ? err : pep_args_end(args);
 }
 
 /**
- * pep_filter_put() - add a filter to a request about flows
+ * pep_filter_take_conns() - take all words that are left, which choose connections
+ * @args: the words: "all", or pairs of a word and its value; none for all
+ * @filter: where they go
+ *
+ * Return: PEP_OK, or another one after a message.
+ */
+enum pep_exit pep_filter_take_conns(struct pep_args *args,
+				    struct pep_filter *filter)
+{
+	return take_words(args, conn_words, filter);
+}
+
+/**
+ * pep_filter_put() - add a filter to a request
  * @req: the request
  * @filter: the filter
  *
- * Return: true when something was added, false when all flows are meant.
+ * Return: true when something was added, false when all are meant.
  */
 bool pep_filter_put(struct pep_nl_request *req, const struct pep_filter *filter)
 {
+	const struct pep_filter_word *words = filter->words;
 	bool some = false;
 	size_t i;
 

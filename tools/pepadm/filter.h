@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Which flows a command is about. */
+/* Which flows, or connections, a command is about. */
 #ifndef _PEPADM_FILTER_H
 #define _PEPADM_FILTER_H
 
@@ -14,17 +14,23 @@
 /* Words that a filter can have. */
 #define PEP_FILTER_WORDS 9
 
+struct pep_filter_word;
+
 /**
- * struct pep_filter - flows that agree with all of it
+ * struct pep_filter - flows, or connections, that agree with all of it
+ * @words: the words that there are, PEP_FILTER_WORDS
  * @id: number of the flow, 0 for any
  * @options: the other words, with their values
  */
 struct pep_filter {
+	const struct pep_filter_word *words;
 	__u32 id;
 	struct pep_args_option options[PEP_FILTER_WORDS];
 };
 
 enum pep_exit pep_filter_take(struct pep_args *args, struct pep_filter *filter);
+enum pep_exit pep_filter_take_conns(struct pep_args *args,
+				    struct pep_filter *filter);
 bool pep_filter_put(struct pep_nl_request *req,
 		    const struct pep_filter *filter);
 

@@ -32,54 +32,14 @@ static const char * const tcp_states[] = {
 	[12] = "NEW-SYN-RECV",
 };
 
-/* Show one end: an object in JSON, "ADDR:PORT" in text. */
-static void show_end(const char *key, const struct pep_end *end)
-{
-	char text[PEP_END_LEN];
-
-	pep_end_text(end, text);
-	pep_out_open_object(key);
-	pep_out_string("addr", NULL, end->addr);
-	pep_out_uint("port", NULL, end->port);
-	pep_out_close_object();
-	pep_out_string(NULL, "", text);
-}
-
 /* Show both ends; in text the one that opened the connection comes first. */
 static void show_ends(const struct nlattr **tb)
 {
-	bool server_first = pep_nl_uint(tb[PEP_A_FLOW_OPENER]) ==
-			    PEP_SIDE_SERVER;
 	struct pep_end subscriber, server;
 
 	pep_end_read(tb, &subscriber, &server);
-	pep_out_string("family", NULL,
-		       server.family == AF_INET6 ? "inet6" : "inet");
-	if (server_first) {
-		show_end("server", &server);
-		pep_out_word("->");
-		show_end("subscriber", &subscriber);
-	} else {
-		show_end("subscriber", &subscriber);
-		pep_out_word("->");
-		show_end("server", &server);
-	}
-}
-
-/* Show a device when it is known; one that has gone has a number only. */
-static void show_dev(const struct nlattr *ifindex, const struct nlattr *dev)
-{
-	char gone[sizeof("if4294967295")];
-
-	if (!ifindex)
-		return;
-	snprintf(gone, sizeof(gone), "if%u",
-		 (unsigned int)pep_nl_uint(ifindex));
-	pep_out_string(NULL, pep_out_detail("dev"),
-		       dev ? pep_nl_string(dev) : gone);
-	if (dev)
-		pep_out_string("dev", NULL, pep_nl_string(dev));
-	pep_out_uint("ifindex", NULL, pep_nl_uint(ifindex));
+	pep_end_show_both(&subscriber, &server,
+			  pep_nl_uint(tb[PEP_A_FLOW_OPENER]));
 }
 
 /* Show packets by the names that ss has for them, those that are told. */
@@ -115,7 +75,7 @@ static void show_source(const struct nlattr **tb)
 		    sizeof(struct in6_addr) ? AF_INET6 : AF_INET, addr,
 		    tb[PEP_A_LEG_SOURCE_PORT]);
 	pep_out_word("source");
-	show_end("source", &end);
+	pep_end_show("source", &end);
 }
 
 /* Show the number of its socket, in text as ss does. */
@@ -142,7 +102,7 @@ static void show_leg(const char *side, const struct nlattr *nest)
 	pep_out_newline("    ");
 	pep_out_word(side);
 	pep_out_open_object(side);
-	show_dev(tb[PEP_A_LEG_IFINDEX], tb[PEP_A_LEG_DEV]);
+	pep_end_show_dev(tb[PEP_A_LEG_IFINDEX], tb[PEP_A_LEG_DEV]);
 	show_cookie(tb[PEP_A_LEG_COOKIE]);
 	show_source(tb);
 	pep_out_string("cc", "cc", pep_nl_string(tb[PEP_A_LEG_CC]));
@@ -191,7 +151,7 @@ void pep_flow_show(const struct nlattr **tb)
 		       pep_genl_name(names_connect_mode,
 				     ARRAY_SIZE(names_connect_mode),
 				     tb[PEP_A_FLOW_CONNECT_MODE]));
-	show_dev(tb[PEP_A_FLOW_IFINDEX], tb[PEP_A_FLOW_DEV]);
+	pep_end_show_dev(tb[PEP_A_FLOW_IFINDEX], tb[PEP_A_FLOW_DEV]);
 	pep_out_msec("age_ms", "age", pep_nl_uint(tb[PEP_A_FLOW_AGE_MS]));
 	pep_out_newline("    ");
 	pep_out_uint("bytes_to_wireless", "to-wireless",

@@ -17,6 +17,7 @@ static const struct pep_cmd_object * const objects[] = {
 	&pep_dev_object,
 	&pep_profile_object,
 	&pep_flow_object,
+	&pep_conn_object,
 	&pep_stat_object,
 	&pep_limit_object,
 	&pep_drain_object,
@@ -101,7 +102,7 @@ static enum pep_exit run_object(const struct pep_cmd_object *object,
 static enum pep_exit run(struct pep_args *args)
 {
 	static const char list[] =
-		"dev, profile, flow, stat, limit, drain, conf, monitor, help";
+		"dev, profile, flow, conn, stat, limit, drain, conf, monitor, help";
 	const char *word;
 	bool help;
 	size_t i;
