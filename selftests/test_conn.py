@@ -1,0 +1,477 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Connections that are followed, as pepadm conn shows them: their stages, each
+end as its packets show it, filters, and dumps in many parts."""
+
+import errno
+import json
+import os
+import re
+import struct
+import time
+
+from peptest import env, genl, pep
+from peptest.env import amount
+from peptest.ktap import (case, expect, expect_least, fail, families, note,
+                          wait_for)
+from peptest.netns import (addr, delayed, ip, netem, netem_end, run,
+                           single_packets)
+from peptest.pep import pepadm
+from peptest.raw import ACK, RST, SYN, Wire, inet, segment
+from peptest.tcp import (PORT, exchange, exchange_part, one_way, outcome, pair,
+                         reset)
+
+COMMANDS = {name: number for number, name in genl.names("PEP_CMD_").items()}
+ATTRS = {name: number for number, name in genl.names("PEP_A_CONN_").items()}
+NETS = {4: "198.18.0.0/16", 6: "2001:db8::/64"}
+# Hosts that are not there: packets for them get lost.
+ABSENT = {4: "198.18.0.9", 6: "2001:db8::9"}
+NOBODY = {4: "198.18.1.9", 6: "2001:db8:1::9"}
+# MSS 1400, SACK, timestamps, a window scale of 9
+OPTIONS = (b"\2\4\5\x78" b"\4\2" b"\x08\x0a\0\0\0\1\0\0\0\0" b"\1"
+           b"\3\3\x09")
+# Connections that stay while a dump is made.
+STAY = max(amount(600), 300)
+
+
+def setup():
+    """Attached, with connections that are followed and none that is split;
+    SYNs to some addresses of the server's network are never answered."""
+    pep.load()
+    pep.topology_up()
+    for dev, hosts in ("wl0", ABSENT), ("sv0", NOBODY):
+        ip("pep", *(f"neigh add {host} lladdr 02:00:00:00:00:09 dev {dev}"
+                    for host in hosts.values()))
+    single_packets("srv", "eth0")
+    pep.attach()
+    for family in 4, 6:
+        exchange(pair(family), 1)
+    pep.follow("never")
+
+
+def shown(*words):
+    """Connections as pepadm's JSON has them."""
+    return json.loads(pepadm("-j", "conn", "show", *words).stdout)
+
+
+def ports(*words):
+    """Ports of the subscribers of connections that are shown."""
+    return sorted(conn["subscriber"]["port"] for conn in shown(*words))
+
+
+def port_of(both):
+    """Port of the opener."""
+    return both[0].getsockname()[1]
+
+
+def one(family, port, *words):
+    """The only connection of a family with a port of the subscriber."""
+    found, = shown("subscriber", NETS[family],
+                   "subscriber-port", str(port), *words)
+    return found
+
+
+def about(what, us, milliseconds):
+    """Fail unless a time is as long as it must be, and not much longer."""
+    if not milliseconds * 990 <= us <= milliseconds * 1000 + 100000:
+        fail(f"{what} is {us} us instead of {milliseconds} ms")
+
+
+@families("one whose SYN has passed")
+def opening(family):
+    port = 2000 + family
+    wire = Wire("sub")
+    wire.send(segment(addr("sub", family), NOBODY[family], port, 5009,
+                      flags=SYN, seq=77, options=OPTIONS))
+    wait_for("the SYN", lambda: ports("subscriber-port", str(port)))
+    conn = one(family, port)
+    for key, value in {
+            "family": "inet" if family == 4 else "inet6",
+            "subscriber": {"addr": addr("sub", family), "port": port},
+            "server": {"addr": NOBODY[family], "port": 5009},
+            "stage": "opening", "opener": "wireless", "trigger": [],
+            "copies": 0}.items():
+        expect(key, conn[key], value)
+    expect("is there a flow", "flow" in conn, False)
+    end, = conn["ends"].values()
+    if not 0 <= conn["idle_ms"] <= conn["age_ms"] < 30000:
+        fail(f"it is {conn['age_ms']} ms old")
+    del end["ifindex"]
+    expect("the opener", conn["ends"], {"wireless": {
+        "dev": "wl0", "bytes": 0, "repeated": 0, "unacked": 0, "mss": 1400,
+        "wscale": 9, "flags": ["wscale", "sack", "timestamps"]}})
+    wire.send(segment(addr("sub", family), NOBODY[family], port, 5009,
+                      flags=RST, seq=78))
+    wait_for("its end", lambda: not ports("subscriber-port", str(port)))
+
+
+@families("one that is followed, opened by the subscriber", "sub", "srv")
+@families("one that is followed, opened by the server", "srv", "sub")
+def followed(family, opener, opened):
+    """Packets of the subscriber take 30 ms, those of the server 80; the one
+    that opens sends 3000 bytes and the other one 50000."""
+    netem("sub", "eth0", "delay", "30ms")
+    netem("srv", "eth0", "delay", "80ms")
+    try:
+        both = pair(family, opener, opened)
+        exchange_part(both, 3000, 50000)
+    finally:
+        netem_end("sub", "eth0")
+        netem_end("srv", "eth0")
+    up = opener == "sub"
+    near, far = both if up else both[::-1]
+    port = near.getsockname()[1]
+    word = "subscriber-port"
+    wait_for("acknowledgments", lambda: not any(
+        end["unacked"] for conn in shown(word, str(port), "server", addr(
+            "srv", family)) for end in conn["ends"].values()))
+    conn = one(family, port, "server-port", str(far.getsockname()[1]))
+    expect("stage", conn["stage"], "followed")
+    expect("opener", conn["opener"], "wireless" if up else "server")
+    expect("triggers", conn["trigger"], [])
+    if conn["age_ms"] < 110:
+        fail(f"it is {conn['age_ms']} ms old")
+    sent = (3000, 50000) if up else (50000, 3000)
+    for side, dev, size, delay in (("wireless", "wl0", sent[0], 30),
+                                   ("server", "sv0", sent[1], 80)):
+        end = conn["ends"][side]
+        about(f"{side}: round trip", end["rtt_us"], delay)
+        expect(f"{side}", [end[key] for key in ("dev", "unacked", "flags")],
+               [dev, 0, ["wscale", "sack", "timestamps"]])
+        # It may have probed for the loss of its last segment.
+        expect(f"{side}: bytes", end["bytes"] - end["repeated"], size)
+        expect(f"{side}: few repeated", end["repeated"] <= 1500, True)
+        expect(f"{side}: MSS", end["mss"], 1460 if family == 4 else 1440)
+        expect_least(f"{side}: window scale", end["wscale"], 1)
+    near.close()
+    far.close()
+
+
+@families("payload that is lost behind the gateway, and sent again")
+def repeated(family):
+    size = 400000
+    netem("pep", "wl0", "loss", "10%")
+    try:
+        both = pair(family)
+        one_way(both[1], both[0], size)
+    finally:
+        netem_end("pep", "wl0")
+    ends = one(family, port_of(both))["ends"]
+    again = ends["server"]["repeated"]
+    expect_least("bytes sent again", again, 1000)
+    expect_least("bytes", ends["server"]["bytes"], size + again)
+    expect("of the subscriber", (ends["wireless"]["bytes"],
+                                 ends["wireless"]["repeated"]), (0, 0))
+    for sock in both:
+        sock.close()
+
+
+@families("no round trip of a handshake that was repeated")
+def no_sample(family):
+    """With a round trip of 20 ms of either end, once with one SYN."""
+    near, far = Wire("sub"), Wire("srv", "eth0", ("pep", "sv0"))
+    for port, syns in (2100, 1), (2101, 2):
+        up = ABSENT[family], NOBODY[family], port, PORT
+        down = NOBODY[family], ABSENT[family], PORT, port
+        for _ in range(syns):
+            near.send(segment(*up, flags=SYN, seq=999))
+        time.sleep(0.02)
+        far.send(segment(*down, flags=SYN | ACK, seq=10, ack=1000))
+        wait_for("the answer", lambda: one(family, port)["stage"] ==
+                 "answered")
+        expect("ends", sorted(one(family, port)["ends"]),
+               ["server", "wireless"])
+        time.sleep(0.02)
+        near.send(segment(*up, flags=ACK, seq=1000, ack=11))
+        wait_for("the handshake", lambda: one(family, port)["stage"] ==
+                 "followed")
+        for end in one(family, port)["ends"].values():
+            expect("is there a round trip", "rtt_us" in end, syns == 1)
+            expect("MSS", end["mss"], 536)
+            expect("options", (end["flags"], end["wscale"]), ([], 0))
+        near.send(segment(*up, flags=RST, seq=1000))
+
+
+@families("one that may be split, and one that is")
+def split(family):
+    pep.follow("20000,loss")
+    try:
+        with pep.grows(ended=False, split_bytes=1):
+            both = pair(family)
+            one_way(*both, 1000)
+            conn = one(family, port_of(both))
+            expect("triggers", conn["trigger"], ["bytes", "loss"])
+            exchange_part(both, 100000, 0)
+        conn = one(family, port_of(both), "stage", "split")
+        flow, = pep.flows()
+        expect("its flow", conn["flow"], flow["id"])
+        expect("what both show", [conn[key] for key in (
+            "family", "subscriber", "server", "opener")],
+               [flow[key] for key in ("family", "subscriber", "server",
+                                      "opener")])
+        expect("triggers", (conn["trigger"], conn["copies"]), ([], 0))
+        size = conn["ends"]["wireless"]["bytes"]
+        if not 20000 <= size < 101000:
+            fail(f"it was taken over after {size} bytes")
+        exchange_part(both, 50000, 0)
+        expect("the same later", one(family, port_of(both))["ends"][
+            "wireless"]["bytes"], size)
+        for sock in both:
+            sock.close()
+        pep.flows_end()
+        wait_for("its end", lambda: not shown("stage", "split"))
+    finally:
+        pep.follow("never")
+
+
+@families("unacknowledged payload, and copies of it")
+def unacked(family):
+    pep.follow("1000000")
+    netem("sub", "eth0", "delay", "2s")
+    try:
+        both = pair(family)
+        both[1].send(bytes(5000))
+        wait_for("payload", lambda: one(family, port_of(both))["ends"].get(
+            "server", {}).get("bytes") == 5000)
+        conn = one(family, port_of(both))
+        expect("stage", conn["stage"], "followed")
+        expect("triggers", conn["trigger"], ["bytes"])
+        expect("bytes", conn["ends"]["server"]["unacked"], 5000)
+        expect_least("memory of copies", conn["copies"], 5000)
+        wait_for("the acknowledgment", lambda: one(family, port_of(both))[
+            "ends"]["server"]["unacked"] == 0)
+        expect("memory of copies", one(family, port_of(both))["copies"], 0)
+    finally:
+        netem_end("sub", "eth0")
+        pep.follow("never")
+    for sock in both:
+        sock.close()
+
+
+@families("one that closes")
+def closing(family):
+    both = pair(family)
+    port = port_of(both)
+    exchange_part(both, 100)
+    both[0].close()
+    expect("the end", outcome(both[1]), "FIN")
+    conn = one(family, port)
+    expect("one FIN", (conn["stage"], [
+        "fin" in conn["ends"][side]["flags"] for side in
+        ("wireless", "server")]), ("followed", [True, False]))
+    both[1].close()
+    wait_for("both", lambda: one(family, port)["stage"] ==
+             "closing")
+    conn = one(family, port)
+    for end in conn["ends"].values():
+        expect("bytes", end["bytes"], 100)
+        expect("FIN", end["flags"][-1], "fin")
+
+
+@families("filters")
+def filters(family):
+    """Each word chooses the connections that agree."""
+    other = 10 - family
+    some = [pair(family), pair(other), pair(family, port=5001),
+            pair(family, "srv", "sub")]
+    exchange_part(some[2], 7000, 0)
+    some[0][0].close()
+    expect("the end", outcome(some[0][1]), "FIN")
+    some[0][1].close()
+    wait_for("its end", lambda: shown("stage", "closing"))
+    conns = shown()
+    inet_name = "inet" if family == 4 else "inet6"
+    expect_least("connections", len(conns), 4)
+    port = port_of(some[2])
+    for line, test in (
+            ("all", lambda c: True),
+            ("subscriber " + NETS[family],
+             lambda c: c["family"] == inet_name),
+            ("server 0.0.0.0/0", lambda c: c["family"] == "inet"),
+            ("server ::/0", lambda c: c["family"] == "inet6"),
+            ("server 203.0.113.0/24", lambda c: False),
+            (f"subscriber {addr('sub', family)}",
+             lambda c: c["subscriber"]["addr"] == addr("sub", family)),
+            (f"server {addr('srv', family)} server-port 5001",
+             lambda c: c["family"] == inet_name and
+             c["server"]["port"] == 5001),
+            (f"subscriber-port {port}",
+             lambda c: c["subscriber"]["port"] == port),
+            ("subscriber-port 5000",
+             lambda c: c["subscriber"]["port"] == 5000),
+            ("stage followed", lambda c: c["stage"] == "followed"),
+            ("stage closing", lambda c: c["stage"] == "closing"),
+            ("stage split", lambda c: False),
+            ("opener server", lambda c: c["opener"] == "server"),
+            ("opener wireless", lambda c: c["opener"] == "wireless"),
+            ("dev wl0", lambda c: True), ("dev lo", lambda c: False),
+            ("older 0", lambda c: True), ("older 100000", lambda c: False),
+            ("bytes 7000", lambda c: sum(
+                end["bytes"] for end in c["ends"].values()) >= 7000),
+            ("bytes 7000000", lambda c: False),
+            (f"stage followed opener wireless subscriber {NETS[family]} "
+             "server-port 5001",
+             lambda c: c["stage"] == "followed" and
+             c["opener"] == "wireless" and c["family"] == inet_name and
+             c["server"]["port"] == 5001)):
+        expect(line, ports(*line.split()),
+               sorted(c["subscriber"]["port"] for c in conns if test(c)))
+    expect("one was opened by the server",
+           ports("opener", "server", "stage", "followed"), [5000])
+    expect_least("some sent much", len(shown("bytes", "7000")), 1)
+    for both in some:
+        for sock in both:
+            sock.close()
+
+
+def syn(wire, family, port, flags=SYN):
+    """Open a connection that nobody answers, or reset it."""
+    wire.send(segment(addr("sub", family), NOBODY[family], port, 5009,
+                      flags=flags, seq=1000 + bool(flags & RST)))
+
+
+def told(part):
+    """Ports of the subscribers of the connections in a part of a dump."""
+    return [struct.unpack("!H", dict(genl.attrs(payload))[
+        ATTRS["subscriber_port"]])[0] for _, payload in part]
+
+
+@families("a dump in parts while others come and go", seconds=300)
+def churn(family):
+    """Those that stay are there once. As many go, between any two parts some
+    that have been sent and some that have not; others come, more than there
+    were, for which the table has to grow."""
+    wire = Wire("sub")
+    order = range(10000, 10000 + 2 * STAY)
+    for port in order:
+        syn(wire, family, port)
+    words = "server-port", "5009", "server", NOBODY[family]
+    wait_for("SYNs", lambda: len(shown(*words)) == 2 * STAY)
+    stay, doomed = set(order[::2]), list(order[1::2])
+    seen, count, new = [], 0, 20000
+    payload = genl.attr(ATTRS["server_addr"], inet(NOBODY[family]))
+    with genl.ask("pep", genl.family_id("pep", "pep"), COMMANDS["conn_get"],
+                  payload, dump=True) as sock:
+        for part in genl.parts(sock, 4096):
+            seen += told(part)
+            count += 1
+            for place in (0, -1) * 4:
+                if doomed:
+                    syn(wire, family, doomed.pop(place), RST)
+            for _ in range(2 * STAY // 10):
+                if new < 20000 + 3 * STAY:
+                    syn(wire, family, new)
+                    new += 1
+    note(f"{count} parts, {len(seen)} connections, {len(doomed)} left to go, "
+         f"{new - 20000} came")
+    expect_least("parts", count, 10)
+    expect("twice", sorted({each for each in seen if seen.count(each) > 1}),
+           [])
+    expect("stayed and not there", sorted(stay - set(seen)), [])
+    gone = 2 * STAY - len(set(seen) & set(order))
+    if not 0 < gone < STAY:
+        fail(f"{gone} were gone before their part")
+    for port in *stay, *doomed, *range(20000, new):
+        syn(wire, family, port, RST)
+    wait_for("all to go", lambda: not shown(*words))
+
+
+@case("a dump that is given up")
+def given_up():
+    """What it has kept is let go of: the module can be unloaded after it."""
+    wire = Wire("sub")
+    for port in range(10000, 10300):
+        syn(wire, 4, port)
+    wait_for("SYNs", lambda: len(shown("server-port", "5009")) == 300)
+    with genl.ask("pep", genl.family_id("pep", "pep"), COMMANDS["conn_get"],
+                  dump=True) as sock:
+        expect_least("connections of a part",
+                     len(next(genl.parts(sock, 4096))), 1)
+    for port in range(10000, 10300):
+        syn(wire, 4, port, RST)
+    pep.detach()
+    pep.unload()
+    pep.load()
+    pep.attach()
+    pep.follow("never")
+    expect("connections", shown(), [])
+
+
+@case("requests that make no sense")
+def nonsense():
+    """The attribute that is wrong is named."""
+    four, six = inet("198.18.0.2"), bytes(16)
+    family = genl.family_id("pep", "pep")
+    for wanted, bad, *attrs in (
+            ("EINVAL", 0, ("subscriber_addr", four[:3])),
+            ("EINVAL", 0, ("server_addr", six + b"1")),
+            ("EINVAL", 8, ("subscriber_addr", four), ("server_addr", six)),
+            ("EINVAL", 0, ("server_prefix", struct.pack("I", 8))),
+            ("ERANGE", 8, ("server_addr", four),
+             ("server_prefix", struct.pack("I", 33))),
+            ("ERANGE", 20, ("server_addr", six),
+             ("server_prefix", struct.pack("I", 129))),
+            ("ERANGE", 0, ("stage", struct.pack("I", 6))),
+            ("ERANGE", 0, ("opener", struct.pack("I", 2))),
+            ("ERANGE", 0, ("ifindex", struct.pack("I", 0))),
+            ("ERANGE", 0, ("server_port", bytes(2))),
+            ("ERANGE", 0, ("subscriber_port", bytes(2))),
+            ("EINVAL", 0, ("flow", struct.pack("I", 1)))):
+        payload = b"".join(genl.attr(ATTRS[name], value)
+                           for name, value in attrs)
+        try:
+            genl.request("pep", family, COMMANDS["conn_get"], payload,
+                         dump=True)
+        except genl.Refused as err:
+            expect(f"{attrs}: error", errno.errorcode[err.errno], wanted)
+            expect(f"{attrs}: where", err.offset, 20 + bad)
+        else:
+            fail(f"{attrs}: accepted")
+
+
+@case("words that are wrong")
+def wrong():
+    for line, message in (
+            ("conn show 1", '"1" is not one of: subscriber, '),
+            ("conn show subscriber 198.18.0.300",
+             'subscriber: "198.18.0.300" is not an address or ADDR/BITS'),
+            ("conn show server-port 0",
+             'server-port: "0" is not a number from 1 to 65535'),
+            ("conn show stage gone", 'stage: "gone" is not one of: opening, '),
+            ("conn show opener nobody",
+             'opener: "nobody" is not one of: wireless, server'),
+            ("conn show profile default", '"profile" is not one of: '),
+            ("conn kill", '"kill" is not one of: show, help')):
+        done = pepadm(*line.split(), check=False)
+        expect(f"{line}: exit code", done.returncode, 2)
+        if message not in done.stderr or done.stderr.count("\n") != 1:
+            fail(f"{line}: it said {done.stderr!r}")
+
+
+@case("a user without the privilege")
+def unprivileged():
+    done = run("setpriv", "--reuid", "65534", "--clear-groups", env.PEPADM,
+               "conn", "show", ns="pep", check=False)
+    expect("exit code", done.returncode, 1)
+    expect("message", done.stderr,
+           f"pepadm: conn show: {os.strerror(errno.EPERM)}\n")
+
+
+@case("as text")
+def text():
+    with delayed():
+        both = pair(4)
+        exchange_part(both, 1000, 2000)
+    out = pepadm("-sd", "conn", "show", "subscriber-port",
+                 str(port_of(both))).stdout
+    end = r"dev {} sent {} repeated 0 unacked \d+ rtt " \
+        r"\d+\.\d+ms mss 1460 wscale \d+ flags wscale,sack,timestamps"
+    if not re.fullmatch(
+            rf"conn 198\.18\.0\.2:{port_of(both)} -> 198\.18\.1\.2:{PORT} "
+            rf"followed opener wireless age \d+\.\d+s idle \d+\.\d+s "
+            rf"trigger - copies 0\n    wireless {end.format('wl0', 1000)}\n"
+            rf"    server {end.format('sv0', 2000)}\n", out):
+        fail(f"it is {out!r}")
+    short = pepadm("conn").stdout
+    expect("with a word less", "mss" in short or "trigger" in short, False)
+    reset(both[0])
+    both[1].close()
