@@ -44,8 +44,8 @@ def setup():
 @case("objects and commands")
 def commands():
     expect("objects", offered(""),
-           ["conf", "dev", "drain", "flow", "help", "limit", "monitor",
-            "profile", "stat"])
+           ["conf", "conn", "dev", "drain", "flow", "help", "limit",
+            "monitor", "profile", "stat"])
     expect("d", offered("d"), ["dev", "drain"])
     expect("dev", offered("dev "), ["add", "del", "help", "set", "show"])
     expect("conf", offered("conf "),
@@ -115,6 +115,11 @@ def there():
     expect("flows", [word for word in offered("flow show ")
                      if word.isdigit()], numbers)
     expect("flows by device", offered("flow kill dev "), ["sv0", "wl0"])
+    expect("words of connections", offered("conn show dev wl0 s"),
+           ["server", "server-port", "stage", "subscriber",
+            "subscriber-port"])
+    expect("stages", offered("conn show stage s"), ["split"])
+    expect("openers", offered("conn show opener "), ["server", "wireless"])
     expect("words of top", offered("flow top b"), ["bytes"])
     expect("times", [word for word in offered("flow top ")
                      if word in ("all", "count", "delay")],
