@@ -135,3 +135,29 @@ int pep_conn_fill(struct sk_buff *skb, const struct pep_net *pn,
 		return -EMSGSIZE;
 	return 0;
 }
+
+/**
+ * pep_conn_closed() - report to those who listen that a connection ends
+ * @pn: its instance
+ * @conn: connection, locked, in the stage that it has come to
+ * @cause: enum pep_conn_cause
+ *
+ * Context: RCU read side, BH off.
+ */
+void pep_conn_closed(const struct pep_net *pn, const struct pep_conn *conn,
+		     unsigned int cause)
+{
+	struct sk_buff *skb;
+	void *hdr;
+	int err;
+
+	if (!pep_report_wanted(pn, PEP_NLGRP_CONNS))
+		return;
+	skb = pep_report_begin(pn->net, PEP_NLGRP_CONNS,
+			       PEP_CMD_CONN_CLOSED_NTF, &hdr);
+	if (!skb)
+		return;
+	err = pep_conn_fill(skb, pn, conn) ?:
+	      nla_put_u32(skb, PEP_A_CONN_CAUSE, cause);
+	pep_report_finish(pn->net, PEP_NLGRP_CONNS, skb, hdr, err);
+}

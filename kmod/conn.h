@@ -8,5 +8,7 @@ struct sk_buff;
 
 int pep_conn_fill(struct sk_buff *skb, const struct pep_net *pn,
 		  const struct pep_conn *conn);
+void pep_conn_closed(const struct pep_net *pn, const struct pep_conn *conn,
+		     unsigned int cause);
 
 #endif

@@ -182,7 +182,7 @@ static enum pep_follow_verdict pep_follow_again(struct pep_net *pn,
 		conn->repeated = true;
 		return PEP_FOLLOW_PASS;
 	}
-	pep_track_advance(pn, conn, PEP_TRACK_END);
+	pep_track_end(pn, conn, PEP_CONN_CAUSE_REOPENED);
 	return PEP_FOLLOW_UNKNOWN;
 }
 
@@ -444,7 +444,7 @@ static void pep_follow_step(struct pep_net *pn, struct pep_gen *gen,
 	if (th->rst) {
 		if (pep_follow_reset(conn, side, th) &&
 		    pep_packet_csum_ok(skb, pkt)) {
-			pep_track_advance(pn, conn, PEP_TRACK_END);
+			pep_track_end(pn, conn, PEP_CONN_CAUSE_RESET);
 			pep_stat_inc(pn, PEP_A_STAT_FOLLOW_RESET);
 		}
 		return;

@@ -314,6 +314,7 @@ static const struct genl_split_ops pep_nl_ops[] = {
 
 static const struct genl_multicast_group pep_nl_mcgrps[] = {
 	[PEP_NLGRP_FLOWS] = { "flows", GENL_MCAST_CAP_NET_ADMIN, },
+	[PEP_NLGRP_CONNS] = { "conns", GENL_MCAST_CAP_NET_ADMIN, },
 };
 
 struct genl_family pep_nl_family __ro_after_init = {

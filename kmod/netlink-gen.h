@@ -34,6 +34,7 @@ int pep_nl_conn_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
 
 enum {
 	PEP_NLGRP_FLOWS,
+	PEP_NLGRP_CONNS,
 };
 
 extern struct genl_family pep_nl_family;

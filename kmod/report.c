@@ -343,15 +343,25 @@ static int pep_report_end(struct sk_buff *skb, const struct pep_flow *flow,
 	return 0;
 }
 
-/* A message for those who listen, NULL when there is no memory. */
-static struct sk_buff *pep_report_begin(struct net *net, u8 cmd, void **hdr)
+/**
+ * pep_report_begin() - begin a message for those who listen
+ * @net: namespace
+ * @group: PEP_NLGRP_*
+ * @cmd: PEP_CMD_*
+ * @hdr: where its header goes
+ *
+ * Context: any, BH off.
+ * Return: the message, for pep_report_finish(), or NULL when there is no memory;
+ * listeners get ENOBUFS then.
+ */
+struct sk_buff *pep_report_begin(struct net *net, unsigned int group, u8 cmd,
+				 void **hdr)
 {
 	struct sk_buff *skb = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_ATOMIC);
 
 	if (!skb) {
 		/* They learn that there was something. */
-		genl_set_err(&pep_nl_family, net, 0, PEP_NLGRP_FLOWS,
-			     -ENOBUFS);
+		genl_set_err(&pep_nl_family, net, 0, group, -ENOBUFS);
 		return NULL;
 	}
 	/* A new message has room for its header. */
@@ -359,17 +369,25 @@ static struct sk_buff *pep_report_begin(struct net *net, u8 cmd, void **hdr)
 	return skb;
 }
 
-/* Send it, unless what it should tell did not fit. */
-static void pep_report_finish(struct net *net, struct sk_buff *skb, void *hdr,
-			      int err)
+/**
+ * pep_report_finish() - send a message to those who listen
+ * @net: namespace
+ * @group: PEP_NLGRP_*
+ * @skb: from pep_report_begin(); it is the caller's no longer
+ * @hdr: its header
+ * @err: 0, or why it is not complete and is dropped, negative
+ *
+ * Context: any, BH off.
+ */
+void pep_report_finish(struct net *net, unsigned int group,
+		       struct sk_buff *skb, void *hdr, int err)
 {
 	if (WARN_ON_ONCE(err)) {
 		nlmsg_free(skb);
 		return;
 	}
 	genlmsg_end(skb, hdr);
-	genlmsg_multicast_netns(&pep_nl_family, net, skb, 0, PEP_NLGRP_FLOWS,
-				GFP_ATOMIC);
+	genlmsg_multicast_netns(&pep_nl_family, net, skb, 0, group, GFP_ATOMIC);
 }
 
 /* Tell those who listen; @cause is 0 for a flow that is established. */
@@ -381,13 +399,13 @@ static void pep_report_send(const struct pep_flow *flow, u8 cmd,
 	void *hdr;
 	int err;
 
-	skb = pep_report_begin(net, cmd, &hdr);
+	skb = pep_report_begin(net, PEP_NLGRP_FLOWS, cmd, &hdr);
 	if (!skb)
 		return;
 	err = pep_report_flow(skb, flow);
 	if (!err && cause)
 		err = pep_report_end(skb, flow, cause);
-	pep_report_finish(net, skb, hdr, err);
+	pep_report_finish(net, PEP_NLGRP_FLOWS, skb, hdr, err);
 }
 
 /* Tell those who listen of limits; @counter is 0 when none is reached. */
@@ -398,7 +416,7 @@ static void pep_report_limit(const struct pep_net *pn, u8 cmd,
 	void *hdr;
 	int err;
 
-	skb = pep_report_begin(pn->net, cmd, &hdr);
+	skb = pep_report_begin(pn->net, PEP_NLGRP_FLOWS, cmd, &hdr);
 	if (!skb)
 		return;
 	err = counter ? nla_put_string(skb, PEP_A_LIMIT_COUNTER,
@@ -406,13 +424,21 @@ static void pep_report_limit(const struct pep_net *pn, u8 cmd,
 	if (!err && counter)
 		err = nla_put_u32(skb, PEP_A_LIMIT_LIVE,
 				  atomic_read(&pn->nflows));
-	pep_report_finish(pn->net, skb, hdr, err);
+	pep_report_finish(pn->net, PEP_NLGRP_FLOWS, skb, hdr, err);
 }
 
-static bool pep_report_wanted(const struct pep_net *pn)
+/**
+ * pep_report_wanted() - does anybody listen?
+ * @pn: instance
+ * @group: PEP_NLGRP_*
+ *
+ * Context: any, BH off or on the RCU read side, up to pep_report_finish().
+ * Return: false when there is nobody to make a message for.
+ */
+bool pep_report_wanted(const struct pep_net *pn, unsigned int group)
 {
 	return READ_ONCE(pep_report_on) &&
-	       genl_has_listeners(&pep_nl_family, pn->net, PEP_NLGRP_FLOWS);
+	       genl_has_listeners(&pep_nl_family, pn->net, group);
 }
 
 /**
@@ -423,7 +449,7 @@ static bool pep_report_wanted(const struct pep_net *pn)
  */
 void pep_report_new(const struct pep_flow *flow)
 {
-	if (pep_report_wanted(flow->pn))
+	if (pep_report_wanted(flow->pn, PEP_NLGRP_FLOWS))
 		pep_report_send(flow, PEP_CMD_FLOW_NEW_NTF, 0);
 }
 
@@ -436,7 +462,7 @@ void pep_report_new(const struct pep_flow *flow)
  */
 void pep_report_closed(const struct pep_flow *flow, unsigned int cause)
 {
-	if (pep_report_wanted(flow->pn))
+	if (pep_report_wanted(flow->pn, PEP_NLGRP_FLOWS))
 		pep_report_send(flow, PEP_CMD_FLOW_CLOSED_NTF, cause);
 }
 
@@ -450,7 +476,7 @@ void pep_report_closed(const struct pep_flow *flow, unsigned int cause)
  */
 void pep_report_overload(const struct pep_net *pn, unsigned int counter)
 {
-	if (pep_report_wanted(pn))
+	if (pep_report_wanted(pn, PEP_NLGRP_FLOWS))
 		pep_report_limit(pn, PEP_CMD_OVERLOAD_NTF, counter);
 }
 
@@ -464,7 +490,7 @@ void pep_report_drained(const struct pep_net *pn)
 {
 	/* pep_report_stop() waits for it. */
 	rcu_read_lock();
-	if (pep_report_wanted(pn))
+	if (pep_report_wanted(pn, PEP_NLGRP_FLOWS))
 		pep_report_limit(pn, PEP_CMD_DRAINED_NTF, 0);
 	rcu_read_unlock();
 }

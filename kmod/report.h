@@ -2,12 +2,19 @@
 #ifndef _PEP_REPORT_H
 #define _PEP_REPORT_H
 
+#include <linux/types.h>
+
 struct net;
 struct pep_flow;
 struct pep_net;
 struct sk_buff;
 
 int pep_report_dev(struct sk_buff *skb, int attr, struct net *net, int ifindex);
+bool pep_report_wanted(const struct pep_net *pn, unsigned int group);
+struct sk_buff *pep_report_begin(struct net *net, unsigned int group, u8 cmd,
+				 void **hdr);
+void pep_report_finish(struct net *net, unsigned int group,
+		       struct sk_buff *skb, void *hdr, int err);
 int pep_report_flow(struct sk_buff *skb, const struct pep_flow *flow);
 void pep_report_new(const struct pep_flow *flow);
 void pep_report_closed(const struct pep_flow *flow, unsigned int cause);

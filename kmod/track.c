@@ -18,6 +18,7 @@
 #include <linux/rhashtable.h>
 #include <linux/slab.h>
 
+#include "conn.h"
 #include "copy.h"
 #include "flow.h"
 #include "stat.h"
@@ -261,6 +262,27 @@ void pep_track_advance(struct pep_net *pn, struct pep_conn *conn,
 }
 
 /**
+ * pep_track_end() - end a connection, and report it where no flow has it
+ * @pn: its instance
+ * @conn: connection, locked, in the table
+ * @cause: enum pep_conn_cause; of one that both ends have closed it is
+ *	PEP_CONN_CAUSE_CLOSED, unless it is a reset
+ *
+ * The end of a flow is reported with the flow.
+ *
+ * Context: RCU read side, BH off.
+ */
+void pep_track_end(struct pep_net *pn, struct pep_conn *conn,
+		   unsigned int cause)
+{
+	if (conn->stage == PEP_TRACK_CLOSING && cause != PEP_CONN_CAUSE_RESET)
+		cause = PEP_CONN_CAUSE_CLOSED;
+	if (conn->stage < PEP_TRACK_SPLIT)
+		pep_conn_closed(pn, conn, cause);
+	pep_track_advance(pn, conn, PEP_TRACK_END);
+}
+
+/**
  * pep_track_schedule() - have a connection looked after soon
  * @conn: connection, under RCU
  *
@@ -288,7 +310,7 @@ static bool pep_track_evict(struct pep_net *pn)
 	/* It stays for as long as the RCU read side. */
 	spin_lock(&conn->lock);
 	if (conn->stage == PEP_TRACK_OPENING) {
-		pep_track_advance(pn, conn, PEP_TRACK_END);
+		pep_track_end(pn, conn, PEP_CONN_CAUSE_EVICTED);
 		pep_stat_inc(pn, PEP_A_STAT_FOLLOW_EVICTED);
 	}
 	spin_unlock(&conn->lock);
@@ -401,7 +423,9 @@ static void pep_track_sweep(struct pep_net *pn, bool all)
 				if (!all)
 					pep_stat_inc(pn,
 						     PEP_A_STAT_FOLLOW_SILENT);
-				pep_track_advance(pn, conn, PEP_TRACK_END);
+				pep_track_end(pn, conn,
+					      all ? PEP_CONN_CAUSE_STOPPED :
+						    PEP_CONN_CAUSE_SILENT);
 			}
 			spin_unlock_bh(&conn->lock);
 		}

@@ -172,6 +172,8 @@ struct pep_conn *pep_track_new(const struct pep_tuple *tuple, int vrf);
 int pep_track_insert(struct pep_net *pn, struct pep_conn *conn);
 void pep_track_advance(struct pep_net *pn, struct pep_conn *conn,
 		       enum pep_track_event event);
+void pep_track_end(struct pep_net *pn, struct pep_conn *conn,
+		   unsigned int cause);
 void pep_track_schedule(struct pep_conn *conn);
 void pep_track_put(struct pep_conn *conn);
 int pep_track_start(struct pep_net *pn);

@@ -31,9 +31,9 @@ generate() # MODE KIND FILE
 {
 	timeout 60 /usr/bin/python3 "$src/tools/net/ynl/ynl-gen-c.py" \
 		--spec "$spec" --mode "$1" "--$2" -o "$tmp/$(basename "$3")"
-	# The generator has no flags for groups: what flows there are is not
-	# for everybody.
-	sed -i 's/= { "flows", },/= { "flows", GENL_MCAST_CAP_NET_ADMIN, },/' \
+	# The generator has no flags for groups: what flows and connections
+	# there are is not for everybody.
+	sed -i 's/= { \("[a-z]*"\), },/= { \1, GENL_MCAST_CAP_NET_ADMIN, },/' \
 		"$tmp/$(basename "$3")"
 	settle "$3"
 }

@@ -62,7 +62,7 @@ def commands():
     expect("stat", offered("stat "), ["help", "residence", "show"])
     expect("stat show", offered("stat show "), ["--prometheus", "percpu"])
     expect("monitor", offered("monitor "),
-           ["all", "closed", "help", "limits", "new"])
+           ["all", "closed", "conns", "help", "limits", "new"])
     expect("behind options", offered("-j -p prof"), ["profile"])
     expect("options", offered("--"), sorted(
         ["--json", "--pretty", "--statistics", "--details", "--netns",

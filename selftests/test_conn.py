@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Connections that are followed, as pepadm conn shows them: their stages, each
-end as its packets show it, filters, and dumps in many parts."""
+end as its packets show it, filters, dumps in many parts, and their records at
+the end."""
 
 import errno
 import json
@@ -13,12 +14,13 @@ from peptest import env, genl, pep
 from peptest.env import amount
 from peptest.ktap import (case, expect, expect_least, fail, families, note,
                           wait_for)
+from peptest.monitor import monitor
 from peptest.netns import (addr, delayed, ip, netem, netem_end, run,
                            single_packets)
 from peptest.pep import pepadm
 from peptest.raw import ACK, RST, SYN, Wire, inet, segment
-from peptest.tcp import (PORT, exchange, exchange_part, one_way, outcome, pair,
-                         reset)
+from peptest.tcp import (PORT, connect_errno, exchange, exchange_part,
+                         one_way, outcome, pair, reset)
 
 COMMANDS = {name: number for number, name in genl.names("PEP_CMD_").items()}
 ATTRS = {name: number for number, name in genl.names("PEP_A_CONN_").items()}
@@ -394,6 +396,120 @@ def given_up():
     pep.attach()
     pep.follow("never")
     expect("connections", shown(), [])
+
+
+def record(watch, cause, stage, port, **how):
+    """The next record, which is to be of a connection with a port of the
+    subscriber."""
+    event = watch.event(**how)
+    expect("event", event["event"], "closed")
+    expect("cause", (event["cause"], event["stage"]), (cause, stage))
+    expect("subscriber's port", event["subscriber"]["port"], port)
+    return event
+
+
+@families("the record of one that is reset")
+def record_reset(family):
+    with monitor("conns") as watch:
+        both = pair(family)
+        port = port_of(both)
+        exchange_part(both, 3000, 2000)
+        expect("options", one(family, port)["trigger"], [])
+        reset(both[0])
+        expect("the other end", outcome(both[1]), "ECONNRESET")
+        event = record(watch, "reset", "followed", port)
+    expect("bytes", [event["ends"][side]["bytes"] for side in (
+        "wireless", "server")], [3000, 2000])
+    expect("ends", [event[key] for key in ("subscriber", "server", "opener")],
+           [{"addr": addr("sub", family), "port": port},
+            {"addr": addr("srv", family), "port": PORT}, "wireless"])
+    expect("no flow", "flow" in event, False)
+
+
+@families("the record of one that is refused")
+def record_refused(family):
+    with monitor("conns") as watch:
+        expect("error", connect_errno("sub", family, addr("srv", family),
+                                      5999, bind=("", 3000 + family)),
+               "ECONNREFUSED")
+        event = record(watch, "reset", "opening", 3000 + family)
+    expect("ends", sorted(event["ends"]), ["wireless"])
+
+
+@families("the record of one whose addresses are used again")
+def record_reopened(family):
+    wire = Wire("sub")
+    port = 2200 + family
+    with monitor("conns") as watch:
+        for seq in 1000, 7000:
+            wire.send(segment(addr("sub", family), NOBODY[family], port, PORT,
+                              flags=SYN, seq=seq))
+        record(watch, "reopened", "opening", port)
+        wire.send(segment(addr("sub", family), NOBODY[family], port, PORT,
+                          flags=RST, seq=7001))
+        record(watch, "reset", "opening", port)
+
+
+@case("records of those that nothing is heard of any more", seconds=400)
+def record_silent():
+    """Closed by both ends, 70 seconds before; or never answered, 130."""
+    wire = Wire("sub")
+    with monitor("conns") as watch:
+        closed = {}
+        for family in 4, 6:
+            near, far = pair(family)
+            port = near.getsockname()[1]
+            closed[port] = family
+            exchange((near, far), 500 * family)
+            wire.send(segment(addr("sub", family), NOBODY[family],
+                              2300 + family, PORT, flags=SYN, seq=1))
+        events = [watch.event(200) for _ in range(4)]
+    expect("causes", [(event["cause"], event["stage"]) for event in events],
+           [("closed", "closing")] * 2 + [("silent", "opening")] * 2)
+    for event, least in zip(events, (70000, 70000, 130000, 130000)):
+        # Looked for every 16 seconds.
+        if not least <= event["idle_ms"] <= least + 20000:
+            fail(f"{event['cause']} after {event['idle_ms']} ms")
+    for event in events[:2]:
+        family = closed.pop(event["subscriber"]["port"])
+        for end in event["ends"].values():
+            expect("bytes", end["bytes"] - end["repeated"], 500 * family)
+            expect("FIN", end["flags"][-1], "fin")
+
+
+@families("no record of a flow, but of one that was handed back")
+def record_flow(family):
+    pep.follow("20000")
+    try:
+        with monitor("conns") as watch:
+            for release in False, True:
+                both = pair(family)
+                port = port_of(both)
+                exchange_part(both, 100000, 0)
+                wait_for("a flow", lambda: one(family, port)["stage"] ==
+                         "split")
+                if release:
+                    wait_for("its release", lambda: pepadm(
+                        "flow", "release", "all").stdout == "released 0\n")
+                    wait_for("its stage", lambda: one(family, port)[
+                        "stage"] == "followed")
+                reset(both[0])
+                expect("the other end", outcome(both[1]), "ECONNRESET")
+                pep.flows_end()
+            event = record(watch, "reset", "followed", port)
+    finally:
+        pep.follow("never")
+    if not 20000 <= event["ends"]["wireless"]["bytes"] < 101000:
+        fail(f"it is {event}")
+
+
+@case("a user without the privilege gets no records")
+def record_unprivileged():
+    done = run("setpriv", "--reuid", "65534", "--clear-groups", env.PEPADM,
+               "monitor", "conns", ns="pep", check=False, seconds=10)
+    expect("exit code", done.returncode, 1)
+    expect("message", done.stderr,
+           f"pepadm: monitor conns: {os.strerror(errno.EPERM)}\n")
 
 
 @case("requests that make no sense")

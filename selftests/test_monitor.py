@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """What pepadm monitor tells of flows that come up and end."""
 
-import contextlib
 import ctypes
 import errno
-import json
 import os
 import re
-import select
 import signal
 import socket
 import subprocess
@@ -15,6 +12,7 @@ import time
 
 from peptest import env, pep, raw
 from peptest.ktap import Failure, case, expect, fail, families, wait_for
+from peptest.monitor import SECONDS, Monitor, monitor
 from peptest.netns import Within, addr, delayed, netem, netem_end, run
 from peptest.pep import grows, pepadm, split_pair, split_start
 from peptest.tcp import (PORT, connect, connect_errno, exchange,
@@ -22,7 +20,6 @@ from peptest.tcp import (PORT, connect, connect_errno, exchange,
                          reset)
 
 SYS_PIDFD_GETFD = 438
-SECONDS = 30
 setup = pep.warmed
 SIDE = {"sub": "wireless", "srv": "server"}
 # Of a flow that was followed: pep was no part of its handshake.
@@ -32,60 +29,6 @@ DATA = {"first_to_wireless", "first_to_server"}
 FINS = {f"fin_{way}_{side}" for way in ("from", "to")
         for side in SIDE.values()}
 _libc = ctypes.CDLL(None, use_errno=True)
-
-
-class Monitor:
-    """pepadm monitor, which is a member of the group from here on."""
-
-    def __init__(self, *words):
-        with Within("pep"):
-            self.process = subprocess.Popen(
-                [env.PEPADM, "-j", "monitor", *words],
-                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        self.text = b""
-        wait_for("its membership", self.listens)
-
-    def listens(self):
-        """Is it a member of a group of generic netlink?"""
-        with Within("pep"), open("/proc/thread-self/net/netlink",
-                                 encoding="ascii") as file:
-            rows = [line.split() for line in file.readlines()[1:]]
-        return any(row[1] == "16" and int(row[2]) == self.process.pid and
-                   int(row[3], 16) for row in rows)
-
-    def event(self, seconds=SECONDS):
-        """The next event."""
-        end = time.monotonic() + seconds
-        while b"\n" not in self.text:
-            left = end - time.monotonic()
-            if left < 0 or not select.select([self.process.stdout], [], [],
-                                             left)[0]:
-                raise Failure("no event in time")
-            more = os.read(self.process.stdout.fileno(), 65536)
-            if not more:
-                raise Failure("it has ended: " +
-                              self.process.stderr.read().decode())
-            self.text += more
-        line, _, self.text = self.text.partition(b"\n")
-        return json.loads(line)
-
-    def end(self):
-        """End it; no event was left."""
-        self.process.kill()
-        rest = self.text + self.process.communicate()[0]
-        expect("events that nobody asked for", rest, b"")
-
-
-@contextlib.contextmanager
-def monitor(*words):
-    """Watch for a while."""
-    watch = Monitor(*words)
-    try:
-        yield watch
-        watch.end()
-    finally:
-        watch.process.kill()
-        watch.process.wait()
 
 
 def expect_times(record, names, *order):

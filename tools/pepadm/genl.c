@@ -10,20 +10,23 @@
 
 #include "out.h"
 
-/* The multicast group that is told of flows. */
-#define GROUP "flows"
-
-/* Note the number of a multicast group if it is the one. */
+/* Note the number of a multicast group if it is one of those known. */
 static void keep_group(struct pep_genl *genl, const struct nlattr *nest)
 {
 	const struct nlattr *tb[CTRL_ATTR_MCAST_GRP_MAX + 1];
+	const char *name;
+	__u32 id;
 
 	pep_nl_parse_nested(nest, tb, CTRL_ATTR_MCAST_GRP_MAX);
-	if (!strcmp(pep_nl_string(tb[CTRL_ATTR_MCAST_GRP_NAME]), GROUP))
-		genl->group = (__u32)pep_nl_uint(tb[CTRL_ATTR_MCAST_GRP_ID]);
+	name = pep_nl_string(tb[CTRL_ATTR_MCAST_GRP_NAME]);
+	id = (__u32)pep_nl_uint(tb[CTRL_ATTR_MCAST_GRP_ID]);
+	if (!strcmp(name, PEP_MCGRP_FLOWS))
+		genl->flows = id;
+	else if (!strcmp(name, PEP_MCGRP_CONNS))
+		genl->conns = id;
 }
 
-/* Note the number of the family, and of its group. */
+/* Note the number of the family, and of its groups. */
 static int keep_family(const struct nlmsghdr *nlh, void *data)
 {
 	const struct nlattr *tb[CTRL_ATTR_MCAST_GROUPS + 1];
@@ -57,7 +60,8 @@ enum pep_exit pep_genl_open(struct pep_genl *genl)
 		return err;
 
 	genl->family = 0;
-	genl->group = 0;
+	genl->flows = 0;
+	genl->conns = 0;
 	ghdr = pep_nl_request(&req, GENL_ID_CTRL, 0, sizeof(*ghdr));
 	ghdr->cmd = CTRL_CMD_GETFAMILY;
 	ghdr->version = 1;

@@ -13,12 +13,14 @@
  * struct pep_genl - a socket to the pep module
  * @nl: the netlink socket
  * @family: number that the kernel gave the module's family
- * @group: number that it gave the group that is told of flows, 0 for none
+ * @flows: number that it gave the multicast group of flows, 0 for none
+ * @conns: the same of the group of connections that are followed
  */
 struct pep_genl {
 	struct pep_nl nl;
 	__u16 family;
-	__u32 group;
+	__u32 flows;
+	__u32 conns;
 };
 
 /* What to ask a user whose kernel does not know us. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* pepadm monitor: flows that come up and end, limits, as it happens. */
+/* pepadm monitor: flows and connections that end, limits, as it happens. */
 #include "cmd.h"
 
 #include <errno.h>
@@ -11,6 +11,7 @@
 #include <linux/netlink.h>
 #include <linux/pep.h>
 
+#include "conn.h"
 #include "flow.h"
 #include "genl.h"
 #include "names-gen.h"
@@ -27,11 +28,13 @@
  * @new: flows that are established
  * @closed: flows that have ended
  * @limits: limits that are reached, and draining that is done
+ * @conns: connections that are followed no longer, of a group of their own
  */
 struct what {
 	bool new;
 	bool closed;
 	bool limits;
+	bool conns;
 };
 
 /* What happens to a flow after its SYN, about in the order of time. */
@@ -108,6 +111,8 @@ static bool wanted(const struct what *what, __u8 cmd)
 	case PEP_CMD_OVERLOAD_NTF:
 	case PEP_CMD_DRAINED_NTF:
 		return what->limits;
+	case PEP_CMD_CONN_CLOSED_NTF:
+		return what->conns;
 	default:
 		return false;
 	}
@@ -128,6 +133,20 @@ static void show_flow(const struct nlmsghdr *nlh, bool closed)
 	pep_flow_show(tb);
 	if (closed)
 		show_times(tb);
+}
+
+/* Show the record of a connection that was followed. */
+static void show_conn(const struct nlmsghdr *nlh)
+{
+	const struct nlattr *tb[PEP_A_CONN_MAX + 1];
+
+	pep_genl_parse(nlh, tb, PEP_A_CONN_MAX);
+	pep_out_string("event", "", "closed");
+	pep_out_string("cause", "cause",
+		       pep_genl_name(names_conn_cause,
+				     ARRAY_SIZE(names_conn_cause),
+				     tb[PEP_A_CONN_CAUSE]));
+	pep_conn_show(tb);
 }
 
 /* Show what has happened to limits. */
@@ -156,6 +175,8 @@ static enum pep_exit show_event(const struct nlmsghdr *nlh,
 	pep_out_open_object(NULL);
 	if (cmd == PEP_CMD_OVERLOAD_NTF || cmd == PEP_CMD_DRAINED_NTF)
 		show_limit(nlh, cmd == PEP_CMD_OVERLOAD_NTF);
+	else if (cmd == PEP_CMD_CONN_CLOSED_NTF)
+		show_conn(nlh);
 	else
 		show_flow(nlh, cmd == PEP_CMD_FLOW_CLOSED_NTF);
 	pep_out_close_object();
@@ -222,22 +243,23 @@ static enum pep_exit watch(struct pep_genl *genl, const struct what *what,
 	return err;
 }
 
-/* Become a member of the group and show what it is told. */
+/* Become a member of a group and show its events. */
 static enum pep_exit listen_and_watch(struct pep_genl *genl,
 				      const struct what *what)
 {
 	int fd = mnl_socket_get_fd(genl->nl.sock), room = QUEUE_LEN;
 	__u32 control = GENL_ID_CTRL;	/* the number of its group, too */
+	__u32 group = what->conns ? genl->conns : genl->flows;
 	enum pep_exit err;
 	char *buf;
 
-	if (!genl->group)
-		return pep_err_failed("the pep module knows no events, it is older than pepadm");
+	if (!group)
+		return pep_err_failed("the pep module has no such events, it is older than pepadm");
 	/* As much as can be had: the greater one needs a privilege. */
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room)))
 		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
 	if (mnl_socket_setsockopt(genl->nl.sock, NETLINK_ADD_MEMBERSHIP,
-				  &genl->group, sizeof(genl->group)) ||
+				  &group, sizeof(group)) ||
 	    mnl_socket_setsockopt(genl->nl.sock, NETLINK_ADD_MEMBERSHIP,
 				  &control, sizeof(control)))
 		return pep_err_failed("%s", strerror(errno));
@@ -294,11 +316,19 @@ static enum pep_exit monitor_limits(struct pep_args *args)
 	return monitor(args, &what);
 }
 
+static enum pep_exit monitor_conns(struct pep_args *args)
+{
+	static const struct what what = { .conns = true };
+
+	return monitor(args, &what);
+}
+
 static const struct pep_cmd_verb monitor_verbs[] = {
 	{ "all", monitor_all },
 	{ "new", monitor_new },
 	{ "closed", monitor_closed },
 	{ "limits", monitor_limits },
+	{ "conns", monitor_conns },
 	{ "show", monitor_all },
 	{ NULL, NULL },
 };
@@ -308,5 +338,5 @@ const struct pep_cmd_object pep_monitor_object = {
 	.verbs = monitor_verbs,
 	.show = monitor_all,
 	.usage =
-	"pepadm monitor [ all | new | closed | limits ]\n",
+	"pepadm monitor [ all | new | closed | limits | conns ]\n",
 };

@@ -471,11 +471,13 @@ enum {
 	PEP_CMD_OVERLOAD_NTF,
 	PEP_CMD_DRAINED_NTF,
 	PEP_CMD_CONN_GET,
+	PEP_CMD_CONN_CLOSED_NTF,
 
 	__PEP_CMD_MAX,
 	PEP_CMD_MAX = (__PEP_CMD_MAX - 1)
 };
 
 #define PEP_MCGRP_FLOWS	"flows"
+#define PEP_MCGRP_CONNS	"conns"
 
 #endif /* _UAPI_LINUX_PEP_H */
