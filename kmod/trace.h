@@ -25,6 +25,7 @@
 
 #include "flow.h"
 #include "stat.h"
+#include "track.h"
 
 #ifndef _PEP_TRACE_H_ONCE
 #define _PEP_TRACE_H_ONCE
@@ -72,6 +73,14 @@ TRACE_DEFINE_ENUM(PEP_FLOW_STATE_ESTABLISHED);
 TRACE_DEFINE_ENUM(PEP_FLOW_STATE_CLOSING);
 TRACE_DEFINE_ENUM(PEP_FLOW_STATE_DEAD);
 
+TRACE_DEFINE_ENUM(PEP_TRACK_OPENING);
+TRACE_DEFINE_ENUM(PEP_TRACK_ANSWERED);
+TRACE_DEFINE_ENUM(PEP_TRACK_FOLLOWED);
+TRACE_DEFINE_ENUM(PEP_TRACK_CLOSING);
+TRACE_DEFINE_ENUM(PEP_TRACK_SPLIT);
+TRACE_DEFINE_ENUM(PEP_TRACK_RELEASING);
+TRACE_DEFINE_ENUM(PEP_TRACK_GONE);
+
 #define pep_show_side(side)						\
 	__print_symbolic(side,						\
 			 { PEP_SIDE_WIRELESS, "wireless" },		\
@@ -88,6 +97,16 @@ TRACE_DEFINE_ENUM(PEP_FLOW_STATE_DEAD);
 			 { PEP_FLOW_STATE_ESTABLISHED, "established" },	\
 			 { PEP_FLOW_STATE_CLOSING, "closing" },		\
 			 { PEP_FLOW_STATE_DEAD, "dead" })
+
+#define pep_show_stage(stage)						\
+	__print_symbolic(stage,						\
+			 { PEP_TRACK_OPENING, "opening" },		\
+			 { PEP_TRACK_ANSWERED, "answered" },		\
+			 { PEP_TRACK_FOLLOWED, "followed" },		\
+			 { PEP_TRACK_CLOSING, "closing" },		\
+			 { PEP_TRACK_SPLIT, "split" },			\
+			 { PEP_TRACK_RELEASING, "releasing" },		\
+			 { PEP_TRACK_GONE, "gone" })
 
 /*
  * A packet came by a device: "taken", or the counter of why it passes. The last
@@ -236,6 +255,37 @@ TRACE_EVENT(pep_state,
 	TP_printk("netns=%llu flow=%u %s -> %s",
 		  __entry->netns, __entry->flow, pep_show_state(__entry->old),
 		  pep_show_state(__entry->new))
+);
+
+/* A connection that is followed comes to another stage; "gone" is its end. */
+TRACE_EVENT(pep_stage,
+
+	TP_PROTO(const struct pep_net *pn, const struct pep_conn *conn,
+		 unsigned int next),
+
+	TP_ARGS(pn, conn, next),
+
+	TP_STRUCT__entry(
+		__field(u64, netns)
+		__array(u8, saddr, sizeof(struct sockaddr_in6))
+		__array(u8, daddr, sizeof(struct sockaddr_in6))
+		__field(u8, old)
+		__field(u8, new)
+	),
+
+	TP_fast_assign(
+		__entry->netns = pn->net->net_cookie;
+		pep_trace_addr(__entry->saddr, conn->tuple.family,
+			       &conn->tuple.src, conn->tuple.sport);
+		pep_trace_addr(__entry->daddr, conn->tuple.family,
+			       &conn->tuple.dst, conn->tuple.dport);
+		__entry->old = conn->stage;
+		__entry->new = next;
+	),
+
+	TP_printk("netns=%llu src=%pISpc dst=%pISpc %s -> %s",
+		  __entry->netns, __entry->saddr, __entry->daddr,
+		  pep_show_stage(__entry->old), pep_show_stage(__entry->new))
 );
 
 DECLARE_EVENT_CLASS(pep_backpressure,

@@ -22,6 +22,7 @@
 #include "copy.h"
 #include "flow.h"
 #include "stat.h"
+#include "trace.h"
 
 /* The share of the machine's memory that connections may take, a divisor. */
 #define PEP_TRACK_SHARE		16
@@ -242,6 +243,7 @@ void pep_track_advance(struct pep_net *pn, struct pep_conn *conn,
 	lockdep_assert_held(&conn->lock);
 	if (WARN_ON_ONCE(next < 0))
 		return;
+	trace_pep_stage(pn, conn, next);
 	if (conn->stage == PEP_TRACK_OPENING && next != PEP_TRACK_OPENING)
 		pep_track_settle(pn, conn);
 	/* pep_follow_packet() looks at it without the lock. */

@@ -15,7 +15,7 @@ from peptest.netns import (addr, netem, netem_end, nstat, run,
 from peptest.pep import flows_end, pepadm, split_pair, split_start, stats
 from peptest.tcp import (End, PORT, accept, client, connect_errno, exchange,
                          exchange_all, expect_reset, expect_same, fill, listen,
-                         mptcp_socket, pair, pump, start)
+                         mptcp_socket, pair, pump, reset, start)
 
 TRACEFS = "/sys/kernel/tracing"
 EVENTS = TRACEFS + "/events/pep"
@@ -157,6 +157,47 @@ def life(family, mode):
                sum(int(relay["taken"]) for relay in traced.all("pep_relay")
                    if relay["side"] == side), 1000)
         expect(f"growth of {name}", stats()[name] - before[name], 1000)
+
+
+def stages(traced, family, port):
+    """The stages that a connection with a port of the subscriber came to."""
+    expect("ends", {(fields["src"], fields["dst"])
+                    for fields in traced.all("pep_stage")},
+           {ends(family, port)})
+    return [text.partition(" dst=")[2].partition(" ")[2]
+            for _, _, text in traced.events]
+
+
+@families("stages of a connection that is followed")
+def followed(family):
+    """One that closes, one that is reset, and one that is split."""
+    opening = ["opening -> answered", "answered -> followed"]
+    pepadm("profile", "set", "default", "split", "never")
+    try:
+        with Traced("pep_stage") as traced:
+            both = pair(family)
+            port = both[0].getsockname()[1]
+            exchange(both, 1000)
+        expect("closed", stages(traced, family, port),
+               opening + ["followed -> closing"])
+        with Traced("pep_stage") as traced:
+            both = pair(family)
+            port = both[0].getsockname()[1]
+            reset(both[0])
+            expect_reset(both[1])
+        expect("reset", stages(traced, family, port),
+               opening + ["followed -> gone"])
+    finally:
+        pepadm("profile", "set", "default", "split", "handshake")
+    with Traced("pep_stage") as traced:
+        before = stats()["followed"]
+        both = split_pair(family)
+        port = both[0].getsockname()[1]
+        exchange(both, 1000)
+        flows_end()
+        wait_for("its end", lambda: stats()["followed"] == before)
+    expect("split", stages(traced, family, port),
+           opening + ["followed -> split", "split -> gone"])
 
 
 @families("a refused connection")
