@@ -105,7 +105,7 @@ def opened(traced, flow):
     expect_least("results", len(results), 1)
     expect("reasons against it", [result for result in results
                                   if "_pass_" in result], [])
-    expect("accepted", traced.one("pep_accept")["result"], "early")
+    expect("accepted", traced.one("pep_accept")["result"], "accepted")
     answer = traced.one("pep_connect")
     expect("connected", (answer["result"], answer["mode"], answer["side"],
                          int(answer["flow"])),
@@ -140,7 +140,8 @@ def life(family, mode):
     if mode == "early":
         opened(traced, flow)
     else:
-        for name in "pep_syn", "pep_accept", "pep_connect":
+        expect("its SYN", traced.one("pep_syn")["result"], "follow_new")
+        for name in "pep_accept", "pep_connect":
             expect(name, traced.all(name), [])
     closed = traced.one("pep_close")
     expect("closed", (closed["cause"], int(closed["flow"]), closed["mode"],
@@ -202,11 +203,13 @@ def followed(family):
 
 @families("a refused connection")
 def refused(family):
-    """No flow, no event."""
+    """No flow, no event but for its SYN."""
     with Traced(*ALL) as traced:
         expect("error", connect_errno("sub", family, addr("srv", family),
                                       port=PORT + 1), "ECONNREFUSED")
-    expect("events", traced.events, [])
+    expect("events", [(name, fields["result"])
+                      for name, fields, _ in traced.events],
+           [("pep_syn", "follow_new")])
 
 
 def reset_early(family):

@@ -17,7 +17,7 @@ TEST_BUILT='sim simdebug debug'
 
 # Those that wait most, and do nothing that a kernel in simulated time cannot:
 # the full run has them there in place of the stock kernel.
-TEST_SIMULATED='asymmetric_link asymmetry death window'
+TEST_SIMULATED='asymmetric_link asymmetry conn death window'
 
 # Those of programs that only read what the module says: the full run has them on
 # simdebug alone.
