@@ -280,7 +280,7 @@ def limits():
           ('limit set: "drain" is not one of: flows, pending',
            split("limit set drain 1")),
           ('limit show: "now": unexpected word', split("limit show now")),
-          ('drain: "now" is not one of: on, off, show, help',
+          ('drain: "now" is not one of: on, off, release, show, help',
            split("drain now")),
           ('drain on: "now": unexpected word', split("drain on now")),
           ("conf sync: wait: missing", split("conf sync wait")),

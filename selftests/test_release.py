@@ -183,6 +183,25 @@ def half(family):
         far.close()
 
 
+@families("drained, in mid-transfer")
+def drained(family):
+    before = resets()
+    ends = split(family, 4)
+    load = Load(ends, RATE // 4)
+    wait_for("payload", lambda: load.moved > RATE // 2)
+    with grows(flow_released=4, split_pass_drain=1, flow_established=0):
+        pepadm("drain", "release")
+        expect("flows", pep.stat("flows"), 0)
+        exchange(pair(family), 1000)
+        mark = load.moved + RATE // 2
+        wait_for("payload afterwards", lambda: load.moved > mark)
+    load.finish()
+    load.expect_whole()
+    expect("resets", resets(), before)
+    pepadm("drain", "off")
+    pep.follow("handshake")
+
+
 @families("connections that pep has answered itself cannot be handed back")
 def early(family):
     pepadm("profile", "set", "default", "connect", "early")

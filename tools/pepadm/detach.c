@@ -5,6 +5,7 @@
 
 #include "genl.h"
 #include "link.h"
+#include "release.h"
 #include "tc.h"
 #include "uses.h"
 
@@ -13,13 +14,6 @@
  * long as the device is attached: give them this long, seconds.
  */
 #define LATE_PACKETS	1
-
-/*
- * How often flows are asked to go back to their ends, and how long that may take
- * each time, us: a round trip of a satellite's in all.
- */
-#define RELEASE_TRIES	8
-#define RELEASE_EVERY	250000
 
 /* tc frees a filter a little after it was deleted: ask so often, us apart. */
 #define FREED_TRIES	500
@@ -144,23 +138,26 @@ static enum pep_exit wait_freed(__u64 uses)
 	return PEP_OK;
 }
 
-/*
- * Have connections go back to their ends, for as long as there are more of which
- * that is possible.
+/**
+ * struct devices - devices that are detached
+ * @names: their names
+ * @n: how many
  */
-static enum pep_exit release(const char * const *names, size_t n)
+struct devices {
+	const char * const *names;
+	size_t n;
+};
+
+/* Ask once for the connections of all devices to be handed back. */
+static enum pep_exit ask_release(void *data, __u64 *n)
 {
+	struct progress progress = { 0 };
+	struct devices *devices = data;
 	enum pep_exit err;
 
-	for (unsigned int i = 0; i < RELEASE_TRIES; i++) {
-		struct progress progress = { 0 };
-
-		err = each(names, n, release_flows, &progress);
-		if (err || !progress.released)
-			return err;
-		usleep(RELEASE_EVERY);
-	}
-	return PEP_OK;
+	err = each(devices->names, devices->n, release_flows, &progress);
+	*n = progress.released;
+	return err;
 }
 
 /**
@@ -177,11 +174,12 @@ static enum pep_exit release(const char * const *names, size_t n)
  */
 enum pep_exit pep_detach(const char * const *names, size_t n)
 {
+	struct devices devices = { names, n };
 	struct progress progress = { 0 };
 	enum pep_exit err;
 	__u64 uses;
 
-	err = release(names, n);
+	err = pep_release(ask_release, &devices);
 	if (!err)
 		err = each(names, n, kill_flows, &progress);
 	if (err)

@@ -7,6 +7,7 @@
 #include "cmd.h"
 #include "genl.h"
 #include "out.h"
+#include "release.h"
 
 /**
  * enum - the options of "limit set", in the order of their table
@@ -191,6 +192,42 @@ static enum pep_exit drain_off(struct pep_args *args)
 	return set_drain(args, 0);
 }
 
+/* Take the number of flows that are handed back. */
+static int take_released(const struct nlmsghdr *nlh, void *data)
+{
+	const struct nlattr *tb[PEP_A_FLOW_MAX + 1];
+
+	pep_genl_parse(nlh, tb, PEP_A_FLOW_MAX);
+	*(__u64 *)data = pep_nl_uint(tb[PEP_A_FLOW_RELEASED]);
+	return MNL_CB_OK;
+}
+
+/* Ask once for all connections to be handed back. */
+static enum pep_exit ask_release(void *data, __u64 *n)
+{
+	static const __u64 any_age;
+	struct pep_nl_request req;
+	struct pep_genl genl;
+	enum pep_exit err;
+
+	(void)data;
+	err = pep_genl_open(&genl);
+	if (err)
+		return err;
+	pep_genl_request(&genl, &req, PEP_CMD_FLOW_RELEASE, 0);
+	pep_nl_put(&req, PEP_A_FLOW_OLDER_MS, &any_age, sizeof(any_age), "all");
+	err = pep_genl_talk(&genl, &req, take_released, n);
+	pep_genl_close(&genl);
+	return err;
+}
+
+static enum pep_exit drain_release(struct pep_args *args)
+{
+	enum pep_exit err = set_drain(args, 1);
+
+	return err ? err : pep_release(ask_release, NULL);
+}
+
 static const struct pep_cmd_verb limit_verbs[] = {
 	{ "set", limit_set },
 	{ "show", limit_show },
@@ -209,6 +246,7 @@ const struct pep_cmd_object pep_limit_object = {
 static const struct pep_cmd_verb drain_verbs[] = {
 	{ "on", drain_on },
 	{ "off", drain_off },
+	{ "release", drain_release },
 	{ "show", limit_show },
 	{ NULL, NULL },
 };
@@ -218,6 +256,6 @@ const struct pep_cmd_object pep_drain_object = {
 	.verbs = drain_verbs,
 	.show = limit_show,
 	.usage =
-	"pepadm drain { on | off }\n"
+	"pepadm drain { on | off | release }\n"
 	"pepadm drain show\n",
 };
