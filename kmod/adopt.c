@@ -428,15 +428,8 @@ static bool pep_adopt_flow(struct pep_gen *gen, struct pep_conn *conn,
 		return false;
 	}
 	spin_lock(&flow->lock);
-	if (flow->state == PEP_FLOW_STATE_DEAD) {
-		pep_pool_release(ps[0]);
-		pep_pool_release(ps[1]);
-		reason = PEP_A_STAT_SPLIT_PASS_STOPPING;
-		pep_stat_inc(pn, reason);
-	} else {
-		pep_adopt_set_times(flow, conn);
-		reason = pep_adopt_legs(flow, conn, ps, queue);
-	}
+	pep_adopt_set_times(flow, conn);
+	reason = pep_adopt_legs(flow, conn, ps, queue);
 	if (!reason)
 		pep_adopt_own(conn, flow);
 	spin_unlock(&flow->lock);
@@ -461,12 +454,10 @@ static unsigned int pep_adopt_trigger(unsigned int due)
 static bool pep_adopt_leaving(const struct pep_net *pn,
 			      const struct pep_conn *conn)
 {
-	/* Before the time; pairs with pep_release_leave(). */
-	int leaving = smp_load_acquire(&pn->leaving);
+	int leaving = pep_release_leaving(pn);
 
 	return leaving && (conn->end[0].ifindex == leaving ||
-			   conn->end[1].ifindex == leaving) &&
-	       time_before(jiffies, READ_ONCE(pn->leaving_until));
+			   conn->end[1].ifindex == leaving);
 }
 
 /* Try again when the pool has been filled, unless it cannot be. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The generic netlink family, what is about a namespace as a whole: its
- * limits, draining it, the destinations that it does not split for a while.
+ * The generic netlink family, what is about a namespace as a whole: its limits,
+ * and draining it.
  */
 
 #include "netlink-gen.h"

@@ -20,6 +20,7 @@
 #include "follow.h"
 #include "gen.h"
 #include "limit.h"
+#include "release.h"
 #include "stamp.h"
 #include "stat.h"
 #include "trace.h"
@@ -208,10 +209,6 @@ static unsigned int pep_early_begin(struct pep_flow *flow, struct pep_sock *ps,
 	unsigned int reason = 0;
 	int err;
 
-	if (flow->state == PEP_FLOW_STATE_DEAD) {
-		pep_pool_release(ps);
-		return PEP_A_STAT_SYN_PASS_STOPPING;
-	}
 	flow->opening = pep_early_run;
 	flow->share = pep_early_share(flow->pn, &flow->tuple);
 	atomic_inc(flow->share);
@@ -228,6 +225,8 @@ static unsigned int pep_early_begin(struct pep_flow *flow, struct pep_sock *ps,
 		pep_stamp(flow, PEP_FLOW_TIME_SYN_OUT);
 		flow->deadline = jiffies + PEP_GEN_LINGER;
 		pep_flow_wake_in(flow, PEP_GEN_LINGER);
+		/* It may have been killed before there was anybody to see. */
+		pep_flow_schedule(flow);
 	}
 	pep_flow_unlock_legs(flow);
 	return reason;
@@ -271,7 +270,9 @@ static unsigned int pep_early_enter(struct pep_gen *gen, unsigned int side,
 	struct pep_conn *conn;
 	int err;
 
-	conn = pep_follow_new(gen, side, skb, pkt);
+	conn = pep_follow_new(side, skb, pkt);
+	if (conn)
+		conn->early = true;
 	err = conn ? pep_track_insert(pn, conn) : -ENOMEM;
 	if (err) {
 		pep_pool_release(ps);
@@ -341,14 +342,20 @@ bool pep_early_open(struct pep_gen *gen, unsigned int side, struct sk_buff *skb,
 	unsigned int reason;
 	struct pep_sock *ps;
 
+	/* The target's answers would not come here, or soon no more. */
+	if (!atomic_read(&pn->devices[!side]) || pep_release_leaving(pn))
+		return false;
 	reason = pep_limit_check(gen);
 	if (reason) {
 		/* It is counted when the connection is to be split. */
 		pep_limit_refused(pn, reason);
 		return false;
 	}
-	if (atomic_read(pep_early_share(pn, &pkt->tuple)) >= PEP_EARLY_SHARE)
+	if (pep_limit_pending(pn) ||
+	    atomic_read(pep_early_share(pn, &pkt->tuple)) >= PEP_EARLY_SHARE) {
+		pep_stat_inc(pn, PEP_A_STAT_SPLIT_PASS_MAX_PENDING);
 		return false;
+	}
 	if (!pep_early_listens(gen, pkt->tuple.family, side)) {
 		pep_stat_syn(pn, side, &pkt->tuple,
 			     PEP_A_STAT_SYN_PASS_NO_LISTENER);

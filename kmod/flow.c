@@ -160,8 +160,8 @@ void pep_flow_wake_in(struct pep_flow *flow, unsigned long delay)
  * @ifindex: device by which it came
  * @born: when it came, ns of ktime_get_ns()
  *
- * It can be killed as soon as it is in the table: the caller has to lock it and
- * see that it is not dead before it gets a leg.
+ * It can be killed as soon as it is in the table: the caller schedules it when it
+ * has a leg.
  *
  * Context: softirq.
  * Return: a connecting flow with a reference for the caller, or NULL.
@@ -398,9 +398,8 @@ void pep_flow_end(struct pep_flow *flow, unsigned int cause)
 	    !flow->at[PEP_FLOW_TIME_ANSWERED])
 		trace_pep_connect(flow, cause);
 	trace_pep_close(flow, cause);
-	/* One that nobody has heard of: its connection goes on as it was. */
-	if (flow->mode != PEP_CONNECT_MODE_FOLLOW ||
-	    flow->state >= PEP_FLOW_STATE_ESTABLISHED)
+	/* One that has no connection: that goes on as it was. */
+	if (flow->conn)
 		pep_report_closed(flow, cause);
 	pep_flow_advance(flow, PEP_FLOW_END);
 	for (side = 0; side < 2; side++) {

@@ -64,7 +64,8 @@ enum pep_flow_time {
  * @pinned: a work item has the legs' sockets: they are not released
  * @sending: payload is being handed to a leg, which is locked; its write-space
  *	callback has no news then
- * @ref: one while in the table, one while queued, one while @timer runs
+ * @ref: one while in the table, one while queued, one while @timer runs, one of
+ *	@conn, and those of callers
  * @id: number in pep_net.flows; constant
  * @pn: instance; constant
  * @gen: generation with a reference; constant
@@ -73,7 +74,7 @@ enum pep_flow_time {
  * @opening: looks after the flow until it is up, or NULL; set before it has a leg
  * @ended: called with the flow when it has ended, by those who keep it apart
  *	from its table; its locks are held
- * @conn: the connection that it has taken over, with a reference, or NULL
+ * @conn: the connection that it has, with a reference, or NULL
  * @live_seq: that of the generation's settings that the flow has
  * @idle_timeout: after how long without progress it ends, seconds; 0: never
  * @ifindex: device by which that SYN came; constant

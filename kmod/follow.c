@@ -105,7 +105,6 @@ static void pep_follow_open(struct pep_track_end *end,
 
 /**
  * pep_follow_new() - make a connection by its SYN
- * @gen: generation of the profile that may split it
  * @side: side that the SYN came from, enum pep_side
  * @skb: SYN
  * @pkt: parsed @skb
@@ -113,8 +112,7 @@ static void pep_follow_open(struct pep_track_end *end,
  * Context: softirq, RCU read side.
  * Return: the connection, which no event splits, for pep_track_insert(); or NULL.
  */
-struct pep_conn *pep_follow_new(struct pep_gen *gen, unsigned int side,
-				const struct sk_buff *skb,
+struct pep_conn *pep_follow_new(unsigned int side, const struct sk_buff *skb,
 				const struct pep_packet *pkt)
 {
 	struct pep_options options;
@@ -134,18 +132,6 @@ struct pep_conn *pep_follow_new(struct pep_gen *gen, unsigned int side,
 	return conn;
 }
 
-/* Choose what a connection that is not in the table yet may be split by. */
-static void pep_follow_arm(struct pep_conn *conn, const struct pep_gen *gen,
-			   const struct sk_buff *skb,
-			   const struct pep_packet *pkt, bool splittable)
-{
-	conn->trigger = gen->values.split_trigger;
-	conn->split_bytes = gen->values.split_bytes;
-	if (!splittable || pep_follow_gtsm(skb))
-		pep_adopt_give_up(gen->pn, conn,
-				  PEP_A_STAT_SPLIT_PASS_OPTION);
-}
-
 /* Does the flow of a connection that is answered early wait for its opener? */
 static bool pep_follow_opening(const struct pep_flow *flow)
 {
@@ -153,28 +139,47 @@ static bool pep_follow_opening(const struct pep_flow *flow)
 	       READ_ONCE(flow->state) == PEP_FLOW_STATE_CONNECTING;
 }
 
+/*
+ * May an end that sends a SYN open the connection anew? Its leg, which would judge
+ * that, is over, or it is an opener that has not been accepted yet. A SYN for a
+ * leg that lives has come on a way on which it does not find that.
+ */
+static bool pep_follow_forgotten(const struct pep_conn *conn, bool forth)
+{
+	unsigned int side = forth ? conn->opener : !conn->opener;
+	/* Pairs with pep_flow_set_leg(). */
+	const struct sock *sk = smp_load_acquire(&conn->flow->leg[side].sk);
+
+	return sk ? inet_sk_state_load(sk) == TCP_CLOSE : forth;
+}
+
 /* A SYN of a connection that is in the table, with that locked. */
 static enum pep_follow_verdict pep_follow_again(struct pep_net *pn,
 						struct pep_conn *conn,
 						const struct pep_packet *pkt)
 {
-	bool same = conn->isn == ntohl(pkt->th->seq) &&
-		    !memcmp(&conn->tuple, &pkt->tuple, sizeof(pkt->tuple));
+	bool forth = !memcmp(&conn->tuple, &pkt->tuple, sizeof(pkt->tuple));
+	bool same = forth && conn->isn == ntohl(pkt->th->seq);
 
 	if (conn->stage == PEP_TRACK_GONE)
 		return PEP_FOLLOW_UNKNOWN;
 	/* It passes: the other end questions it. */
 	if (conn->stage == PEP_TRACK_RELEASING)
 		return PEP_FOLLOW_PASS;
+	/* Another CPU is about to answer it. */
+	if (conn->stage == PEP_TRACK_OPENING && conn->early)
+		return PEP_FOLLOW_CONSUMED;
 	if (conn->stage == PEP_TRACK_SPLIT &&
 	    READ_ONCE(conn->flow->state) != PEP_FLOW_STATE_DEAD) {
 		if (same && pep_follow_opening(conn->flow))
 			return PEP_FOLLOW_SPLIT;
-		/* The opener has forgotten the connection: so do we, before
-		 * it tries again.
+		/* The end has forgotten the connection: so do we, before it
+		 * tries again.
 		 */
-		WRITE_ONCE(conn->flow->killed, true);
-		pep_flow_schedule(conn->flow);
+		if (pep_follow_forgotten(conn, forth)) {
+			WRITE_ONCE(conn->flow->killed, true);
+			pep_flow_schedule(conn->flow);
+		}
 		return PEP_FOLLOW_CONSUMED;
 	}
 	if (same && conn->stage < PEP_TRACK_CLOSING) {
@@ -199,12 +204,16 @@ enum pep_follow_verdict pep_follow_known(struct pep_net *pn,
 					 struct sk_buff *skb,
 					 const struct pep_packet *pkt)
 {
+	int vrf = pep_tuple_vrf(skb->dev);
 	enum pep_follow_verdict verdict;
 	struct pep_conn *conn;
 
-	conn = pep_track_find(pn, &pkt->tuple, pep_tuple_vrf(skb->dev));
+	conn = pep_track_find(pn, &pkt->tuple, vrf);
 	if (!conn)
 		return PEP_FOLLOW_UNKNOWN;
+	/* One VRF does not open or end connections of another. */
+	if (conn->vrf != vrf)
+		return PEP_FOLLOW_PASS;
 	spin_lock(&conn->lock);
 	verdict = pep_follow_again(pn, conn, pkt);
 	spin_unlock(&conn->lock);
@@ -230,15 +239,20 @@ void pep_follow_syn(struct pep_gen *gen, unsigned int side,
 		    bool splittable)
 {
 	unsigned int counter = PEP_A_STAT_FOLLOW_NO_MEMORY;
+	u32 trigger = gen->values.split_trigger;
 	struct pep_net *pn = gen->pn;
 	struct pep_conn *conn;
 
-	conn = pep_follow_new(gen, side, skb, pkt);
+	splittable = splittable && !pep_follow_gtsm(skb);
+	conn = pep_follow_new(side, skb, pkt);
 	if (conn) {
-		pep_follow_arm(conn, gen, skb, pkt, splittable);
+		conn->trigger = splittable ? trigger : 0;
+		conn->split_bytes = gen->values.split_bytes;
 		switch (pep_track_insert(pn, conn)) {
 		case 0:
 			counter = PEP_A_STAT_FOLLOW_NEW;
+			if (trigger && !splittable)
+				pep_stat_inc(pn, PEP_A_STAT_SPLIT_PASS_OPTION);
 			break;
 		case -EEXIST:
 			/* Its other SYN came by another CPU. */

@@ -23,8 +23,7 @@ enum pep_follow_verdict {
 	PEP_FOLLOW_CONSUMED,
 };
 
-struct pep_conn *pep_follow_new(struct pep_gen *gen, unsigned int side,
-				const struct sk_buff *skb,
+struct pep_conn *pep_follow_new(unsigned int side, const struct sk_buff *skb,
 				const struct pep_packet *pkt);
 enum pep_follow_verdict pep_follow_known(struct pep_net *pn,
 					 struct sk_buff *skb,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a namespace and a profile may hold. New connections beyond pass unsplit,
- * each with its reason counted; nothing that is split already is touched. Those
- * who listen are told of limits that are reached, and when draining is done.
+ * What a namespace and a profile may hold. Connections beyond stay unsplit, each
+ * with its reason counted; nothing that is split already is touched. Listeners are
+ * notified of limits that are reached, and when draining is done.
  */
 
 #include "limit.h"
@@ -47,12 +47,27 @@ unsigned int pep_limit_check(const struct pep_gen *gen)
 		return PEP_A_STAT_SPLIT_PASS_MAX_FLOWS;
 	if (most && atomic_read(&gen->tally->flows) >= most)
 		return PEP_A_STAT_SPLIT_PASS_PROFILE_FLOWS;
-	if (atomic_read(&pn->npending) >= READ_ONCE(pn->max_pending))
-		return PEP_A_STAT_SPLIT_PASS_MAX_PENDING;
 	/* Of all namespaces together, net.ipv4.tcp_mem. */
 	if (READ_ONCE(tcp_memory_pressure))
 		return PEP_A_STAT_SPLIT_PASS_PRESSURE;
 	return 0;
+}
+
+/**
+ * pep_limit_pending() - are as many flows being opened as may be?
+ * @pn: instance
+ *
+ * Listeners are notified. The limit is no more exact than the others.
+ *
+ * Context: any, BH off.
+ * Return: true when no other opener may be answered early.
+ */
+bool pep_limit_pending(struct pep_net *pn)
+{
+	if (atomic_read(&pn->npending) < READ_ONCE(pn->max_pending))
+		return false;
+	pep_limit_refused(pn, PEP_A_STAT_SPLIT_PASS_MAX_PENDING);
+	return true;
 }
 
 /* Number of a limit by its counter, negative for what is none. */

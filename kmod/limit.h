@@ -15,5 +15,6 @@ void pep_limit_refused(struct pep_net *pn, unsigned int counter);
 void pep_limit_ended(struct pep_net *pn);
 void pep_limit_drain(struct pep_net *pn, bool on);
 unsigned int pep_limit_check(const struct pep_gen *gen);
+bool pep_limit_pending(struct pep_net *pn);
 
 #endif

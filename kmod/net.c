@@ -39,7 +39,7 @@
 #define PEP_NET_LINGER	(HZ / 4)
 
 /* How often it is tried to hand connections back when the namespace goes. */
-#define PEP_NET_RELEASES	8
+#define PEP_NET_RELEASES	4
 
 static unsigned int pep_net_id;
 
@@ -98,10 +98,17 @@ int pep_net_start(struct pep_net *pn)
  */
 static void __net_exit pep_net_release(struct pep_net *pn)
 {
+	unsigned int n = pep_release_flows(pn, NULL, NULL), last;
 	int tries = PEP_NET_RELEASES;
 
-	while (tries-- && pep_release_flows(pn, NULL, NULL))
+	while (n && tries--) {
 		schedule_timeout_uninterruptible(PEP_NET_LINGER);
+		last = n;
+		n = pep_release_flows(pn, NULL, NULL);
+		/* Other namespaces wait for this one. */
+		if (n == last)
+			break;
+	}
 }
 
 static void __net_exit pep_net_stop(struct net *net)

@@ -207,6 +207,8 @@ void pep_pool_drain(struct pep_pool *pool)
 	int kind;
 
 	cancel_delayed_work_sync(&pool->refill);
+	pep_stat_add(pool->gen->pn, PEP_A_STAT_DROPPED,
+		     skb_queue_len(&pool->waiting));
 	__skb_queue_purge(&pool->waiting);
 	local_bh_disable();
 	pep_pool_run_jobs(pool);

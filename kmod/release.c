@@ -273,8 +273,24 @@ out:
 void pep_release_leave(struct pep_net *pn, int ifindex)
 {
 	WRITE_ONCE(pn->leaving_until, jiffies + PEP_RELEASE_LEAVE);
-	/* Pairs with pep_adopt_leaving(). */
+	/* Pairs with pep_release_leaving(). */
 	smp_store_release(&pn->leaving, ifindex);
+}
+
+/**
+ * pep_release_leaving() - is a device about to be detached?
+ * @pn: instance
+ *
+ * Context: any.
+ * Return: the device, by number, or 0.
+ */
+int pep_release_leaving(const struct pep_net *pn)
+{
+	/* Before the time; pairs with pep_release_leave(). */
+	int leaving = smp_load_acquire(&pn->leaving);
+
+	return leaving && time_before(jiffies, READ_ONCE(pn->leaving_until)) ?
+	       leaving : 0;
 }
 
 /**

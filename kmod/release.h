@@ -21,6 +21,7 @@ struct pep_release_way {
 };
 
 void pep_release_leave(struct pep_net *pn, int ifindex);
+int pep_release_leaving(const struct pep_net *pn);
 unsigned int pep_release_flows(struct pep_net *pn, pep_flow_match *match,
 			       const void *filter);
 void pep_release_poll(struct pep_conn *conn);

@@ -112,9 +112,11 @@ struct pep_track_end {
  * @trigger: PEP_SPLIT_TRIGGER_* that it may yet be split by, a mask
  * @due: those of them that have come
  * @repeated: its SYN or SYN-ACK was sent again: no sample of a round trip
+ * @early: its opener is to be answered early; constant
  * @dsfield: TOS or traffic class of the latest packet of the end on a side, enum
  *	pep_side
- * @ref: one while in the table, one while @job is queued
+ * @ref: one while in the table, one while @job is queued or waits for a socket, one
+ *	of @flow, and those of callers
  * @isn: of the opener's SYN
  * @seen: when its latest packet came, jiffies; read locklessly
  * @split_bytes: how much payload of an end makes it split
@@ -137,6 +139,7 @@ struct pep_conn {
 	u8 trigger;
 	u8 due;
 	bool repeated;
+	bool early;
 	u8 dsfield[2];
 	refcount_t ref;
 	u32 isn;
