@@ -189,6 +189,16 @@ static int pep_early_connect(struct pep_flow *flow, struct sock *sk,
 	return pep_leg_connect(sk, &flow->tuple, conn->isn);
 }
 
+/* Is the leg's way by a device that is about to be detached? Its SYN, which the
+ * opener's repeats, may have been sent.
+ */
+static bool pep_early_leaves(const struct pep_net *pn, struct sock *sk)
+{
+	const struct dst_entry *dst = __sk_dst_get(sk);
+
+	return dst && pep_release_leaving(pn) == dst->dev->ifindex;
+}
+
 /* The share of the subscriber who opens a connection; IPv6: a network of 64 bits. */
 static atomic_t *pep_early_share(struct pep_net *pn,
 				 const struct pep_tuple *tuple)
@@ -216,6 +226,8 @@ static unsigned int pep_early_begin(struct pep_flow *flow, struct pep_sock *ps,
 	pep_flow_lock_legs(flow);
 	pep_leg_attach(flow, sk);
 	err = pep_early_connect(flow, sk, conn);
+	if (!err && pep_early_leaves(flow->pn, sk))
+		err = -ENETUNREACH;
 	if (err) {
 		reason = err == -EADDRINUSE || err == -EADDRNOTAVAIL ?
 			 PEP_A_STAT_SYN_PASS_IN_USE :
@@ -342,8 +354,9 @@ bool pep_early_open(struct pep_gen *gen, unsigned int side, struct sk_buff *skb,
 	unsigned int reason;
 	struct pep_sock *ps;
 
-	/* The target's answers would not come here, or soon no more. */
-	if (!atomic_read(&pn->devices[!side]) || pep_release_leaving(pn))
+	/* The answers of an end would not come here, or soon no more. */
+	if (!atomic_read(&pn->devices[!side]) ||
+	    pep_release_leaving(pn) == skb->dev->ifindex)
 		return false;
 	reason = pep_limit_check(gen);
 	if (reason) {

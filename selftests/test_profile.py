@@ -10,11 +10,12 @@ import time
 
 from peptest import pep
 from peptest.env import SLOW, amount
-from peptest.ktap import (case, expect, expect_least, fail, families,
-                          note)
+from peptest.ktap import (case, expect, expect_least, fail, families, note,
+                          wait_for)
 from peptest.netns import addr, ip, run, sysctl, sysctl_get
 from peptest.pep import (grows, kept_pair, least, pepadm, split_pair,
                          split_start)
+from peptest.raw import SYN, Wire, segment
 from peptest.tcp import (PORT, End, accept, connect_errno,
                          exchange, exchange_all, exchange_part, expect_same,
                          fill, listen, mptcp_socket, one_way, pair, pump)
@@ -202,6 +203,21 @@ def source_local(family):
             exchange(both, 100000)
         with grows(flow_established=40):
             exchange_all([pair(family) for _ in range(40)], 1000)
+
+
+@families("source local: a SYN of the other end's addresses ends nothing")
+def source_forged(family):
+    """No leg has these addresses, by which it would be judged."""
+    with profile(connect="early", source="local"):
+        with grows(flow_established=1, flow_closed=1, flow_killed=0):
+            both = split_pair(family)
+            port = both[0].getsockname()[1]
+            before = pep.stat("dropped")
+            wire = Wire("srv", "eth0", ("pep", "sv0"))
+            wire.send(segment(addr("srv", family), addr("sub", family), PORT,
+                              port, flags=SYN, seq=1))
+            wait_for("the SYN", lambda: pep.stat("dropped") > before)
+            exchange(both, 1000)
 
 
 @families("source local: connections from the server keep their address")
