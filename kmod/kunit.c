@@ -168,6 +168,23 @@ static void pep_kunit_option_scan(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, found.tsval, param->tsval);
 }
 
+static void pep_kunit_option_strip(struct kunit *test)
+{
+	static const u8 plain[] = { 2, 4, 5, 0xb4, 1, 1, 1, 1, 1, 1, 1, 1,
+				    4, 2, 1, 1 };
+	u8 opt[] = { 2, 4, 5, 0xb4, 30, 8, 1, 2, 3, 4, 5, 6, 4, 2, 1, 1 };
+	u8 hidden[] = { 1, 0, 30, 2 }, broken[] = { 2, 9, 30, 2 };
+
+	KUNIT_EXPECT_TRUE(test, pep_option_strip(opt, sizeof(opt)));
+	KUNIT_EXPECT_MEMEQ(test, opt, plain, sizeof(opt));
+	KUNIT_EXPECT_FALSE(test, pep_option_strip(opt, sizeof(opt)));
+	/* Behind the end of the list, or of a broken option, there is none. */
+	KUNIT_EXPECT_FALSE(test, pep_option_strip(hidden, sizeof(hidden)));
+	KUNIT_EXPECT_EQ(test, hidden[2], 30);
+	KUNIT_EXPECT_FALSE(test, pep_option_strip(broken, sizeof(broken)));
+	KUNIT_EXPECT_EQ(test, broken[2], 30);
+}
+
 /**
  * struct pep_kunit_header - options of an IP header and what they mean
  * @name: shown for the case
@@ -310,6 +327,7 @@ static struct kunit_case pep_kunit_cases[] = {
 	KUNIT_CASE(pep_kunit_flow_out_of_range),
 	KUNIT_CASE(pep_kunit_track_transitions),
 	KUNIT_CASE_PARAM(pep_kunit_option_scan, pep_kunit_option_gen_params),
+	KUNIT_CASE(pep_kunit_option_strip),
 	KUNIT_CASE_PARAM(pep_kunit_packet_options4,
 			 pep_kunit_header4_gen_params),
 #if IS_ENABLED(CONFIG_IPV6)

@@ -86,6 +86,17 @@ def gone(family, opener, opened):
         ip(opened, "route del " + silence)
 
 
+def one_side(family, opener, opened):
+    """The other side has no device: the target's answer would not be seen."""
+    dev, side = {"srv": ("sv0", "server"), "sub": ("wl0", "wireless")}[opened]
+    pep.pepadm("dev", "del", dev)
+    try:
+        with grows(syn_answered=0, follow_new=1):
+            exchange(pair(family, opener, opened), 1000)
+    finally:
+        pep.pepadm("dev", "add", dev, "side", side)
+
+
 for _text, *_ends in WAYS:
     families("both ways" + _text, *_ends)(both_ways)
     families("half-closed" + _text, *_ends)(half_closed)
@@ -93,3 +104,4 @@ for _text, *_ends in WAYS:
     families(f"{FLOWS} flows at once" + _text, *_ends)(many)
     families("payload before the target's answer" + _text, *_ends)(ahead)
     families("openers that are gone when accepted" + _text, *_ends)(gone)
+    families("a device on one side only" + _text, *_ends)(one_side)
