@@ -4,6 +4,7 @@ all places: in the UAPI header, in messages of the module, and in pepadm. New
 ones come after all that are there: what watches a gateway goes by the names,
 what was built with an older header by the numbers."""
 
+import functools
 import json
 import os
 
@@ -17,6 +18,7 @@ SPEC = os.path.join(env.TOP, "Documentation/netlink/specs/pep.yaml")
 NONE = "pad", "cpu"     # attributes of the set that are no counters
 
 
+@functools.cache
 def specified():
     """The attributes by number, in the order of the specification."""
     with open(SPEC, encoding="utf-8") as file:
