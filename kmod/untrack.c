@@ -15,8 +15,8 @@
  * it meanwhile, hence the task.
  *
  * A connection that was followed first has an entry of conntrack's, which sees
- * none of it while it is split. The entry is told to be liberal about windows, so
- * that packets are valid when the connection is handed back.
+ * none of it while it is split. The entry is made liberal about windows, so that
+ * packets are valid when the connection is handed back.
  */
 
 #include "untrack.h"

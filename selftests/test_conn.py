@@ -396,7 +396,7 @@ def churn(family):
 
 @case("a dump that is given up")
 def given_up():
-    """What it has kept is let go of: the module can be unloaded after it."""
+    """It lets go of all it has kept: the module can be unloaded after it."""
     wire = Wire("sub")
     open_all(wire, 4, range(10000, 10300))
     with genl.ask("pep", genl.family_id("pep", "pep"), COMMANDS["conn_get"],

@@ -311,7 +311,7 @@ def stateful(family):
 
 @families("chains that drop by default, and nothing is forwarded")
 def forbidden(family):
-    """What the firewall forbids is not opened, with pep as without."""
+    """The firewall forbids a connection with pep as without."""
     listen("srv", family)
     with grows(follow_new=1, follow_established=0, flow_established=0), \
             closed():

@@ -276,7 +276,7 @@ def server_dev_early(family):
 
 @families("server-dev: the default route points to the subscribers")
 def server_dev(family):
-    """What is followed is forwarded by a rule, which legs do not obey: without
+    """A rule forwards a followed connection, and legs do not obey it: without
     the device their packets would go to the subscribers."""
     with two_defaults(family), forwarded(family):
         with profile(server_dev="sv0"):

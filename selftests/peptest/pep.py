@@ -148,8 +148,8 @@ def split_pair(family, *args, ns="pep", size=0, **kwargs):
 
 
 def kept_pair(family, counter, *args, ns="pep", **kwargs):
-    """Both ends of a new connection which is not split, for the reason that a
-    counter tells."""
+    """Both ends of a new connection which is not split, for the reason of a
+    counter."""
     before = stat(counter, ns)
     both = tcp.pair(family, *args, **kwargs)
     wait_for(counter, lambda: stat(counter, ns) > before)
