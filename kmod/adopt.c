@@ -483,7 +483,7 @@ static void pep_adopt_take(struct pep_conn *conn, struct pep_queue *queue)
 	bool ready = true;
 	int side;
 
-	if (READ_ONCE(pn->stopping) || READ_ONCE(gen->retired)) {
+	if (READ_ONCE(pn->stopping) || READ_ONCE(gen->closed)) {
 		pep_adopt_give_up(pn, conn, PEP_A_STAT_SPLIT_PASS_STOPPING);
 		return;
 	}

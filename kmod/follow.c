@@ -426,7 +426,7 @@ static void pep_follow_segment(struct pep_net *pn, struct pep_conn *conn,
 	}
 	if (fin || urg)
 		pep_adopt_give_up(pn, conn, PEP_A_STAT_SPLIT_PASS_END);
-	if (conn->copies && READ_ONCE(conn->copies->gen->retired))
+	if (conn->copies && READ_ONCE(conn->copies->gen->closed))
 		pep_adopt_give_up(pn, conn, PEP_A_STAT_SPLIT_PASS_STOPPING);
 	conn->due &= conn->trigger;
 	if (conn->due && pep_adopt_ready(conn))

@@ -124,6 +124,7 @@ static void pep_gen_close(struct pep_gen *gen)
 {
 	int cpu, i;
 
+	WRITE_ONCE(gen->closed, true);
 	for (i = 0; i < PEP_GEN_LISTENERS; i++)
 		pep_listener_hide(&gen->listeners[i]);
 	synchronize_net();
@@ -261,7 +262,6 @@ struct pep_gen *pep_gen_create(const struct pep_profile *profile,
  */
 void pep_gen_retire(struct pep_gen *gen)
 {
-	WRITE_ONCE(gen->retired, true);
 	queue_delayed_work(pep_gen_wq, &gen->linger,
 			   PEP_GEN_LINGER);
 }

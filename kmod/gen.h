@@ -30,7 +30,8 @@
  * @live: settings of its flows once they are up; under pep_net.lock
  * @live_seq: changes with @live, 0 for as long as that is as @values; under
  *	pep_net.lock, read locklessly
- * @retired: the profile has another one; set once, read locklessly
+ * @closed: nothing is opened or taken over by it any more; set once, read
+ *	locklessly
  * @tally: counts the flows of this name, by a reference
  * @server_ifindex: device that server legs are bound to, 0 for none
  * @listeners: by family and opener, see pep_gen_listener()
@@ -47,7 +48,7 @@ struct pep_gen {
 	struct pep_values values;
 	struct pep_values live;
 	u32 live_seq;
-	bool retired;
+	bool closed;
 	struct pep_tally *tally;
 	int server_ifindex;
 	struct pep_listener listeners[PEP_GEN_LISTENERS];
