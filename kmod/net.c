@@ -38,8 +38,11 @@
  */
 #define PEP_NET_LINGER	(HZ / 4)
 
-/* How often it is tried to hand connections back when the namespace goes. */
-#define PEP_NET_RELEASES	4
+/* How long it is tried to hand connections back when the namespace goes. */
+#define PEP_NET_RELEASE		(2 * HZ)
+
+/* How often it is tried in vain to hand more of them back. */
+#define PEP_NET_RELEASES	3
 
 static unsigned int pep_net_id;
 
@@ -98,16 +101,17 @@ int pep_net_start(struct pep_net *pn)
  */
 static void __net_exit pep_net_release(struct pep_net *pn)
 {
-	unsigned int n = pep_release_flows(pn, NULL, NULL), last;
+	unsigned long until = jiffies + PEP_NET_RELEASE;
+	unsigned int n, least = UINT_MAX;
 	int tries = PEP_NET_RELEASES;
 
-	while (n && tries--) {
+	/* Other namespaces wait for this one: for as long as it gets on. */
+	while ((n = pep_release_flows(pn, NULL, NULL)) && tries-- &&
+	       time_before(jiffies, until)) {
+		if (n < least)
+			tries = PEP_NET_RELEASES;
+		least = min(least, n);
 		schedule_timeout_uninterruptible(PEP_NET_LINGER);
-		last = n;
-		n = pep_release_flows(pn, NULL, NULL);
-		/* Other namespaces wait for this one. */
-		if (n == last)
-			break;
 	}
 }
 
