@@ -437,7 +437,8 @@ def legs():
     try:
         with Script("legs.bt") as script:
             for family in 4, 6:
-                exchange_all(split_start(family, FLOWS), 60000)
+                # One whose handshake lost packets is split when more come.
+                exchange_all(start(family, FLOWS), 60000)
     finally:
         netem_end("pep", "wl0")
     again = nstat("pep", "TcpRetransSegs") - again
