@@ -7,12 +7,16 @@ reset to both ends, and it can be loaded again."""
 import errno
 
 from peptest import pep
-from peptest.env import amount
+from peptest.env import SLOW, amount
 from peptest.ktap import case, expect, expect_least, families, wait_for
 from peptest.netns import nstat, run
 from peptest.tcp import (Load, client, exchange, exchange_part, expect_reset)
 
 RATE = amount(100000)   # bytes per second and flow
+FAST = 4 if SLOW else 20        # times that for one of them
+# Slow ones that the subscriber and the server open, and idle ones.
+FLOWS = (3, 2, 4) if SLOW else (11, 6, 6)
+SECONDS = 60            # for some payload
 
 
 def sockets():
@@ -37,16 +41,17 @@ def busy(family):
     """Flows in every state, opened from either side, and one being opened
     towards an address that is silent: fast and slow ones as Loads, idle ones
     as pairs."""
-    fast = Load(pep.start(family, 1), RATE * 20)
-    slow = Load(pep.start(family, 11) + pep.start(family, 6, "srv", "sub"),
-                RATE)
-    idle = pep.start(family, 6)
+    fast = Load(pep.start(family, 1), RATE * FAST)
+    slow = Load(pep.start(family, FLOWS[0]) +
+                pep.start(family, FLOWS[1], "srv", "sub"), RATE)
+    idle = pep.start(family, FLOWS[2])
     silent = client("sub", 4)
     silent.setblocking(False)
     expect("errno", silent.connect_ex(("198.18.1.99", 5000)),
            errno.EINPROGRESS)
-    wait_for("payload", lambda: min(fast.moved, slow.moved) > RATE // 4)
-    expect_least("flows", pep.stat("flows"), 24)
+    wait_for("payload", lambda: min(fast.moved, slow.moved) > RATE // 4,
+             SECONDS)
+    expect_least("flows", pep.stat("flows"), 1 + sum(FLOWS))
     return fast, slow, idle
 
 
@@ -54,7 +59,8 @@ def more(loads):
     """Wait until every end of the loads has received more."""
     for load in loads:
         mark = load.moved + RATE // 4
-        wait_for("payload", lambda: load.moved > mark)  # pylint: disable=W0640
+        # pylint: disable-next=cell-var-from-loop
+        wait_for("payload", lambda: load.moved > mark, SECONDS)
 
 
 def split_again(family):
@@ -68,8 +74,8 @@ def split_again(family):
            before + 1)
 
 
-@families("rmmod under load")
-@families("rmmod under load once more")
+@families("rmmod under load", seconds=300)
+@families("rmmod under load once more", seconds=300)
 def under_load(family):
     """Nothing is lost, doubled or reset, while the module goes, is away, and
     comes again."""
@@ -93,7 +99,8 @@ def under_load(family):
     expect("resets", resets(), before)
 
 
-@families("rmmod under load of connections that it has opened")
+@families("rmmod under load of connections that it has opened",
+          seconds=300)
 def early(family):
     """They cannot go on without it: both ends get a reset."""
     pep.pepadm("profile", "set", "default", "connect", "early")
