@@ -270,7 +270,7 @@ static unsigned int pep_early_flow(struct pep_gen *gen, struct pep_conn *conn,
 
 /*
  * Enter the connection into the table and make its flow. Return: 0, or the counter
- * of why that is impossible; PEP_A_STAT_DROPPED when another CPU does the same.
+ * of the reason against it; PEP_A_STAT_DROPPED when another CPU has entered it.
  */
 static unsigned int pep_early_enter(struct pep_gen *gen, unsigned int side,
 				    const struct sk_buff *skb,

@@ -68,7 +68,7 @@ def beside(family):
     old = pair(family)
     pep.attach()
     with grows(flow_established=1):
-        exchange(pep.pair(family), 200000)
+        exchange(pep.split_pair(family), 200000)
         exchange_part(old, ROUND)
     exchange(old, ROUND)
     pep.detach()
@@ -81,8 +81,9 @@ def split(family):
     pep.attach()
     with grows(flow_established=8, flow_released=7, flow_closed=1,
                flow_reset=0, flow_killed=0):
-        busy = pep.start(family, 3) + pep.start(family, 3, "srv", "sub")
-        quiet = pep.pair(family)
+        busy = (pep.split_start(family, 3) +
+                pep.split_start(family, 3, "srv", "sub"))
+        quiet = pep.split_pair(family)
         load = Load(busy, RATE)
         wait_for("payload", lambda: load.moved > RATE // 10)
         pep.detach()
@@ -97,7 +98,7 @@ def split(family):
         load.finish()
         load.expect_whole()
         exchange(quiet, ROUND)
-        exchange(pep.pair(family), ROUND)
+        exchange(pep.split_pair(family), ROUND)
     pep.detach()
 
 
@@ -107,7 +108,7 @@ def half(family):
     reset, and none a clean end of what has not arrived."""
     pep.attach()
     with grows(flow_established=2, flow_released=0, flow_closed=0):
-        pairs = [pep.pair(family), pep.pair(family, "srv", "sub")]
+        pairs = [pep.split_pair(family), pep.split_pair(family, "srv", "sub")]
         for near, far in pairs:
             one_way(near, far, ROUND, fin=True)
         pep.detach()

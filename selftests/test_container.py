@@ -122,14 +122,14 @@ families("both ways, the server opens", "srv", "sub")(both)
 @families("40 flows at once")
 def many(family):
     with grows(flow_established=40, flow_closed=40):
-        exchange_all(pep.start(family, 40), 30000)
+        exchange_all(pep.split_start(family, 40), 30000)
 
 
 @families("a reset of each end")
 def resets(family):
     with grows(flow_established=2, flow_reset=2):
         for end in 0, 1:
-            both_ends = pep.pair(family)
+            both_ends = pep.split_pair(family)
             reset(both_ends[end])
             expect_reset(both_ends[1 - end])
 

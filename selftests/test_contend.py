@@ -92,7 +92,7 @@ def contend(family, opener, opened):
     with grows(flow_established=FLOWS * ROUNDS, flow_reset=resets,
                flow_closed=FLOWS * ROUNDS - resets):
         for _ in range(ROUNDS):
-            pairs = pep.start(family, FLOWS, opener, opened)
+            pairs = pep.split_start(family, FLOWS, opener, opened)
             ends = [ends_of(i, *both) for i, both in enumerate(pairs)]
             sides = [Side([both[i] for both in ends], HALVES[i])
                      for i in (0, 1)]

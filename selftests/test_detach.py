@@ -53,7 +53,7 @@ def free():
 
 def opened():
     """A connection by each of the subscriber's VLANs."""
-    return [pep.pair(4, to="198.18.9.2", bind=(f"198.18.{net}.2", 0))
+    return [pep.split_pair(4, to="198.18.9.2", bind=(f"198.18.{net}.2", 0))
             for net in NETS]
 
 

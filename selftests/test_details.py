@@ -155,8 +155,8 @@ def ss_packets(port):
 
 
 def packets(family, mode, opener, opened):
-    """What one end has sent the other has received. Both count the same, but
-    for the handshake: a leg that takes a connection over behind it has sent
+    """An end receives all that the other sends. Both count the same, but for
+    the handshake: a leg that takes a connection over behind it has sent
     and received none of it, and a socket that is made when it is complete has
     not counted its SYN-ACK."""
     sides = {"sub": "wireless", "srv": "server"}

@@ -42,7 +42,7 @@ def same_port(family):
     bind = addr("sub", family), 34567
     with grows(follow_new=1, flow_established=1, syn_pass_local=least(1)):
         own = pair(family, "sub", "pep", bind=bind)
-        exchange(pep.pair(family, bind=bind), 200000)
+        exchange(pep.split_pair(family, bind=bind), 200000)
         exchange_part(own, 20000)
         exchange(own, 20000)
 

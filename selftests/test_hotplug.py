@@ -35,16 +35,16 @@ def run_on(family):
     """Half of them were opened by the CPU that goes."""
     with grows(flow_reset=0, flow_established=FLOWS + 8,
                flow_closed=FLOWS + 8):
-        pairs = pep.start(family, FLOWS // 2)
+        pairs = pep.split_start(family, FLOWS // 2)
         os.sched_setaffinity(0, {CPU})
-        pairs += pep.start(family, FLOWS // 2)
+        pairs += pep.split_start(family, FLOWS // 2)
         load = Load(pairs, RATE)
         for _ in range(4):
             online(CPU, False)
-            exchange(pep.pair(family), 5000)
+            exchange(pep.split_pair(family), 5000)
             online(CPU, True)
             os.sched_setaffinity(0, {CPU})
-            exchange(pep.pair(family), 5000)
+            exchange(pep.split_pair(family), 5000)
         load.finish()
         for near, far in zip(load.ends[::2], load.ends[1::2]):
             expect_least("bytes", near.received, 1)

@@ -84,8 +84,8 @@ for _what in SETTINGS:
 
 
 def mss(family, early):
-    """Each end is told the other's, or the leg's own where that answers; each
-    leg keeps to its end's."""
+    """Each end gets the other's, or the leg's own where that answers; each leg
+    keeps to its end's."""
     route = f"route replace {NETWORK[family]} dev tun0"
     listen("srv", family)
     wires = {ns: Wire(ns, "eth0", gateway) for ns, gateway in GATEWAY.items()}

@@ -20,7 +20,7 @@ BYTES = amount(100000)
 def many(family, opener, opened, up, down):
     with grows(split_handshake=FLOWS, flow_established=FLOWS,
                flow_closed=FLOWS, flow_reset=0):
-        exchange_all(pep.start(family, FLOWS, opener, opened), up, down)
+        exchange_all(pep.split_start(family, FLOWS, opener, opened), up, down)
 
 
 @families(f"{FLOWS} flows that begin at once")
@@ -39,7 +39,7 @@ def at_once(family):
 @families(f"{FLOWS} flows half-closed")
 def half(family):
     with grows(flow_established=FLOWS, flow_closed=FLOWS, flow_reset=0):
-        pairs = pep.start(family, FLOWS)
+        pairs = pep.split_start(family, FLOWS)
         for first in 0, 1:
             ends = [(End(both[first], BYTES // 2, wanted=0),
                      End(both[1 - first], 0, fin=False)) for both in pairs]
@@ -55,7 +55,7 @@ def half(family):
 def held(family):
     """flow show lists each once, and all go when closed."""
     with grows(flow_established=FLOWS, flow_closed=FLOWS):
-        pairs = pep.start(family, FLOWS)
+        pairs = pep.split_start(family, FLOWS)
         expect("flows", pep.stat("flows"), FLOWS)
         flows = pep.flows()
         expect("flows that flow show lists",

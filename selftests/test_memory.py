@@ -56,7 +56,7 @@ def needs_failslab():
 def split_afterwards(family):
     """All is as before."""
     with grows(split_handshake=1, flow_established=1, flow_closed=1):
-        exchange(pep.pair(family), BYTES)
+        exchange(pep.split_pair(family), BYTES)
 
 
 @families("no memory for flows")
@@ -129,7 +129,7 @@ def no_packets(family):
     fail, most of which pass: TCP takes the failures for memory pressure."""
     needs_failslab()
     with grows(flow_established=least(2), flow_reset=0):
-        both = [pep.pair(family), pep.pair(family, "srv", "sub")]
+        both = [pep.split_pair(family), pep.split_pair(family, "srv", "sub")]
         with refused(10, *PACKETS):
             for each in both:
                 exchange_part(each, BYTES // 4)

@@ -82,7 +82,7 @@ def setup():
 def legs(family, opener, opened, side):
     """A flow whose legs have the congestion control of their side."""
     with grows(split_handshake=1, flow_established=1, flow_closed=1):
-        both = pep.pair(family, opener, opened)
+        both = pep.split_pair(family, opener, opened)
         one_way(*both, 1000)
         flow, = pep.flows()
         expect("opener", flow["opener"], side)
@@ -125,7 +125,7 @@ def ends(family):
     with grows(follow_reset=1, flow_reset=1):
         expect("the client's error", connect_errno(
             "sub", family, addr("srv", family), 5001), "ECONNREFUSED")
-        near, far = pep.pair(family)
+        near, far = pep.split_pair(family)
         reset(near)
         expect_reset(far)
 
@@ -136,7 +136,7 @@ def hairpin(family):
     server."""
     with grows(split_handshake=21, flow_established=21, flow_closed=21):
         exchange(pair(family, "sub", "bob", to=BOB[family]), BYTES)
-        exchange_all(pep.start(family, 20, "sub", "bob", to=BOB[family]),
+        exchange_all(pep.split_start(family, 20, "sub", "bob", to=BOB[family]),
                      10000)
 
 

@@ -167,4 +167,4 @@ def parallel():
 def after(family):
     pep.follow("handshake")
     with grows(split_handshake=1, flow_established=1, flow_closed=1):
-        exchange(pep.pair(family), 100000)
+        exchange(pep.split_pair(family), 100000)

@@ -34,7 +34,7 @@ def told(ns="pep"):
 
 def traffic(family):
     """Some payload each way, all of which has been closed at the end."""
-    both = pep.pair(family)
+    both = pep.split_pair(family)
     exchange_part(both, BYTES)
     for sock in both:
         sock.close()

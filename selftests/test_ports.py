@@ -56,7 +56,7 @@ def back_to_back(family):
                 split_handshake=ROUNDS, flow_established=ROUNDS,
                 flow_closed=ROUNDS, time_wait_reused=least(ROUNDS // 4)):
             for number in range(ROUNDS):
-                transact(*pep.pair(family, bind=bind), number)
+                transact(*pep.split_pair(family, bind=bind), number)
     finally:
         os.sched_setaffinity(0, cpus)
     expect("connections of the server",
@@ -200,7 +200,7 @@ def stale(family, opener, opened):
     offloads(opener, "eth0", "tx", "off")
     recorder = Recorder(opener, "eth0")
     with grows(flow_established=1, flow_closed=1):
-        both = pep.pair(family, opener, opened)
+        both = pep.split_pair(family, opener, opened)
         frame = recorder.syn()
         exchange_part(both, 20000)
         recorder.sock.send(frame)

@@ -46,7 +46,7 @@ def sent(number, sock, size, side, counter):
 
 def prompt(family, opener, opened):
     with grows(flow_closed=1):
-        both = pep.pair(family, opener, opened)
+        both = pep.split_pair(family, opener, opened)
         ends = both if opener == "sub" else both[::-1]
         flow, = pep.flows()
         for ns in "sub", "srv":
@@ -69,7 +69,7 @@ def apart(family, opener, opened):
     part of the round trip to the near side."""
     netem("sub", "eth0", "delay", "800ms")
     netem("srv", "eth0", "delay", "20ms")
-    both = pep.pair(family, opener, opened)
+    both = pep.split_pair(family, opener, opened)
     flow, = pep.flows()
     for side, low in ("wireless", 800000), ("server", 20000):
         rtt = flow["legs"][side]["srtt_us"]

@@ -83,6 +83,16 @@ def single(family):
     exchange((near, far), 100000)
 
 
+def hand_back(load, some):
+    """Release all connections of a load between some payload and some more."""
+    wait_for("payload", lambda: load.moved > some)
+    # Where payload came out of order it takes another moment.
+    wait_for("all to be released", lambda: released() == 0 and
+             pep.stat("flows") == 0)
+    mark = load.moved + some
+    wait_for("payload afterwards", lambda: load.moved > mark)
+
+
 def midstream(family, args=None, opener="sub", opened="srv"):
     """Transfers in both directions while they are handed back."""
     before = resets()
@@ -96,12 +106,7 @@ def midstream(family, args=None, opener="sub", opened="srv"):
         with grows(flow_released=12, flow_reset=0, flow_killed=0,
                    ended=False):
             load = Load(ends, RATE // 12)
-            wait_for("payload", lambda: load.moved > RATE // 50)
-            # Where payload came out of order it takes another moment.
-            wait_for("all to be released", lambda: released() == 0 and
-                     pep.stat("flows") == 0)
-            mark = load.moved + RATE // 50
-            wait_for("payload afterwards", lambda: load.moved > mark)
+            hand_back(load, RATE // 50)
         load.finish()
     load.expect_whole()
     expect("resets", resets(), before)
@@ -234,11 +239,7 @@ def conntrack(family):
     with firewall() as dropped:
         ends = split(family, 4)
         load = Load(ends, RATE // 4)
-        wait_for("payload", lambda: load.moved > RATE // 2)
-        wait_for("all to be released", lambda: released() == 0 and
-                 pep.stat("flows") == 0)
-        mark = load.moved + RATE // 2
-        wait_for("payload afterwards", lambda: load.moved > mark)
+        hand_back(load, RATE // 2)
         load.finish()
         load.expect_whole()
         expect("packets that are invalid", dropped(), 0)

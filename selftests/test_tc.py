@@ -97,7 +97,7 @@ def traffic(family, opener, opened):
     """What filters with options take is counted, in text and in JSON."""
     attach(family, "profile gold")
     with grows(flow_established=1, flow_closed=1):
-        both = pep.pair(family, opener, opened)
+        both = pep.split_pair(family, opener, opened)
         expect("profile", pep.flows()[0]["profile"], "gold")
         exchange(both, BYTES)
     with grows(follow_new=0, flow_established=0):
@@ -146,7 +146,7 @@ def ports(family):
         tc(f"filter add dev {dev} ingress protocol {PROTOCOLS[family]} flower "
            f"ip_proto tcp {port} 5000 action pepsplit side {SIDES[dev]}")
     with grows(follow_new=1, flow_established=1):
-        exchange(pep.pair(family), BYTES)
+        exchange(pep.split_pair(family), BYTES)
         exchange(pair(family, port=5001), BYTES)
 
 
@@ -229,12 +229,12 @@ def change():
 def replace(family):
     """It lives on; new ones have the new profile."""
     attach(family)
-    live = pep.pair(family)
+    live = pep.split_pair(family)
     for dev, side in SIDES.items():
         act, = told(f"filter show dev {dev} ingress")
         tc(f"actions replace action pepsplit side {side} profile gold "
            f"index {act['index']}")
-    new = pep.pair(family)
+    new = pep.split_pair(family)
     expect("profiles", sorted(flow["profile"] for flow in pep.flows()),
            ["default", "gold"])
     with grows(flow_closed=2, flow_reset=0, flow_killed=0):

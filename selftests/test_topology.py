@@ -56,11 +56,11 @@ def in_series(family, opener, opened):
     with grows("pep2", flow_established=23, flow_closed=21, flow_reset=2):
         with grows(flow_established=23, flow_closed=21, flow_reset=2):
             exchange(pair(family, opener, opened), BYTES)
-            pairs = pep.start(family, 20, opener, opened)
+            pairs = pep.split_start(family, 20, opener, opened)
             pep.wait_flows(20, ns="pep2")
             exchange_all(pairs, 10000)
             for end in 0, 1:
-                both = pep.pair(family, opener, opened)
+                both = pep.split_pair(family, opener, opened)
                 pep.wait_flows(1, ns="pep2")
                 reset(both[end])
                 expect_reset(both[1 - end])
@@ -91,7 +91,7 @@ def bridge():
 def split(family, opener, opened):
     with grows(flow_established=21, flow_closed=21):
         exchange(pair(family, opener, opened), BYTES)
-        exchange_all(pep.start(family, 20, opener, opened), 10000)
+        exchange_all(pep.split_start(family, 20, opener, opened), 10000)
 
 
 families("on a bridge, the subscriber opens", "sub", "srv")(split)
@@ -159,7 +159,7 @@ families("netkit, the server opens", "srv", "sub")(split)
 def netkit_reset(family):
     with grows(flow_reset=2):
         for end in 0, 1:
-            both = pep.pair(family)
+            both = pep.split_pair(family)
             reset(both[end])
             expect_reset(both[1 - end])
     flows_end()

@@ -355,8 +355,7 @@ FLOWS = 5
 
 @case("connect-latency.bt", seconds=300)
 def connect_latency():
-    """One per flow whose opener was answered early; what was refused is told
-    apart."""
+    """One per flow whose opener was answered early; refusals count apart."""
     with Script("connect-latency.bt") as script:
         exchange_all(split_start(4, FLOWS), 100)
         pepadm("profile", "set", "default", "connect", "early")

@@ -36,14 +36,14 @@ def carried(before, opener, up, down):
 def both(family, opener, opened, size):
     with grows(split_handshake=1, flow_established=1, flow_closed=1,
                flow_reset=0) as before:
-        exchange(pep.pair(family, opener, opened), size)
+        exchange(pep.split_pair(family, opener, opened), size)
     carried(before, opener, size, size)
 
 
 def half_close(family, opener, opened, first):
     """One end sends all and ends; then the other does."""
     with grows(flow_established=1, flow_closed=1, flow_reset=0) as before:
-        ends = pep.pair(family, opener, opened)
+        ends = pep.split_pair(family, opener, opened)
         a, b = ends if first == "opener" else ends[::-1]
         one_way(a, b, HALF, fin=True)
         one_way(b, a, HALF // 2, fin=True)
@@ -63,7 +63,7 @@ for _opener, _opened in WAYS:
 @families("an end that closes both ways at once", "sub", "srv")
 def close_at_once(family, opener, opened):
     with grows(flow_established=1, flow_closed=1):
-        near, far = pep.pair(family, opener, opened)
+        near, far = pep.split_pair(family, opener, opened)
         near.close()
         expect_eof(far)
         far.close()
@@ -71,7 +71,7 @@ def close_at_once(family, opener, opened):
 
 def legs(family, opener, opened, side):
     """An open flow as flow show has it."""
-    near, far = pep.pair(family, opener, opened)
+    near, far = pep.split_pair(family, opener, opened)
     one_way(near, far, 1000)
     flow, = pep.flows()
     expect("state", flow["state"], "established")
@@ -95,6 +95,6 @@ families("legs of a flow that the server opened",
 @families("payload goes by fragment")
 def fragments(family):
     before = pep.stats()
-    exchange(pep.pair(family), HALF)
+    exchange(pep.split_pair(family), HALF)
     grown = pep.stats()["bytes_fragment"] - before["bytes_fragment"]
     expect_least("bytes by fragment", grown, HALF * 18 // 10)

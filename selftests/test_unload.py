@@ -41,10 +41,10 @@ def busy(family):
     """Flows in every state, opened from either side, and one being opened
     towards an address that is silent: fast and slow ones as Loads, idle ones
     as pairs."""
-    fast = Load(pep.start(family, 1), RATE * FAST)
-    slow = Load(pep.start(family, FLOWS[0]) +
-                pep.start(family, FLOWS[1], "srv", "sub"), RATE)
-    idle = pep.start(family, FLOWS[2])
+    fast = Load(pep.split_start(family, 1), RATE * FAST)
+    slow = Load(pep.split_start(family, FLOWS[0]) +
+                pep.split_start(family, FLOWS[1], "srv", "sub"), RATE)
+    idle = pep.split_start(family, FLOWS[2])
     silent = client("sub", 4)
     silent.setblocking(False)
     expect("errno", silent.connect_ex(("198.18.1.99", 5000)),
@@ -69,7 +69,7 @@ def split_again(family):
     pep.attach()
     pep.follow("handshake")
     before = pep.stat("flow_established")
-    exchange(pep.pair(family), 100000)
+    exchange(pep.split_pair(family), 100000)
     expect("flows split after loading", pep.stat("flow_established"),
            before + 1)
 
@@ -129,7 +129,7 @@ def again():
 
 @families("rmmod refused while attached, flows go on")
 def refused(family):
-    both = pep.pair(family)
+    both = pep.split_pair(family)
     expect_refused()
     exchange(both, 1000)
-    pep.pair(family)
+    pep.split_pair(family)

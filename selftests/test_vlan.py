@@ -85,7 +85,7 @@ def source(family, net):
 def passes(family):
     """A flow's own packets with a tag of VLAN 0 are for the device itself;
     the action lets them pass, tag in the payload or beside it."""
-    both = pep.pair(family)
+    both = pep.split_pair(family)
     exchange_part(both, 1000)
     wire = Wire("sub")
     exchange_part(both, 1000)
@@ -128,7 +128,7 @@ for _offload in "on", "off":
 def apart(family):
     """A packet with a flow's tuple that comes by a VLAN at which pep is not
     attached is none of the flow's."""
-    both = pep.pair(family)
+    both = pep.split_pair(family)
     exchange_part(both, 1000)
     wire = Wire("sub")
     exchange_part(both, 1000)

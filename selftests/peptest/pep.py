@@ -256,24 +256,6 @@ def grows(ns="pep", ended=True, **wanted):
             expect(f"growth of {name}", grown, number)
 
 
-def start(family, count, *args, ns="pep", **kwargs):
-    """Both ends of connections that are opened at once and have been split."""
-    before = stat("flow_established", ns)
-    pairs = tcp.start(family, count, *args, **kwargs)
-    wait_for(f"{count} connections to be split",
-             lambda: stat("flow_established", ns) >= before + count)
-    return pairs
-
-
-def pair(family, *args, ns="pep", **kwargs):
-    """Both ends of a new connection that has been split."""
-    before = stat("flow_established", ns)
-    both = tcp.pair(family, *args, **kwargs)
-    wait_for("the connection to be split",
-             lambda: stat("flow_established", ns) > before)
-    return both
-
-
 def flows(ns="pep"):
     """All flows as pepadm's JSON tells of them."""
     return json.loads(pepadm("-j", "flow", "show", ns=ns).stdout)
