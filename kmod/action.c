@@ -16,6 +16,7 @@
 #include <uapi/linux/tc_act/tc_pepsplit.h>
 
 #include "flow.h"
+#include "instance.h"
 #include "net.h"
 #include "profile.h"
 #include "steer.h"
@@ -89,7 +90,7 @@ pep_action_parse(struct net *net, struct nlattr **tb,
 	if (!params)
 		return ERR_PTR(-ENOMEM);
 	params->side = nla_get_u32(tb[TCA_PEPSPLIT_SIDE]);
-	params->profile = pep_profile_bind(pep_net(net), name, extack);
+	params->profile = pep_instance_bind(pep_net(net), name, extack);
 	if (IS_ERR(params->profile)) {
 		struct pep_profile *err = params->profile;
 
@@ -113,8 +114,10 @@ static void pep_action_free_params(struct pep_action_params *params)
 	if (!params)
 		return;
 	pn = params->profile->pn;
-	if (atomic_dec_and_test(&pn->devices[params->side]))
+	if (atomic_dec_and_test(&pn->devices[params->side])) {
+		atomic_inc(&pn->gaps);
 		pep_flow_kill(pn, NULL, NULL);
+	}
 	pep_profile_unbind(params->profile);
 	kfree_rcu(params, rcu);
 }

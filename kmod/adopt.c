@@ -19,13 +19,16 @@
 #include <net/l3mdev.h>
 #include <net/tcp.h>
 
+#include "callback.h"
 #include "compat.h"
 #include "copy.h"
 #include "flow.h"
 #include "gen.h"
 #include "leg.h"
 #include "limit.h"
+#include "live.h"
 #include "pool.h"
+#include "relay.h"
 #include "release.h"
 #include "stat.h"
 #include "untrack.h"
@@ -82,30 +85,21 @@ void pep_adopt_prepare(const struct pep_conn *conn)
 						       conn->tuple.family));
 }
 
-/* The decision has been made. */
-static void pep_adopt_close(struct pep_conn *conn)
-{
-	conn->trigger = 0;
-	conn->due = 0;
-	if (conn->copies)
-		pep_copies_free(conn->copies);
-	conn->copies = NULL;
-}
-
 /**
  * pep_adopt_give_up() - leave a connection to its ends
  * @pn: its instance
  * @conn: connection, locked
- * @reason: counter of the reason
+ * @reason: counter of the reason; not counted of one that was handed back and has
+ *	sent nothing since
  *
  * Context: BH off.
  */
 void pep_adopt_give_up(struct pep_net *pn, struct pep_conn *conn,
 		       unsigned int reason)
 {
-	if (conn->trigger)
+	if (conn->trigger && (conn->copies || !conn->tally))
 		pep_stat_inc(pn, reason);
-	pep_adopt_close(conn);
+	pep_track_decide(conn);
 }
 
 /* Is the leg's route by the device that its end's packets come by? */
@@ -322,6 +316,7 @@ static void pep_adopt_begin(struct pep_flow *flow)
 	int side;
 
 	pep_flow_advance(flow, PEP_FLOW_UP);
+	pep_live_up(flow);
 	pep_stat_inc(flow->pn, PEP_A_STAT_FLOW_ESTABLISHED);
 	for (side = 0; side < 2; side++) {
 		struct sock *sk = flow->leg[side].sk;
@@ -343,14 +338,16 @@ static void pep_adopt_undo(struct pep_flow *flow, unsigned int reason)
 		tcp_sk(flow->leg[side].sk)->repair = 0;
 }
 
-/* When the ends did their parts of the handshake, as far as that is known. */
+/* When the ends did their parts of the handshake, as far as that is known: round
+ * trips of a connection that was handed back are later ones.
+ */
 static void pep_adopt_set_times(struct pep_flow *flow,
 				const struct pep_conn *conn)
 {
 	u64 target = conn->end[!conn->opener].rtt;
 	u64 opener = conn->end[conn->opener].rtt;
 
-	if (conn->repeated)
+	if (conn->repeated || conn->tally)
 		return;
 	flow->at[PEP_FLOW_TIME_ANSWERED] = conn->born +
 					   target * NSEC_PER_USEC;
@@ -371,7 +368,7 @@ static unsigned int pep_adopt_legs(struct pep_flow *flow,
 		pep_flow_set_leg(flow, side, ps[side]->sock->sk, ps[side]);
 	pep_flow_lock_legs(flow);
 	for (side = 0; side < 2; side++)
-		pep_leg_attach(flow, flow->leg[side].sk);
+		pep_callback_attach(flow, flow->leg[side].sk);
 	for (side = 0; side < 2 && !reason; side++)
 		reason = pep_adopt_leg(flow, conn, side, queue);
 	if (reason)
@@ -382,8 +379,13 @@ static unsigned int pep_adopt_legs(struct pep_flow *flow,
 	return reason;
 }
 
-/* The connection that the flow has taken over is over, too. */
-static void pep_adopt_ended(struct pep_flow *flow)
+/**
+ * pep_adopt_ended() - see to the end of a connection whose flow has ended
+ * @flow: flow that has a connection, locked
+ *
+ * Context: BH off.
+ */
+void pep_adopt_ended(struct pep_flow *flow)
 {
 	struct pep_conn *conn = flow->conn;
 
@@ -405,10 +407,16 @@ void pep_adopt_own(struct pep_conn *conn, struct pep_flow *flow)
 	lockdep_assert_held(&flow->lock);
 	refcount_inc(&conn->ref);
 	WRITE_ONCE(flow->conn, conn);
-	flow->ended = pep_adopt_ended;
-	conn->flow = flow;
+	/* pep_follow_leg() looks at it without the lock. */
+	smp_store_release(&conn->flow, flow);
 	pep_track_advance(flow->pn, conn, PEP_TRACK_ADOPT);
 }
+
+static const struct pep_flow_ops pep_adopt_ops = {
+	.mode = PEP_CONNECT_MODE_FOLLOW,
+	.run = pep_relay_run,
+	.ended = pep_adopt_ended,
+};
 
 /* Make the flow; false when the connection stays as it is, the reason counted. */
 static bool pep_adopt_flow(struct pep_gen *gen, struct pep_conn *conn,
@@ -418,7 +426,7 @@ static bool pep_adopt_flow(struct pep_gen *gen, struct pep_conn *conn,
 	struct pep_flow *flow;
 	unsigned int reason;
 
-	flow = pep_flow_create(gen, PEP_CONNECT_MODE_FOLLOW, conn->opener,
+	flow = pep_flow_create(gen, &pep_adopt_ops, conn->opener,
 			       &conn->tuple, conn->end[conn->opener].ifindex,
 			       conn->born);
 	if (!flow) {
@@ -514,11 +522,12 @@ static void pep_adopt_take(struct pep_conn *conn, struct pep_queue *queue)
 							    conn->tuple.family));
 	if (pep_adopt_flow(gen, conn, ps, queue))
 		pep_stat_inc(pn, pep_adopt_trigger(conn->due));
-	pep_adopt_close(conn);
+	pep_track_decide(conn);
 }
 
 /**
- * pep_adopt_run() - take a connection over, or forget one whose flow has ended
+ * pep_adopt_run() - take a connection over, hand it back, or forget one whose flow
+ *	has ended
  * @job: that of a connection
  * @queue: scratch
  *
@@ -537,6 +546,8 @@ void pep_adopt_run(struct pep_job *job, struct pep_queue *queue)
 	else if (conn->stage == PEP_TRACK_SPLIT &&
 		 READ_ONCE(conn->flow->state) == PEP_FLOW_STATE_DEAD)
 		pep_track_advance(conn->flow->pn, conn, PEP_TRACK_END);
+	else if (conn->stage == PEP_TRACK_SPLIT)
+		pep_release_idle(conn);
 	spin_unlock(&conn->lock);
 	pep_track_put(conn);
 }

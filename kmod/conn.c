@@ -26,6 +26,7 @@ static_assert(PEP_CONN_FLAG_TIMESTAMPS == PEP_TRACK_STAMPS);
 static_assert(PEP_CONN_FLAG_ECN == PEP_TRACK_ECN);
 static_assert(PEP_CONN_FLAG_ACCECN == PEP_TRACK_ACCECN);
 static_assert(PEP_CONN_FLAG_FIN == PEP_TRACK_FIN);
+static_assert(PEP_CONN_FLAG_UNSPLIT == PEP_TRACK_UNSPLIT);
 
 /* How much of an end's sequence space the other end has not acknowledged. */
 static u32 pep_conn_unacked(const struct pep_track_end *self,
@@ -35,20 +36,27 @@ static u32 pep_conn_unacked(const struct pep_track_end *self,
 	return peer->mss ? max_t(s32, self->high - peer->ack, 0) : 0;
 }
 
-static int pep_conn_put_end(struct sk_buff *skb, const struct pep_net *pn,
-			    const struct pep_track_end *self,
-			    const struct pep_track_end *peer)
+/**
+ * pep_conn_put_end() - add the notes of an end that its report and its export
+ * have in common
+ * @skb: message, in the nest of the end
+ * @pn: instance of the connection
+ * @end: end of a connection, which is locked
+ *
+ * Context: RCU read side.
+ * Return: 0 or -EMSGSIZE, with a part of it added.
+ */
+int pep_conn_put_end(struct sk_buff *skb, const struct pep_net *pn,
+		     const struct pep_track_end *end)
 {
-	if (nla_put_uint(skb, PEP_A_END_BYTES, self->bytes) ||
-	    nla_put_u32(skb, PEP_A_END_REPEATED, self->repeated) ||
-	    (self->rtt && nla_put_u32(skb, PEP_A_END_RTT_US, self->rtt)) ||
-	    nla_put_u32(skb, PEP_A_END_MSS, self->mss) ||
-	    nla_put_u32(skb, PEP_A_END_WSCALE, self->wscale) ||
-	    nla_put_u32(skb, PEP_A_END_FLAGS, self->flags) ||
-	    nla_put_u32(skb, PEP_A_END_UNACKED, pep_conn_unacked(self, peer)) ||
-	    nla_put_u32(skb, PEP_A_END_IFINDEX, self->ifindex))
+	if (nla_put_uint(skb, PEP_A_END_BYTES, end->bytes) ||
+	    nla_put_u32(skb, PEP_A_END_REPEATED, end->repeated) ||
+	    (end->rtt && nla_put_u32(skb, PEP_A_END_RTT_US, end->rtt)) ||
+	    nla_put_u32(skb, PEP_A_END_MSS, end->mss) ||
+	    nla_put_u32(skb, PEP_A_END_WSCALE, end->wscale) ||
+	    nla_put_u32(skb, PEP_A_END_FLAGS, end->flags & PEP_TRACK_SHOWN))
 		return -EMSGSIZE;
-	return pep_report_dev(skb, PEP_A_END_DEV, pn->net, self->ifindex);
+	return pep_report_dev(skb, PEP_A_END_DEV, pn->net, end->ifindex);
 }
 
 /* One end, once its SYN or SYN-ACK has passed. */
@@ -64,7 +72,9 @@ static int pep_conn_fill_end(struct sk_buff *skb, int attr,
 	nest = nla_nest_start(skb, attr);
 	if (!nest)
 		return -EMSGSIZE;
-	if (pep_conn_put_end(skb, pn, self, peer)) {
+	if (pep_conn_put_end(skb, pn, self) ||
+	    nla_put_u32(skb, PEP_A_END_UNACKED, pep_conn_unacked(self, peer)) ||
+	    nla_put_u32(skb, PEP_A_END_IFINDEX, self->ifindex)) {
 		nla_nest_cancel(skb, nest);
 		return -EMSGSIZE;
 	}
@@ -72,8 +82,15 @@ static int pep_conn_fill_end(struct sk_buff *skb, int attr,
 	return 0;
 }
 
-static int pep_conn_fill_addresses(struct sk_buff *skb,
-				   const struct pep_conn *conn)
+/**
+ * pep_conn_put_addresses() - add the addresses and ports of a connection
+ * @skb: message
+ * @conn: connection
+ *
+ * Context: any.
+ * Return: 0 or -EMSGSIZE, with a part of it added.
+ */
+int pep_conn_put_addresses(struct sk_buff *skb, const struct pep_conn *conn)
 {
 	const struct pep_tuple *t = &conn->tuple;
 	bool up = conn->opener == PEP_SIDE_WIRELESS;
@@ -91,6 +108,24 @@ static int pep_conn_fill_addresses(struct sk_buff *skb,
 			 up ? t->dport : t->sport))
 		return -EMSGSIZE;
 	return 0;
+}
+
+/**
+ * pep_conn_put_ages() - add how old a connection is, and its latest packet
+ * @skb: message
+ * @conn: connection, locked
+ *
+ * Context: any.
+ * Return: 0 or -EMSGSIZE, with a part of it added.
+ */
+int pep_conn_put_ages(struct sk_buff *skb, const struct pep_conn *conn)
+{
+	u64 age = ktime_get_ns() - conn->born;
+
+	if (nla_put_uint(skb, PEP_A_CONN_AGE_MS, div_u64(age, NSEC_PER_MSEC)))
+		return -EMSGSIZE;
+	return nla_put_u32(skb, PEP_A_CONN_IDLE_MS,
+			   jiffies_to_msecs((u32)jiffies - conn->seen));
 }
 
 /* The number of the flow that has a connection. */
@@ -120,13 +155,9 @@ int pep_conn_fill(struct sk_buff *skb, const struct pep_net *pn,
 	lockdep_assert_held(&conn->lock);
 	if (nla_put_u32(skb, PEP_A_CONN_STAGE, conn->stage) ||
 	    nla_put_u32(skb, PEP_A_CONN_OPENER, conn->opener) ||
-	    pep_conn_fill_addresses(skb, conn) ||
+	    pep_conn_put_addresses(skb, conn) ||
 	    pep_conn_fill_flow(skb, conn) ||
-	    nla_put_uint(skb, PEP_A_CONN_AGE_MS,
-			 div_u64(ktime_get_ns() - conn->born,
-				 NSEC_PER_MSEC)) ||
-	    nla_put_u32(skb, PEP_A_CONN_IDLE_MS,
-			jiffies_to_msecs((u32)jiffies - conn->seen)) ||
+	    pep_conn_put_ages(skb, conn) ||
 	    pep_conn_fill_end(skb, PEP_A_CONN_WIRELESS, pn, wireless, server) ||
 	    pep_conn_fill_end(skb, PEP_A_CONN_SERVER, pn, server, wireless) ||
 	    nla_put_u32(skb, PEP_A_CONN_TRIGGER, conn->trigger) ||

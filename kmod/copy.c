@@ -87,7 +87,7 @@ static void pep_copies_flush(struct pep_copies *copies, unsigned int side)
 /**
  * pep_copies_new() - begin to keep copies
  * @gen: generation that may split the connection, protected by RCU
- * @end: its two ends by side, which have sent no payload yet
+ * @end: its two ends by side; what they have sent by now is not kept
  *
  * Context: softirq.
  * Return: empty copies, or NULL.
@@ -332,10 +332,13 @@ bool pep_copies_restart(struct pep_copies *copies, unsigned int side,
  * @copies: where
  * @side: side of the sender, enum pep_side
  * @ack: acknowledgment of the other end
+ * @next: next byte of the sender; advanced where the other end has got what did
+ *	not pass here
  *
  * Context: softirq, with the connection locked.
  */
-void pep_copies_acked(struct pep_copies *copies, unsigned int side, u32 ack)
+void pep_copies_acked(struct pep_copies *copies, unsigned int side, u32 ack,
+		      u32 *next)
 {
 	struct list_head *list = &copies->list[side];
 	struct pep_copy *copy;
@@ -345,6 +348,11 @@ void pep_copies_acked(struct pep_copies *copies, unsigned int side, u32 ack)
 		pep_copy_free(copies, copy);
 	if (after(ack, copies->start[side]))
 		copies->start[side] = ack;
+	if (!after(ack, *next))
+		return;
+	*next = ack;
+	if (copy)
+		pep_copies_advance(copies, side, copy, next);
 }
 
 /*

@@ -35,7 +35,8 @@ bool pep_copies_add(struct pep_copies *copies, unsigned int side,
 		    const struct pep_packet *pkt);
 bool pep_copies_restart(struct pep_copies *copies, unsigned int side,
 			struct pep_track_end *end);
-void pep_copies_acked(struct pep_copies *copies, unsigned int side, u32 ack);
+void pep_copies_acked(struct pep_copies *copies, unsigned int side, u32 ack,
+		      u32 *next);
 int pep_copies_load(struct pep_copies *copies, unsigned int side,
 		    struct sock *sk, struct ubuf_info *ubuf);
 

@@ -16,11 +16,16 @@
 #include <net/tcp.h>
 
 #include "adopt.h"
+#include "callback.h"
 #include "deliver.h"
 #include "follow.h"
 #include "gen.h"
+#include "handshake.h"
 #include "limit.h"
+#include "live.h"
+#include "relay.h"
 #include "release.h"
+#include "reopen.h"
 #include "stamp.h"
 #include "stat.h"
 #include "trace.h"
@@ -44,7 +49,7 @@ static struct pep_flow *pep_early_find(struct pep_net *pn,
 	struct pep_conn *conn = pep_track_find(pn, tuple, vrf);
 	struct pep_flow *flow = NULL;
 
-	if (!conn || memcmp(tuple, &conn->tuple, sizeof(*tuple)))
+	if (!conn || !pep_tuple_equal(tuple, &conn->tuple))
 		return NULL;
 	spin_lock(&conn->lock);
 	if (conn->stage == PEP_TRACK_SPLIT &&
@@ -144,6 +149,7 @@ static void pep_early_step(struct pep_flow *flow)
 	} else if (opener && answered) {
 		pep_leg_keep_alive(target);
 		pep_flow_advance(flow, PEP_FLOW_UP);
+		pep_live_up(flow);
 		pep_stat_inc(flow->pn, PEP_A_STAT_FLOW_ESTABLISHED);
 	} else if (!opener && !time_before(jiffies, flow->deadline)) {
 		pep_flow_end(flow, PEP_A_STAT_OPENER_LOST);
@@ -153,22 +159,40 @@ static void pep_early_step(struct pep_flow *flow)
 	}
 }
 
-/* Look after a flow that is being opened; nothing is done when it is up or dead. */
-static void pep_early_run(struct pep_flow *flow)
+/* The same, with the flow locked and alive. */
+static void pep_early_look(struct pep_flow *flow)
 {
-	spin_lock(&flow->lock);
-	if (flow->state == PEP_FLOW_STATE_CONNECTING) {
-		pep_flow_lock_legs(flow);
-		if (pep_flow_legs_owned(flow)) {
-			pep_stat_inc(flow->pn, PEP_A_STAT_RELAY_OWNED);
-			pep_flow_wake_in(flow, 1);
-		} else {
-			pep_early_step(flow);
-		}
-		pep_flow_unlock_legs(flow);
+	pep_flow_lock_legs(flow);
+	if (pep_flow_legs_owned(flow)) {
+		pep_stat_inc(flow->pn, PEP_A_STAT_RELAY_OWNED);
+		pep_flow_wake_in(flow, 1);
+	} else {
+		pep_early_step(flow);
 	}
-	spin_unlock(&flow->lock);
+	pep_flow_unlock_legs(flow);
 }
+
+/* Look after a flow that is being opened, and relay as soon as it is up. */
+static void pep_early_run(struct pep_job *job, struct pep_queue *queue)
+{
+	struct pep_flow *flow = container_of(job, struct pep_flow, job);
+
+	if (READ_ONCE(flow->state) < PEP_FLOW_STATE_ESTABLISHED) {
+		spin_lock(&flow->lock);
+		/* It can be killed before it has a leg. */
+		if (flow->state == PEP_FLOW_STATE_CONNECTING &&
+		    pep_flow_target(flow)->sk)
+			pep_early_look(flow);
+		spin_unlock(&flow->lock);
+	}
+	pep_relay_run(job, queue);
+}
+
+static const struct pep_flow_ops pep_early_ops = {
+	.mode = PEP_CONNECT_MODE_EARLY,
+	.run = pep_early_run,
+	.ended = pep_adopt_ended,
+};
 
 /* Send the SYN of the leg towards the target, with both locked. */
 static int pep_early_connect(struct pep_flow *flow, struct sock *sk,
@@ -184,7 +208,7 @@ static int pep_early_connect(struct pep_flow *flow, struct sock *sk,
 	    values->source == PEP_SOURCE_MODE_LOCAL)
 		return pep_leg_connect_local(sk, &flow->tuple);
 	/* With the opener's number one that comes back is known, see
-	 * pep_follow_known().
+	 * pep_reopen().
 	 */
 	return pep_leg_connect(sk, &flow->tuple, conn->isn);
 }
@@ -219,12 +243,11 @@ static unsigned int pep_early_begin(struct pep_flow *flow, struct pep_sock *ps,
 	unsigned int reason = 0;
 	int err;
 
-	flow->opening = pep_early_run;
 	flow->share = pep_early_share(flow->pn, &flow->tuple);
 	atomic_inc(flow->share);
 	pep_flow_set_leg(flow, !flow->opener, sk, ps);
 	pep_flow_lock_legs(flow);
-	pep_leg_attach(flow, sk);
+	pep_callback_attach(flow, sk);
 	err = pep_early_connect(flow, sk, conn);
 	if (!err && pep_early_leaves(flow->pn, sk))
 		err = -ENETUNREACH;
@@ -251,7 +274,7 @@ static unsigned int pep_early_flow(struct pep_gen *gen, struct pep_conn *conn,
 	struct pep_flow *flow;
 	unsigned int reason;
 
-	flow = pep_flow_create(gen, PEP_CONNECT_MODE_EARLY, conn->opener,
+	flow = pep_flow_create(gen, &pep_early_ops, conn->opener,
 			       &conn->tuple, conn->end[conn->opener].ifindex,
 			       conn->born);
 	if (!flow) {
@@ -282,7 +305,7 @@ static unsigned int pep_early_enter(struct pep_gen *gen, unsigned int side,
 	struct pep_conn *conn;
 	int err;
 
-	conn = pep_follow_new(side, skb, pkt);
+	conn = pep_handshake_new(side, skb, pkt);
 	if (conn)
 		conn->early = true;
 	err = conn ? pep_track_insert(pn, conn) : -ENOMEM;
@@ -391,14 +414,8 @@ bool pep_early_open(struct pep_gen *gen, unsigned int side, struct sk_buff *skb,
 	return true;
 }
 
-/**
- * pep_early_resume() - go on with a SYN that waited for a socket
- * @gen: generation whose pool has been refilled
- * @skb: held SYN; consumed
- *
- * Context: BH off, RCU read side.
- */
-void pep_early_resume(struct pep_gen *gen, struct sk_buff *skb)
+/* Go on with a SYN that waited for a socket, see pep_pool_resume. */
+static void pep_early_resume(struct pep_gen *gen, struct sk_buff *skb)
 {
 	unsigned int side = PEP_HELD_CB(skb)->opener;
 	struct pep_packet pkt;
@@ -406,13 +423,13 @@ void pep_early_resume(struct pep_gen *gen, struct sk_buff *skb)
 	if (!pep_deliver_unhold(gen->pn, skb))
 		return;
 	if (pep_packet_parse(skb, &pkt) == PEP_PACKET_TCP) {
-		switch (pep_follow_known(gen->pn, skb, &pkt)) {
+		switch (pep_reopen(gen->pn, skb, &pkt)) {
 		case PEP_FOLLOW_UNKNOWN:
 			if (READ_ONCE(gen->pn->stopping))
 				break;
 			if (pep_early_open(gen, side, skb, &pkt))
 				return;
-			pep_follow_syn(gen, side, skb, &pkt, true);
+			pep_handshake_syn(gen, side, skb, &pkt, true);
 			break;
 		case PEP_FOLLOW_CONSUMED:
 			return;
@@ -451,7 +468,7 @@ static bool pep_early_join(struct pep_flow *flow, struct sock *child,
 	pep_flow_set_leg(flow, flow->opener, child, shell);
 	pep_leg_lock(child, flow->opener);
 	sock_graft(child, shell->sock);
-	pep_leg_attach(flow, child);
+	pep_callback_attach(flow, child);
 	pep_leg_unlock(child);
 	pep_stamp(flow, PEP_FLOW_TIME_ACCEPTED);
 	if (timer_delete(&flow->timer))
@@ -461,16 +478,9 @@ static bool pep_early_join(struct pep_flow *flow, struct sock *child,
 	return true;
 }
 
-/**
- * pep_early_accept() - take a connection that a listener accepted
- * @l: listener
- * @child: the connection, with a reference that is consumed
- * @shell: what to graft it on; consumed
- *
- * Context: softirq, RCU read side.
- */
-void pep_early_accept(struct pep_listener *l, struct sock *child,
-		      struct pep_sock *shell)
+/* Take a connection that a listener accepted, see pep_listener_take. */
+static void pep_early_accept(struct pep_listener *l, struct sock *child,
+			     struct pep_sock *shell)
 {
 	struct pep_net *pn = l->gen->pn;
 	struct pep_tuple tuple;
@@ -554,4 +564,15 @@ bool pep_early_awaits(struct pep_net *pn, const struct sk_buff *skb,
 		return false;
 	pep_flow_put(flow);
 	return true;
+}
+
+/**
+ * pep_early_init() - have openers and their SYNs handed to this file
+ *
+ * Context: once, at load.
+ */
+void __init pep_early_init(void)
+{
+	pep_listener_set_take(pep_early_accept);
+	pep_pool_set_resume(pep_early_resume);
 }

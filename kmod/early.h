@@ -2,22 +2,19 @@
 #ifndef _PEP_EARLY_H
 #define _PEP_EARLY_H
 
-#include "listener.h"
 #include "packet.h"
-#include "pool.h"
 
+struct pep_gen;
 struct pep_net;
 
 bool pep_early_open(struct pep_gen *gen, unsigned int side, struct sk_buff *skb,
 		    const struct pep_packet *pkt);
 bool pep_early_repeat(struct pep_net *pn, struct sk_buff *skb,
 		      const struct pep_packet *pkt);
-void pep_early_resume(struct pep_gen *gen, struct sk_buff *skb);
-void pep_early_accept(struct pep_listener *l, struct sock *child,
-		      struct pep_sock *shell);
 void pep_early_reset(struct pep_net *pn, struct sock *req, struct sk_buff *skb,
 		     const struct pep_packet *pkt);
 bool pep_early_awaits(struct pep_net *pn, const struct sk_buff *skb,
 		      const struct pep_packet *pkt);
+void pep_early_init(void);
 
 #endif

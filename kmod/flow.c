@@ -18,8 +18,6 @@
 
 #include "gen.h"
 #include "limit.h"
-#include "live.h"
-#include "relay.h"
 #include "report.h"
 #include "stamp.h"
 #include "stat.h"
@@ -94,25 +92,7 @@ void pep_flow_advance(struct pep_flow *flow, enum pep_flow_event event)
 	if (event == PEP_FLOW_UP) {
 		pep_stamp(flow, PEP_FLOW_TIME_UP);
 		pep_report_new(flow);
-		/* Changed while it was being opened. */
-		if (READ_ONCE(flow->gen->live_seq) != flow->live_seq)
-			pep_live_order(flow->pn);
 	}
-}
-
-static void pep_flow_run(struct pep_job *job, struct pep_queue *queue)
-{
-	struct pep_flow *flow = container_of(job, struct pep_flow, job);
-
-	/* Each looks at the state under the lock: a flow that comes up while
-	 * the first has it is relayed by the second.
-	 */
-	if (READ_ONCE(flow->state) < PEP_FLOW_STATE_ESTABLISHED &&
-	    flow->opening)
-		flow->opening(flow);
-	if (READ_ONCE(flow->state) >= PEP_FLOW_STATE_ESTABLISHED)
-		pep_relay_run(flow, queue);
-	pep_flow_put(flow);
 }
 
 /**
@@ -154,7 +134,7 @@ void pep_flow_wake_in(struct pep_flow *flow, unsigned long delay)
 /**
  * pep_flow_create() - make a flow and enter it into the table
  * @gen: generation, protected by RCU or a reference
- * @mode: how it is opened, enum pep_connect_mode
+ * @ops: how it is opened and looked after
  * @opener: side that sent the SYN, enum pep_side
  * @tuple: tuple of the SYN
  * @ifindex: device by which it came
@@ -166,7 +146,8 @@ void pep_flow_wake_in(struct pep_flow *flow, unsigned long delay)
  * Context: softirq.
  * Return: a connecting flow with a reference for the caller, or NULL.
  */
-struct pep_flow *pep_flow_create(struct pep_gen *gen, u8 mode,
+struct pep_flow *pep_flow_create(struct pep_gen *gen,
+				 const struct pep_flow_ops *ops,
 				 unsigned int opener,
 				 const struct pep_tuple *tuple, int ifindex,
 				 u64 born)
@@ -180,12 +161,14 @@ struct pep_flow *pep_flow_create(struct pep_gen *gen, u8 mode,
 		return NULL;
 	if (!refcount_inc_not_zero(&gen->ref))
 		goto err_free;
-	pep_job_init(&flow->job, pep_flow_run);
+	pep_job_init(&flow->job, ops->run);
 	spin_lock_init(&flow->lock);
 	flow->state = PEP_FLOW_STATE_CONNECTING;
 	flow->opener = opener;
-	flow->mode = mode;
+	flow->mode = ops->mode;
+	flow->ops = ops;
 	flow->idle_timeout = gen->values.idle_timeout;
+	flow->release_idle = gen->values.release_idle;
 	refcount_set(&flow->ref, 2);
 	flow->pn = pn;
 	flow->gen = gen;
@@ -225,7 +208,7 @@ static void pep_flow_free(struct rcu_head *rcu)
 			sock_put(flow->leg[side].sk);
 	pep_gen_put(flow->gen);
 	kmem_cache_free(pep_flow_cache, flow);
-	/* Last: pep_net_stop() waits for it. */
+	/* Last: pep_instance_stop() waits for it. */
 	if (atomic_dec_and_test(&pn->nflows))
 		wake_up_all(&pn->idle);
 }
@@ -354,18 +337,23 @@ bool pep_flow_pin(struct pep_flow *flow)
  * pep_flow_unpin() - undo pep_flow_pin(), with its legs' settings changed
  * @flow: pinned flow, which may have ended meanwhile
  * @seq: number of the settings that its legs have got
- * @idle_timeout: new value of that setting, seconds
+ * @values: settings
  *
  * Context: process.
  */
-void pep_flow_unpin(struct pep_flow *flow, u32 seq, u32 idle_timeout)
+void pep_flow_unpin(struct pep_flow *flow, u32 seq,
+		    const struct pep_values *values)
 {
-	bool changed = flow->idle_timeout != idle_timeout;
+	bool changed = flow->idle_timeout != values->idle_timeout ||
+		       flow->release_idle != values->release_idle;
 
 	spin_lock_bh(&flow->lock);
 	flow->pinned = false;
 	flow->live_seq = seq;
-	flow->idle_timeout = idle_timeout;
+	flow->idle_timeout = values->idle_timeout;
+	flow->release_idle = values->release_idle;
+	if (changed)
+		flow->release_asked = false;
 	if (flow->state == PEP_FLOW_STATE_DEAD)
 		pep_flow_release_legs(flow);
 	/* The run sets it anew; what else it was set for is done then. */
@@ -392,9 +380,11 @@ void pep_flow_end(struct pep_flow *flow, unsigned int cause)
 
 	if (flow->state >= PEP_FLOW_STATE_ESTABLISHED &&
 	    cause != PEP_A_STAT_FLOW_CLOSED &&
-	    cause != PEP_A_STAT_FLOW_RELEASED)
+	    cause != PEP_A_STAT_FLOW_RELEASED &&
+	    cause != PEP_A_STAT_FLOW_RELEASED_IDLE)
 		pep_flow_remember(flow);
-	if (flow->state == PEP_FLOW_STATE_CONNECTING && flow->opening &&
+	if (flow->state == PEP_FLOW_STATE_CONNECTING &&
+	    flow->mode == PEP_CONNECT_MODE_EARLY &&
 	    !flow->at[PEP_FLOW_TIME_ANSWERED])
 		trace_pep_connect(flow, cause);
 	trace_pep_close(flow, cause);
@@ -416,8 +406,8 @@ void pep_flow_end(struct pep_flow *flow, unsigned int cause)
 	atomic_dec(&flow->gen->tally->flows);
 	xa_erase_bh(&flow->pn->flows, flow->id);
 	pep_limit_ended(flow->pn);
-	if (flow->ended)
-		flow->ended(flow);
+	if (flow->conn)
+		flow->ops->ended(flow);
 	if (timer_delete(&flow->timer))
 		pep_flow_put(flow);
 	pep_flow_put(flow);

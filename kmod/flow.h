@@ -11,7 +11,22 @@
 #include "queue.h"
 
 struct pep_conn;
+struct pep_flow;
 struct pep_gen;
+struct pep_values;
+
+/**
+ * struct pep_flow_ops - calls of a flow to the files above it
+ * @mode: how it is opened, enum pep_connect_mode
+ * @run: looks after it, as its job: softirq, RCU read side, with a reference
+ *	that it drops
+ * @ended: called when one that has a connection has ended, with its locks held
+ */
+struct pep_flow_ops {
+	u8 mode;
+	void (*run)(struct pep_job *job, struct pep_queue *queue);
+	void (*ended)(struct pep_flow *flow);
+};
 
 /**
  * enum pep_flow_event - what makes a flow change its state
@@ -60,6 +75,8 @@ enum pep_flow_time {
  * @state: enum pep_flow_state; only flow.c writes it; read locklessly
  * @opener: side that sent the SYN, enum pep_side; constant
  * @mode: enum pep_connect_mode; constant
+ * @release_asked: its connection is to be handed back, for it has been idle; until
+ *	something happens to it
  * @killed: this host wants the flow to end; set once, without @lock
  * @pinned: a work item has the legs' sockets: they are not released
  * @sending: payload is being handed to a leg, which is locked; its write-space
@@ -71,12 +88,12 @@ enum pep_flow_time {
  * @gen: generation with a reference; constant
  * @share: of pep_net.early, counts the flow until it is up, or NULL; set before it
  *	has a leg
- * @opening: looks after the flow until it is up, or NULL; set before it has a leg
- * @ended: called with the flow when it has ended, by those who keep it apart
- *	from its table; its locks are held
+ * @ops: of those who have made it; constant
  * @conn: the connection that it has, with a reference, or NULL
  * @live_seq: that of the generation's settings that the flow has
  * @idle_timeout: after how long without progress it ends, seconds; 0: never
+ * @release_idle: after how long without progress its connection is handed back,
+ *	seconds; 0: never
  * @ifindex: device by which that SYN came; constant
  * @leg: by enum pep_side
  * @copied: relayed payload that had to be copied, bytes
@@ -98,6 +115,7 @@ struct pep_flow {
 	u8 state;
 	u8 opener;
 	u8 mode;
+	bool release_asked;
 	bool killed;
 	bool pinned;
 	bool sending;
@@ -106,11 +124,11 @@ struct pep_flow {
 	struct pep_net *pn;
 	struct pep_gen *gen;
 	atomic_t *share;
-	void (*opening)(struct pep_flow *flow);
-	void (*ended)(struct pep_flow *flow);
+	const struct pep_flow_ops *ops;
 	struct pep_conn *conn;
 	u32 live_seq;
 	u32 idle_timeout;
+	u32 release_idle;
 	int ifindex;
 	struct pep_leg leg[2];
 	u64 copied;
@@ -154,7 +172,8 @@ static inline struct pep_leg *pep_flow_target(struct pep_flow *flow)
 }
 
 int pep_flow_next(unsigned int state, enum pep_flow_event event);
-struct pep_flow *pep_flow_create(struct pep_gen *gen, u8 mode,
+struct pep_flow *pep_flow_create(struct pep_gen *gen,
+				 const struct pep_flow_ops *ops,
 				 unsigned int opener,
 				 const struct pep_tuple *tuple, int ifindex,
 				 u64 born);
@@ -168,7 +187,8 @@ void pep_flow_unlock_legs(struct pep_flow *flow);
 bool pep_flow_legs_owned(const struct pep_flow *flow);
 void pep_flow_advance(struct pep_flow *flow, enum pep_flow_event event);
 bool pep_flow_pin(struct pep_flow *flow);
-void pep_flow_unpin(struct pep_flow *flow, u32 seq, u32 idle_timeout);
+void pep_flow_unpin(struct pep_flow *flow, u32 seq,
+		    const struct pep_values *values);
 void pep_flow_end(struct pep_flow *flow, unsigned int cause);
 unsigned int pep_flow_each(struct pep_net *pn, pep_flow_match *match,
 			   const void *filter,

@@ -4,9 +4,9 @@
 
 #include "packet.h"
 
-struct pep_conn;
 struct pep_gen;
 struct pep_net;
+struct sock;
 
 /**
  * enum pep_follow_verdict - what is to be done with a packet
@@ -23,17 +23,10 @@ enum pep_follow_verdict {
 	PEP_FOLLOW_CONSUMED,
 };
 
-struct pep_conn *pep_follow_new(unsigned int side, const struct sk_buff *skb,
-				const struct pep_packet *pkt);
-enum pep_follow_verdict pep_follow_known(struct pep_net *pn,
-					 struct sk_buff *skb,
-					 const struct pep_packet *pkt);
-void pep_follow_syn(struct pep_gen *gen, unsigned int side,
-		    struct sk_buff *skb, const struct pep_packet *pkt,
-		    bool splittable);
 enum pep_follow_verdict pep_follow_packet(struct pep_net *pn,
 					  struct pep_gen *gen,
 					  struct sk_buff *skb,
-					  const struct pep_packet *pkt);
+					  const struct pep_packet *pkt,
+					  struct sock **leg);
 
 #endif

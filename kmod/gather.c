@@ -10,13 +10,13 @@
 #include <net/hotdata.h>
 #include <net/tcp.h>
 
-#include "gen.h"
 #include "queue.h"
+#include "socket.h"
 
 /* What a leg takes at once at most, bytes: all that it may hold unsent, and one
  * packet.
  */
-#define PEP_GATHER_MOST		(PEP_GEN_NOTSENT + GSO_LEGACY_MAX_SIZE)
+#define PEP_GATHER_MOST		(PEP_SOCKET_NOTSENT + GSO_LEGACY_MAX_SIZE)
 
 /*
  * One fragment more; false when there is no room. Segments that were cut out of

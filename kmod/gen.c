@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Generations: the listeners and ready sockets that carry a profile's
- * settings. Sockets get their options where it is allowed to sleep, so that
- * nothing has to be set when a connection is opened in softirq.
+ * settings.
  *
  * A generation dies in this order: its profile lets go of it; it lingers
  * while handshakes that began with it end; its flows end; a work item closes
@@ -11,82 +10,13 @@
 
 #include "gen.h"
 
+#include <linux/netdevice.h>
 #include <linux/slab.h>
-#include <net/inet_sock.h>
 #include <net/l3mdev.h>
-#include <net/tcp.h>
 
-#include "leg.h"
+#include "profile.h"
 
 static struct workqueue_struct *pep_gen_wq;
-
-/*
- * Fix the buffers that are not to be left to TCP, as SO_SNDBUFFORCE and
- * SO_RCVBUFFORCE do. A listener's children inherit them, and its SYN-ACK has
- * the window scale that the receive buffer needs.
- */
-static void pep_gen_set_buffers(struct sock *sk, u32 sndbuf, u32 rcvbuf)
-{
-	if (sndbuf) {
-		sk->sk_userlocks |= SOCK_SNDBUF_LOCK;
-		WRITE_ONCE(sk->sk_sndbuf, 2 * sndbuf);
-	}
-	if (rcvbuf) {
-		sk->sk_userlocks |= SOCK_RCVBUF_LOCK;
-		WRITE_ONCE(sk->sk_rcvbuf, 2 * rcvbuf);
-	}
-}
-
-/**
- * pep_gen_socket() - make a socket with the generation's settings
- * @gen: generation
- * @family: AF_INET or AF_INET6
- * @side: side that the socket will talk to, enum pep_side
- * @res: result
- *
- * Context: may sleep.
- * Return: 0 or a negative error.
- */
-int pep_gen_socket(struct pep_gen *gen, int family, unsigned int side,
-		   struct socket **res)
-{
-	struct socket *sock;
-	struct sock *sk;
-	int err;
-
-	err = sock_create_kern(gen->pn->net, family, SOCK_STREAM, IPPROTO_TCP,
-			       &sock);
-	if (err)
-		return err;
-	err = pep_leg_set_cc(sock->sk, gen->values.cc[side]);
-	if (err) {
-		sock_release(sock);
-		return err;
-	}
-	sk = sock->sk;
-	tcp_sock_set_nodelay(sk);
-	lock_sock(sk);
-	pep_leg_set_timers(sk, &gen->values);
-	inet_set_bit(TRANSPARENT, sk);
-	/* Urgent data stays in line; tcp_check_urg() would skip a byte. */
-	sock_set_flag(sk, SOCK_URGINLINE);
-	sk->sk_reuse = SK_FORCE_REUSE;
-	sk->sk_allocation = GFP_ATOMIC;
-	sk->sk_use_task_frag = false;
-	sk->sk_ipv6only = family == AF_INET6;
-	WRITE_ONCE(tcp_sk(sk)->notsent_lowat, PEP_GEN_NOTSENT);
-	WRITE_ONCE(sk->sk_mark, gen->values.mark);
-	if (side == PEP_SIDE_SERVER)
-		WRITE_ONCE(sk->sk_bound_dev_if, gen->server_ifindex);
-	if (gen->values.dscp != PEP_DSCP_COPY)
-		pep_leg_set_dsfield(sk, gen->values.dscp << 2);
-	pep_gen_set_buffers(sk, gen->values.sndbuf[side],
-			    gen->values.rcvbuf[side]);
-	pep_leg_set_max_rate(sk, gen->values.max_rate[side]);
-	release_sock(sk);
-	*res = sock;
-	return 0;
-}
 
 /**
  * pep_gen_bound() - what is a leg that connects bound to?
@@ -107,17 +37,27 @@ int pep_gen_bound(const struct pep_gen *gen, unsigned int side, int ifindex)
 }
 
 /**
- * pep_gen_ops() - operations of a stream socket
- * @gen: generation
- * @family: AF_INET or AF_INET6 with an open listener
+ * pep_gen_server_ifindex() - find the device of server legs
+ * @pn: instance
+ * @values: settings
  *
- * inet6_stream_ops is not exported, so they come from a listener.
- *
- * Return: the operations.
+ * Context: any.
+ * Return: its index, 0 when none is set, -ENODEV when it does not exist now.
  */
-const struct proto_ops *pep_gen_ops(struct pep_gen *gen, int family)
+int pep_gen_server_ifindex(struct pep_net *pn,
+			   const struct pep_values *values)
 {
-	return pep_gen_listener(gen, family, PEP_SIDE_WIRELESS)->sock->ops;
+	struct net_device *dev;
+	int ifindex = 0;
+
+	if (!*values->server_dev)
+		return 0;
+	rcu_read_lock();
+	dev = dev_get_by_name_rcu(pn->net, values->server_dev);
+	if (dev)
+		ifindex = dev->ifindex;
+	rcu_read_unlock();
+	return ifindex ?: -ENODEV;
 }
 
 static void pep_gen_close(struct pep_gen *gen)
@@ -217,7 +157,7 @@ struct pep_gen *pep_gen_create(const struct pep_profile *profile,
 			       const struct pep_values *values)
 {
 	struct pep_net *pn = profile->pn;
-	int ifindex = pep_profile_server_ifindex(pn, values);
+	int ifindex = pep_gen_server_ifindex(pn, values);
 	struct pep_gen *gen;
 	int err;
 

@@ -6,14 +6,12 @@
 #include <linux/workqueue.h>
 
 #include "listener.h"
+#include "net.h"
 #include "pool.h"
-#include "profile.h"
+#include "tally.h"
+#include "values.h"
 
-/*
- * What a leg may hold that is not yet sent, bytes. Enough to keep a fast
- * link busy between two softirqs; more would only wait.
- */
-#define PEP_GEN_NOTSENT		(256 * 1024)
+struct pep_profile;
 
 /* An opener that gets SYN-ACKs gives up by then (tcp_synack_retries 5). */
 #define PEP_GEN_LINGER	(64 * HZ)
@@ -80,10 +78,9 @@ void pep_gen_retire(struct pep_gen *gen);
 void pep_gen_put(struct pep_gen *gen);
 void pep_gen_stop(struct pep_net *pn);
 void pep_gen_flush(void);
-int pep_gen_socket(struct pep_gen *gen, int family, unsigned int side,
-		   struct socket **res);
+int pep_gen_server_ifindex(struct pep_net *pn,
+			   const struct pep_values *values);
 int pep_gen_bound(const struct pep_gen *gen, unsigned int side, int ifindex);
-const struct proto_ops *pep_gen_ops(struct pep_gen *gen, int family);
 int pep_gen_init(void);
 void pep_gen_exit(void);
 

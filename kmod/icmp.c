@@ -8,20 +8,16 @@
 
 #include "icmp.h"
 
-#include <net/inet_timewait_sock.h>
-#include <net/request_sock.h>
 #include <net/tcp.h>
 
+#include "callback.h"
 #include "deliver.h"
-#include "leg.h"
-#include "listener.h"
 #include "stat.h"
 
+/* TIME_WAIT sockets have no use for errors. */
 static bool pep_icmp_is_ours(const struct sock *sk)
 {
-	if (sk->sk_state == TCP_NEW_SYN_RECV)
-		return pep_listener_owns(inet_reqsk(sk)->rsk_listener);
-	return sk_fullsock(sk) && (pep_leg_owns(sk) || pep_listener_owns(sk));
+	return sk->sk_state != TCP_TIME_WAIT && pep_callback_owns(sk);
 }
 
 /**

@@ -69,6 +69,7 @@ static void pep_kunit_track_transitions(struct kunit *test)
 	} legal[] = {
 		{ PEP_TRACK_OPENING, PEP_TRACK_SYNACK, PEP_TRACK_ANSWERED },
 		{ PEP_TRACK_OPENING, PEP_TRACK_ADOPT, PEP_TRACK_SPLIT },
+		{ PEP_TRACK_OPENING, PEP_TRACK_IMPORT, PEP_TRACK_FOLLOWED },
 		{ PEP_TRACK_ANSWERED, PEP_TRACK_ACK, PEP_TRACK_FOLLOWED },
 		{ PEP_TRACK_FOLLOWED, PEP_TRACK_FINS, PEP_TRACK_CLOSING },
 		{ PEP_TRACK_FOLLOWED, PEP_TRACK_ADOPT, PEP_TRACK_SPLIT },
@@ -306,6 +307,7 @@ static void pep_kunit_profile_defaults(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, values.mptcp, PEP_MPTCP_MODE_BYPASS);
 	KUNIT_EXPECT_EQ(test, values.source, PEP_SOURCE_MODE_CLIENT);
 	KUNIT_EXPECT_EQ(test, values.idle_timeout, 0);
+	KUNIT_EXPECT_EQ(test, values.release_idle, PEP_RELEASE_IDLE_DEFAULT);
 	KUNIT_EXPECT_EQ(test, values.residence, PEP_PROFILE_RESIDENCE);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One socket of a flow: its callbacks, connecting, closing.
+ * One socket of a flow: its options, connecting, closing.
  *
  * Everything here runs in softirq with the socket's spinlock held and the
  * socket not owned by a process, unless said otherwise. What is not exported of
@@ -17,11 +17,8 @@
 #include <net/route.h>
 
 #include "compat.h"
-#include "flow.h"
-#include "profile.h"
-#include "stamp.h"
+#include "values.h"
 #include "stat.h"
-#include "window.h"
 
 /* Ports tried for a leg that connects from an address of this host. */
 #define PEP_LEG_PORTS	64
@@ -55,90 +52,8 @@ void pep_leg_unlock(struct sock *sk)
 	bh_unlock_sock(sk);
 }
 
-/*
- * The callbacks run with the socket locked and schedule the flow. They take the
- * RCU read lock themselves: tcp_tsq_handler() calls down to sk_write_space()
- * without.
- */
-static void pep_leg_data_ready(struct sock *sk)
-{
-	struct pep_flow *flow;
-
-	rcu_read_lock();
-	flow = rcu_dereference_sk_user_data(sk);
-	if (flow) {
-		pep_window_hold(&flow->leg[flow->leg[PEP_SIDE_WIRELESS].sk != sk]);
-		pep_flow_schedule(flow);
-	}
-	rcu_read_unlock();
-}
-
-static void pep_leg_state_change(struct sock *sk)
-{
-	struct pep_flow *flow;
-
-	rcu_read_lock();
-	flow = rcu_dereference_sk_user_data(sk);
-	if (flow) {
-		pep_stamp_leg(flow, sk);
-		pep_flow_schedule(flow);
-	}
-	rcu_read_unlock();
-}
-
-/*
- * Follows sk_stream_write_space(), with the flow for the sleeping writer. When
- * there is no memory tcp_sendmsg_locked() says on its way out that there is
- * space: the relay knows better and tries again later.
- */
-static void pep_leg_write_space(struct sock *sk)
-{
-	struct socket *sock = sk->sk_socket;
-	struct pep_flow *flow;
-
-	if (!sock || !sk_stream_is_writeable(sk))
-		return;
-	rcu_read_lock();
-	flow = rcu_dereference_sk_user_data(sk);
-	if (flow && !flow->sending) {
-		clear_bit(SOCK_NOSPACE, &sock->flags);
-		pep_flow_schedule(flow);
-	}
-	rcu_read_unlock();
-}
-
 /**
- * pep_leg_owns() - is it the socket of a flow?
- * @sk: full socket
- *
- * Context: any.
- * Return: true for a leg.
- */
-bool pep_leg_owns(const struct sock *sk)
-{
-	return READ_ONCE(sk->sk_data_ready) == pep_leg_data_ready;
-}
-
-/**
- * pep_leg_attach() - make a socket report to a flow
- * @flow: flow that outlives the attachment, with the socket as a leg
- * @sk: locked socket with a struct socket
- *
- * What the end has told before is noted, as if it did now.
- */
-void pep_leg_attach(struct pep_flow *flow, struct sock *sk)
-{
-	sk->sk_state_change = pep_leg_state_change;
-	sk->sk_error_report = pep_leg_state_change;
-	sk->sk_write_space = pep_leg_write_space;
-	rcu_assign_sk_user_data(sk, flow);
-	/* Last: steering takes the socket for a leg from here on. */
-	WRITE_ONCE(sk->sk_data_ready, pep_leg_data_ready);
-	pep_stamp_leg(flow, sk);
-}
-
-/**
- * pep_leg_detach() - end what pep_leg_attach() began
+ * pep_leg_detach() - end what pep_callback_attach() began
  * @sk: locked socket in TCP_CLOSE, soon to be released
  */
 void pep_leg_detach(struct sock *sk)
@@ -146,27 +61,30 @@ void pep_leg_detach(struct sock *sk)
 	rcu_assign_sk_user_data(sk, NULL);
 }
 
-/*
- * A TIME_WAIT socket of an earlier flow must not refuse the same connection:
- * the end that is spoofed here has judged already that it may be used again.
+/**
+ * pep_leg_clear_timewait() - make way for a connection that begins anew
+ * @pn: instance
+ * @tuple: tuple of packets to the socket that may be in the way
+ * @bound: device that such a socket is bound to, 0 for none
+ *
+ * A TIME_WAIT socket of an earlier leg must not refuse the same connection, or
+ * have the answers to it: the end that is spoofed here has judged already that it
+ * may be used again.
+ *
+ * Context: RCU read side.
  */
-static void pep_leg_clear_timewait(struct sock *sk,
-				   const struct pep_tuple *tuple)
+void pep_leg_clear_timewait(struct pep_net *pn, const struct pep_tuple *tuple,
+			    int bound)
 {
-	struct pep_tuple answer;
-	struct sock *old;
+	struct sock *sk = pep_tuple_lookup(pn->net, tuple, bound);
 
-	pep_tuple_reverse(&answer, tuple);
-	old = pep_tuple_lookup(sock_net(sk), &answer, sk->sk_bound_dev_if);
-	if (!old)
+	if (!sk)
 		return;
-	if (old->sk_state == TCP_TIME_WAIT &&
-	    inet_twsk(old)->tw_transparent) {
-		inet_twsk_deschedule_put(inet_twsk(old));
-		pep_stat_inc(pep_net(sock_net(sk)),
-			     PEP_A_STAT_TIME_WAIT_REUSED);
+	if (sk->sk_state == TCP_TIME_WAIT && inet_twsk(sk)->tw_transparent) {
+		inet_twsk_deschedule_put(inet_twsk(sk));
+		pep_stat_inc(pn, PEP_A_STAT_TIME_WAIT_REUSED);
 	} else {
-		sock_gen_put(old);
+		sock_gen_put(sk);
 	}
 }
 
@@ -227,9 +145,12 @@ static int pep_leg_send_syn(struct sock *sk, const struct pep_tuple *tuple)
  */
 int pep_leg_connect(struct sock *sk, const struct pep_tuple *tuple, u32 isn)
 {
+	struct pep_tuple answer;
 	int err;
 
-	pep_leg_clear_timewait(sk, tuple);
+	pep_tuple_reverse(&answer, tuple);
+	pep_leg_clear_timewait(pep_net(sock_net(sk)), &answer,
+			       sk->sk_bound_dev_if);
 	err = pep_leg_bind(sk, tuple);
 	if (err)
 		return err;

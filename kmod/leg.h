@@ -5,11 +5,11 @@
 #include <net/tcp.h>
 #include <uapi/linux/pep.h>
 
-#include "pool.h"
 #include "residence.h"
 #include "tuple.h"
 
-struct pep_flow;
+struct pep_net;
+struct pep_sock;
 struct pep_values;
 
 /**
@@ -78,9 +78,9 @@ static inline bool pep_leg_resets(const struct sock *sk)
 
 void pep_leg_lock(struct sock *sk, unsigned int side);
 void pep_leg_unlock(struct sock *sk);
-bool pep_leg_owns(const struct sock *sk);
-void pep_leg_attach(struct pep_flow *flow, struct sock *sk);
 void pep_leg_detach(struct sock *sk);
+void pep_leg_clear_timewait(struct pep_net *pn, const struct pep_tuple *tuple,
+			    int bound);
 int pep_leg_connect(struct sock *sk, const struct pep_tuple *tuple, u32 isn);
 int pep_leg_connect_local(struct sock *sk, const struct pep_tuple *tuple);
 void pep_leg_set_dsfield(struct sock *sk, u8 dsfield);

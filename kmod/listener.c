@@ -16,9 +16,9 @@
 #include <net/tcp.h>
 
 #include "compat.h"
-#include "early.h"
 #include "gen.h"
-#include "leg.h"
+#include "pool.h"
+#include "socket.h"
 
 /* Connections that complete their handshake before they are accepted. */
 #define PEP_LISTENER_BACKLOG	4096
@@ -29,6 +29,27 @@
 /* IPv4 dummy address, RFC 7600, and a discard-only address, RFC 6666. */
 #define PEP_LISTENER_ADDR4	0xc0000008
 #define PEP_LISTENER_ADDR6	{ { { 0x01 } } }
+
+/* Takes the connections; set at load. */
+static pep_listener_take *pep_listener_accepted __ro_after_init;
+
+/**
+ * pep_listener_set_take() - set the function that takes accepted connections
+ * @take: function
+ *
+ * Context: once, at load.
+ */
+void __init pep_listener_set_take(pep_listener_take *take)
+{
+	pep_listener_accepted = take;
+}
+
+/* Have a listener's connections accepted; in any context but hard interrupt. */
+static void pep_listener_kick(struct pep_listener *l)
+{
+	if (pep_job_claim(&l->job))
+		pep_queue_job(&l->job);
+}
 
 /*
  * Called when a child has completed its handshake, with the child's lock
@@ -59,18 +80,6 @@ bool pep_listener_owns(const struct sock *sk)
 	return READ_ONCE(sk->sk_data_ready) == pep_listener_data_ready;
 }
 
-/**
- * pep_listener_kick() - have a listener's connections accepted
- * @l: listener
- *
- * Context: any but hard interrupt.
- */
-void pep_listener_kick(struct pep_listener *l)
-{
-	if (pep_job_claim(&l->job))
-		pep_queue_job(&l->job);
-}
-
 /* Accept one connection; false when there is none or no shell for it. */
 static bool pep_listener_accept(struct pep_listener *l, struct sock *sk)
 {
@@ -83,7 +92,8 @@ static bool pep_listener_accept(struct pep_listener *l, struct sock *sk)
 		return false;
 	/* What is in the queue can wait there for the pool. */
 	if (!pep_pool_has(pool, pep_pool_shell(l->family))) {
-		pool->starving |= BIT(l - l->gen->listeners);
+		if (pep_job_claim(&l->job))
+			pep_pool_wait_job(pool, &l->job);
 		return false;
 	}
 	shell = pep_pool_take(pool, pep_pool_shell(l->family));
@@ -96,7 +106,7 @@ static bool pep_listener_accept(struct pep_listener *l, struct sock *sk)
 	/* reqsk_put(), whose last step is not exported everywhere. */
 	sock_gen_put(req_to_sk(req));
 	inet_init_csk_locks(child);
-	pep_early_accept(l, child, shell);
+	pep_listener_accepted(l, child, shell);
 	return true;
 }
 
@@ -152,7 +162,7 @@ int pep_listener_open(struct pep_listener *l, struct pep_gen *gen, int family,
 	l->gen = gen;
 	l->family = family;
 	l->opener = opener;
-	err = pep_gen_socket(gen, family, opener, &sock);
+	err = pep_socket_make(gen, family, opener, &sock);
 	if (err)
 		return err;
 

@@ -7,6 +7,7 @@
 #include "queue.h"
 
 struct pep_gen;
+struct pep_sock;
 struct sock;
 
 /**
@@ -27,12 +28,23 @@ struct pep_listener {
 	u8 opener;
 };
 
+/**
+ * typedef pep_listener_take - take a connection that a listener accepted
+ * @l: listener
+ * @child: the connection, with a reference that is consumed
+ * @shell: what to graft it on; consumed
+ *
+ * Context: softirq, RCU read side.
+ */
+typedef void pep_listener_take(struct pep_listener *l, struct sock *child,
+			       struct pep_sock *shell);
+
+void pep_listener_set_take(pep_listener_take *take);
 int pep_listener_open(struct pep_listener *l, struct pep_gen *gen, int family,
 		      unsigned int opener);
 void pep_listener_hide(struct pep_listener *l);
 void pep_listener_close(struct pep_listener *l);
 void pep_listener_settle(struct pep_listener *l);
-void pep_listener_kick(struct pep_listener *l);
 bool pep_listener_owns(const struct sock *sk);
 
 #endif

@@ -43,7 +43,7 @@ static void pep_live_apply(struct pep_flow *flow)
 		return;
 	for (side = 0; side < 2; side++)
 		pep_leg_change(flow->leg[side].sk, side, &values);
-	pep_flow_unpin(flow, seq, values.idle_timeout);
+	pep_flow_unpin(flow, seq, &values);
 }
 
 /* The next flow from a number on that has not got its settings, with a
@@ -123,6 +123,18 @@ void pep_live_change(const struct pep_profile *profile,
 void pep_live_order(struct pep_net *pn)
 {
 	queue_work(pep_live_wq, &pn->live);
+}
+
+/**
+ * pep_live_up() - have a flow get what was changed while it was being opened
+ * @flow: flow that has come up, locked
+ *
+ * Context: softirq.
+ */
+void pep_live_up(const struct pep_flow *flow)
+{
+	if (READ_ONCE(flow->gen->live_seq) != flow->live_seq)
+		pep_live_order(flow->pn);
 }
 
 /**

@@ -8,10 +8,11 @@
 #include <uapi/linux/tc_act/tc_pepsplit.h>
 
 #include "action.h"
+#include "early.h"
 #include "flow.h"
 #include "gen.h"
+#include "instance.h"
 #include "live.h"
-#include "net.h"
 #include "netlink-gen.h"
 #include "pool.h"
 #include "queue.h"
@@ -34,7 +35,7 @@ static int __init pep_genl_register(void)
 	int err = genl_register_family(&pep_nl_family);
 
 	if (!err)
-		pep_report_start();
+		pep_report_start(&pep_nl_family);
 	return err;
 }
 
@@ -52,7 +53,7 @@ static const struct pep_part pep_parts[] = {
 	{ pep_pool_init, pep_pool_exit },
 	{ pep_gen_init, pep_gen_exit },
 	{ pep_live_init, pep_live_exit },
-	{ pep_net_register, pep_net_unregister },
+	{ pep_instance_register, pep_instance_unregister },
 	{ pep_genl_register, pep_genl_unregister },
 	{ pep_action_register, pep_action_unregister },
 };
@@ -67,6 +68,7 @@ static int __init pep_init(void)
 {
 	int err, i;
 
+	pep_early_init();
 	for (i = 0; i < ARRAY_SIZE(pep_parts); i++) {
 		err = pep_parts[i].init();
 		if (err) {

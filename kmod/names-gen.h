@@ -94,6 +94,8 @@ static const char * const pep_stat_names[] = {
 	[88] = "split_pass_route",
 	[89] = "split_pass_failed",
 	[90] = "flow_released",
+	[91] = "flow_released_idle",
+	[92] = "follow_imported",
 };
 
 #endif

@@ -25,7 +25,7 @@ struct rt6_info;
  * @net: the namespace; lives at least as long as this
  * @stats: counters per CPU; see stat.h
  * @started: the parts that need the loopback device exist; guarded by @lock
- * @stopping: no new flows; written once in pep_net_stop(), read locklessly
+ * @stopping: no new flows; written once in pep_instance_stop(), read locklessly
  * @rt4: route of packets delivered to a leg over IPv4, on loopback
  * @rt6: the same over IPv6; NULL where the host has no IPv6
  * @draining: new connections pass unsplit; under @lock, read locklessly
@@ -51,6 +51,7 @@ struct rt6_info;
  * @track_vrfs: there has been one whose SYN came by a VRF; read locklessly
  * @track_sweep: looks for those that have been silent for long
  * @max_followed: connections that there may be in @track
+ * @gaps: how often a side has lost its last device: packets pass unseen then
  * @leaving: device of which connections are handed back, 0 for none; none that
  *	it brings packets of is taken over until @leaving_until, jiffies, or until
  *	a device is attached
@@ -89,6 +90,7 @@ struct pep_net {
 	bool track_vrfs;
 	struct delayed_work track_sweep;
 	u32 max_followed;
+	atomic_t gaps;
 	int leaving;
 	unsigned long leaving_until;
 	atomic_long_t copied;
@@ -100,9 +102,8 @@ struct pep_net {
 	struct list_head gens;
 };
 
+extern unsigned int pep_net_id;
+
 struct pep_net *pep_net(const struct net *net);
-int pep_net_start(struct pep_net *pn);
-int pep_net_register(void);
-void pep_net_unregister(void);
 
 #endif

@@ -21,13 +21,39 @@ static const struct netlink_range_validation pep_a_limit_pending_range = {
 	.max	= 1048576ULL,
 };
 
+static const struct netlink_range_validation pep_a_end_rtt_us_range = {
+	.max	= 200000000ULL,
+};
+
+static const struct netlink_range_validation pep_a_end_mss_range = {
+	.min	= 1ULL,
+	.max	= 65535ULL,
+};
+
+/* Common nested types */
+const struct nla_policy pep_end_nl_policy[PEP_A_END_TSVAL + 1] = {
+	[PEP_A_END_BYTES] = { .type = NLA_UINT, },
+	[PEP_A_END_REPEATED] = { .type = NLA_U32, },
+	[PEP_A_END_RTT_US] = NLA_POLICY_FULL_RANGE(NLA_U32, &pep_a_end_rtt_us_range),
+	[PEP_A_END_MSS] = NLA_POLICY_FULL_RANGE(NLA_U32, &pep_a_end_mss_range),
+	[PEP_A_END_WSCALE] = NLA_POLICY_MAX(NLA_U32, 14),
+	[PEP_A_END_FLAGS] = NLA_POLICY_MASK(NLA_U32, 0x7f),
+	[PEP_A_END_UNACKED] = { .type = NLA_U32, },
+	[PEP_A_END_IFINDEX] = { .type = NLA_U32, },
+	[PEP_A_END_DEV] = { .type = NLA_NUL_STRING, .len = 15, },
+	[PEP_A_END_HIGH] = { .type = NLA_U32, },
+	[PEP_A_END_ACK] = { .type = NLA_U32, },
+	[PEP_A_END_EDGE] = { .type = NLA_U32, },
+	[PEP_A_END_TSVAL] = { .type = NLA_U32, },
+};
+
 /* PEP_CMD_PROFILE_GET - do */
 static const struct nla_policy pep_profile_get_nl_policy[PEP_A_PROFILE_NAME + 1] = {
 	[PEP_A_PROFILE_NAME] = { .type = NLA_NUL_STRING, .len = 15, },
 };
 
 /* PEP_CMD_PROFILE_ADD - do */
-static const struct nla_policy pep_profile_add_nl_policy[PEP_A_PROFILE_SPLIT_BYTES + 1] = {
+static const struct nla_policy pep_profile_add_nl_policy[PEP_A_PROFILE_RELEASE_IDLE + 1] = {
 	[PEP_A_PROFILE_NAME] = { .type = NLA_NUL_STRING, .len = 15, },
 	[PEP_A_PROFILE_CC_WIRELESS] = { .type = NLA_NUL_STRING, .len = 15, },
 	[PEP_A_PROFILE_CC_SERVER] = { .type = NLA_NUL_STRING, .len = 15, },
@@ -52,10 +78,11 @@ static const struct nla_policy pep_profile_add_nl_policy[PEP_A_PROFILE_SPLIT_BYT
 	[PEP_A_PROFILE_MAX_FLOWS] = { .type = NLA_U32, },
 	[PEP_A_PROFILE_SPLIT_TRIGGER] = NLA_POLICY_MASK(NLA_U32, 0x7),
 	[PEP_A_PROFILE_SPLIT_BYTES] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_RELEASE_IDLE] = { .type = NLA_U32, },
 };
 
 /* PEP_CMD_PROFILE_SET - do */
-static const struct nla_policy pep_profile_set_nl_policy[PEP_A_PROFILE_SPLIT_BYTES + 1] = {
+static const struct nla_policy pep_profile_set_nl_policy[PEP_A_PROFILE_RELEASE_IDLE + 1] = {
 	[PEP_A_PROFILE_NAME] = { .type = NLA_NUL_STRING, .len = 15, },
 	[PEP_A_PROFILE_CC_WIRELESS] = { .type = NLA_NUL_STRING, .len = 15, },
 	[PEP_A_PROFILE_CC_SERVER] = { .type = NLA_NUL_STRING, .len = 15, },
@@ -81,6 +108,7 @@ static const struct nla_policy pep_profile_set_nl_policy[PEP_A_PROFILE_SPLIT_BYT
 	[PEP_A_PROFILE_LIVE] = { .type = NLA_FLAG, },
 	[PEP_A_PROFILE_SPLIT_TRIGGER] = NLA_POLICY_MASK(NLA_U32, 0x7),
 	[PEP_A_PROFILE_SPLIT_BYTES] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_RELEASE_IDLE] = { .type = NLA_U32, },
 };
 
 /* PEP_CMD_PROFILE_DEL - do */
@@ -133,7 +161,7 @@ static const struct nla_policy pep_limit_set_nl_policy[PEP_A_LIMIT_DRAIN + 1] = 
 };
 
 /* PEP_CMD_PROFILE_REPLACE - do */
-static const struct nla_policy pep_profile_replace_nl_policy[PEP_A_PROFILE_SPLIT_BYTES + 1] = {
+static const struct nla_policy pep_profile_replace_nl_policy[PEP_A_PROFILE_RELEASE_IDLE + 1] = {
 	[PEP_A_PROFILE_NAME] = { .type = NLA_NUL_STRING, .len = 15, },
 	[PEP_A_PROFILE_CC_WIRELESS] = { .type = NLA_NUL_STRING, .len = 15, },
 	[PEP_A_PROFILE_CC_SERVER] = { .type = NLA_NUL_STRING, .len = 15, },
@@ -158,6 +186,7 @@ static const struct nla_policy pep_profile_replace_nl_policy[PEP_A_PROFILE_SPLIT
 	[PEP_A_PROFILE_MAX_FLOWS] = { .type = NLA_U32, },
 	[PEP_A_PROFILE_SPLIT_TRIGGER] = NLA_POLICY_MASK(NLA_U32, 0x7),
 	[PEP_A_PROFILE_SPLIT_BYTES] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_RELEASE_IDLE] = { .type = NLA_U32, },
 };
 
 /* PEP_CMD_LIMIT_REPLACE - do */
@@ -197,6 +226,38 @@ static const struct nla_policy pep_conn_get_nl_policy[PEP_A_CONN_BYTES_MIN + 1] 
 	[PEP_A_CONN_BYTES_MIN] = { .type = NLA_UINT, },
 };
 
+/* PEP_CMD_FLOW_EXPORT - dump */
+static const struct nla_policy pep_flow_export_nl_policy[PEP_A_CONN_BYTES_MIN + 1] = {
+	[PEP_A_CONN_STAGE] = NLA_POLICY_MAX(NLA_U32, 5),
+	[PEP_A_CONN_OPENER] = NLA_POLICY_MAX(NLA_U32, 1),
+	[PEP_A_CONN_SUBSCRIBER_ADDR] = { .type = NLA_BINARY, },
+	[PEP_A_CONN_SUBSCRIBER_PORT] = { .type = NLA_U16, },
+	[PEP_A_CONN_SERVER_ADDR] = { .type = NLA_BINARY, },
+	[PEP_A_CONN_SERVER_PORT] = { .type = NLA_U16, },
+	[PEP_A_CONN_SUBSCRIBER_PREFIX] = NLA_POLICY_MAX(NLA_U32, 128),
+	[PEP_A_CONN_SERVER_PREFIX] = NLA_POLICY_MAX(NLA_U32, 128),
+	[PEP_A_CONN_IFINDEX] = NLA_POLICY_MIN(NLA_U32, 1),
+	[PEP_A_CONN_OLDER_MS] = { .type = NLA_UINT, },
+	[PEP_A_CONN_BYTES_MIN] = { .type = NLA_UINT, },
+};
+
+/* PEP_CMD_FLOW_IMPORT - do */
+static const struct nla_policy pep_flow_import_nl_policy[PEP_A_CONN_VRF + 1] = {
+	[PEP_A_CONN_STAGE] = NLA_POLICY_MAX(NLA_U32, 5),
+	[PEP_A_CONN_OPENER] = NLA_POLICY_MAX(NLA_U32, 1),
+	[PEP_A_CONN_FAMILY] = { .type = NLA_U32, },
+	[PEP_A_CONN_SUBSCRIBER_ADDR] = { .type = NLA_BINARY, },
+	[PEP_A_CONN_SUBSCRIBER_PORT] = { .type = NLA_U16, },
+	[PEP_A_CONN_SERVER_ADDR] = { .type = NLA_BINARY, },
+	[PEP_A_CONN_SERVER_PORT] = { .type = NLA_U16, },
+	[PEP_A_CONN_AGE_MS] = { .type = NLA_UINT, },
+	[PEP_A_CONN_IDLE_MS] = { .type = NLA_U32, },
+	[PEP_A_CONN_WIRELESS] = NLA_POLICY_NESTED(pep_end_nl_policy),
+	[PEP_A_CONN_SERVER] = NLA_POLICY_NESTED(pep_end_nl_policy),
+	[PEP_A_CONN_ISN] = { .type = NLA_U32, },
+	[PEP_A_CONN_VRF] = { .type = NLA_NUL_STRING, .len = 15, },
+};
+
 /* Ops table for pep */
 static const struct genl_split_ops pep_nl_ops[] = {
 	{
@@ -215,14 +276,14 @@ static const struct genl_split_ops pep_nl_ops[] = {
 		.cmd		= PEP_CMD_PROFILE_ADD,
 		.doit		= pep_nl_profile_add_doit,
 		.policy		= pep_profile_add_nl_policy,
-		.maxattr	= PEP_A_PROFILE_SPLIT_BYTES,
+		.maxattr	= PEP_A_PROFILE_RELEASE_IDLE,
 		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
 		.cmd		= PEP_CMD_PROFILE_SET,
 		.doit		= pep_nl_profile_set_doit,
 		.policy		= pep_profile_set_nl_policy,
-		.maxattr	= PEP_A_PROFILE_SPLIT_BYTES,
+		.maxattr	= PEP_A_PROFILE_RELEASE_IDLE,
 		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
@@ -284,7 +345,7 @@ static const struct genl_split_ops pep_nl_ops[] = {
 		.cmd		= PEP_CMD_PROFILE_REPLACE,
 		.doit		= pep_nl_profile_replace_doit,
 		.policy		= pep_profile_replace_nl_policy,
-		.maxattr	= PEP_A_PROFILE_SPLIT_BYTES,
+		.maxattr	= PEP_A_PROFILE_RELEASE_IDLE,
 		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
@@ -309,6 +370,22 @@ static const struct genl_split_ops pep_nl_ops[] = {
 		.policy		= pep_conn_get_nl_policy,
 		.maxattr	= PEP_A_CONN_BYTES_MIN,
 		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DUMP,
+	},
+	{
+		.cmd		= PEP_CMD_FLOW_EXPORT,
+		.start		= pep_nl_conn_get_start,
+		.dumpit		= pep_nl_flow_export_dumpit,
+		.done		= pep_nl_conn_get_done,
+		.policy		= pep_flow_export_nl_policy,
+		.maxattr	= PEP_A_CONN_BYTES_MIN,
+		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DUMP,
+	},
+	{
+		.cmd		= PEP_CMD_FLOW_IMPORT,
+		.doit		= pep_nl_flow_import_doit,
+		.policy		= pep_flow_import_nl_policy,
+		.maxattr	= PEP_A_CONN_VRF,
+		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 };
 

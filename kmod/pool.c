@@ -7,10 +7,10 @@
  * ready per CPU, with all options set, and releases in batches what is done
  * with. Taking one needs no lock, only BH off on the pool's CPU.
  *
- * A pool that runs empty refuses nobody: connections to be taken over and SYNs
- * wait in it, and accepted connections in their listener, until the work item has
- * filled it. When there is no memory for that, connections stay as they are, SYNs
- * pass, and it tries again a little later.
+ * A pool that runs empty refuses nobody: SYNs wait in it, and the jobs that take
+ * connections over or accept them, until the work item has filled it. When there
+ * is no memory for that, connections stay as they are, SYNs pass, and it tries
+ * again a little later.
  */
 
 #include "pool.h"
@@ -20,9 +20,9 @@
 #include <net/tcp.h>
 
 #include "compat.h"
-#include "early.h"
 #include "gen.h"
 #include "queue.h"
+#include "socket.h"
 #include "stat.h"
 
 /**
@@ -41,10 +41,32 @@ struct pep_release {
 static struct pep_release __percpu *pep_releases;
 static struct workqueue_struct *pep_pool_wq;
 
+/* Goes on with SYNs that have waited; set at load. */
+static pep_pool_resume *pep_pool_resumed __ro_after_init;
+
+/**
+ * pep_pool_set_resume() - set the function that goes on with SYNs
+ * @resume: function
+ *
+ * Context: once, at load.
+ */
+void __init pep_pool_set_resume(pep_pool_resume *resume)
+{
+	pep_pool_resumed = resume;
+}
+
 static bool pep_pool_low(const struct pep_pool *pool, int kind,
 			 unsigned int level)
 {
 	return (pool->wanted & BIT(kind)) && pool->nready[kind] < level;
+}
+
+/* Operations of a stream socket, of a family with an open listener, which they
+ * come from: inet6_stream_ops is not exported.
+ */
+static const struct proto_ops *pep_pool_ops(struct pep_gen *gen, int family)
+{
+	return pep_gen_listener(gen, family, PEP_SIDE_WIRELESS)->sock->ops;
 }
 
 /**
@@ -70,14 +92,14 @@ static struct pep_sock *pep_pool_make(struct pep_gen *gen,
 				       &ps->sock);
 		if (!err) {
 			/* Without ops sock_release() would not close sk. */
-			ps->sock->ops = pep_gen_ops(gen, family);
+			ps->sock->ops = pep_pool_ops(gen, family);
 			__module_get(ps->sock->ops->owner);
 			ps->sock->state = SS_CONNECTED;
 		}
 	} else {
 		unsigned int side = (kind - PEP_POOL_WIRELESS4) / 2;
 
-		err = pep_gen_socket(gen, family, side, &ps->sock);
+		err = pep_socket_make(gen, family, side, &ps->sock);
 		if (!err)
 			ps->sock->state = SS_CONNECTED;
 	}
@@ -139,21 +161,16 @@ static void pep_pool_run_jobs(struct pep_pool *pool)
  */
 static void pep_pool_serve(struct pep_pool *pool, bool failed)
 {
-	unsigned long starving = pool->starving;
 	struct sk_buff_head syns;
 	struct sk_buff *skb;
-	int i;
 
 	__skb_queue_head_init(&syns);
 	pool->failed = failed;
-	pool->starving = 0;
-	for_each_set_bit(i, &starving, PEP_GEN_LISTENERS)
-		pep_listener_kick(&pool->gen->listeners[i]);
 	pep_pool_run_jobs(pool);
 	skb_queue_splice_init(&pool->waiting, &syns);
 	rcu_read_lock();
 	while ((skb = __skb_dequeue(&syns)))
-		pep_early_resume(pool->gen, skb);
+		pep_pool_resumed(pool->gen, skb);
 	rcu_read_unlock();
 }
 
@@ -164,10 +181,11 @@ static void pep_pool_refill(struct work_struct *work)
 	bool failed = false;
 	int kind;
 
-	pep_stat_inc(pool->gen->pn, PEP_A_STAT_POOL_REFILL);
 	for (kind = 0; kind < PEP_POOL_KINDS; kind++)
 		if (!pep_pool_fill_kind(pool, kind))
 			failed = true;
+	/* When it is counted the sockets are there. */
+	pep_stat_inc(pool->gen->pn, PEP_A_STAT_POOL_REFILL);
 	/* Nobody but this work looks at the pool of a CPU that is offline. One
 	 * that has come back meanwhile does it itself.
 	 */

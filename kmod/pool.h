@@ -53,7 +53,6 @@ struct pep_sock {
  * @ready: sockets by kind
  * @nready: how many there are in @ready; read locklessly
  * @wanted: kinds that have been asked for, bit mask
- * @starving: listeners that wait for a shell, bit mask by index in pep_gen
  * @failed: the last refill could not make all that it wanted
  * @waiting: SYNs that wait for a socket, held
  * @jobs: claimed jobs that wait for a socket
@@ -67,7 +66,6 @@ struct pep_pool {
 	struct pep_sock *ready[PEP_POOL_KINDS][PEP_POOL_DEPTH];
 	u8 nready[PEP_POOL_KINDS];
 	u8 wanted;
-	u8 starving;
 	bool failed;
 	struct sk_buff_head waiting;
 	struct llist_head jobs;
@@ -111,6 +109,16 @@ static inline bool pep_pool_may_wait(const struct pep_pool *pool)
 	       skb_queue_len(&pool->waiting) < PEP_POOL_WAITING;
 }
 
+/**
+ * typedef pep_pool_resume - go on with a SYN that waited for a socket
+ * @gen: generation whose pool has been refilled
+ * @skb: held SYN; consumed
+ *
+ * Context: BH off, RCU read side.
+ */
+typedef void pep_pool_resume(struct pep_gen *gen, struct sk_buff *skb);
+
+void pep_pool_set_resume(pep_pool_resume *resume);
 void pep_pool_setup(struct pep_pool *pool, struct pep_gen *gen, int cpu);
 void pep_pool_drain(struct pep_pool *pool);
 void pep_pool_want(struct pep_pool *pool, enum pep_pool_kind kind);

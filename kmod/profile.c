@@ -13,7 +13,6 @@
 #include <linux/ctype.h>
 #include <linux/export.h>
 #include <linux/net.h>
-#include <linux/netdevice.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/tcp.h>
@@ -45,8 +44,8 @@ EXPORT_SYMBOL_IF_KUNIT(pep_profile_name_ok);
 /**
  * pep_profile_defaults() - settings where nothing is said
  * @values: result: BBR, CUBIC, follow; zero is what the rest defaults to,
- *	but for the triggers of a split, the DSCP, which is copied, and the
- *	residence
+ *	but for the triggers of a split, the DSCP, which is copied, the residence
+ *	and the time after which a connection is handed back
  */
 void pep_profile_defaults(struct pep_values *values)
 {
@@ -58,6 +57,7 @@ void pep_profile_defaults(struct pep_values *values)
 				PEP_SPLIT_TRIGGER_LOSS;
 	values->split_bytes = PEP_SPLIT_BYTES_DEFAULT;
 	values->dscp = PEP_DSCP_COPY;
+	values->release_idle = PEP_RELEASE_IDLE_DEFAULT;
 	values->residence = PEP_PROFILE_RESIDENCE;
 }
 EXPORT_SYMBOL_IF_KUNIT(pep_profile_defaults);
@@ -85,30 +85,6 @@ int pep_profile_check_cc(struct pep_net *pn, const char *cc)
 	err = pep_leg_set_cc(sock->sk, cc);
 	sock_release(sock);
 	return err;
-}
-
-/**
- * pep_profile_server_ifindex() - find the device of server legs
- * @pn: instance
- * @values: settings
- *
- * Context: any.
- * Return: its index, 0 when none is set, -ENODEV when it does not exist now.
- */
-int pep_profile_server_ifindex(struct pep_net *pn,
-			       const struct pep_values *values)
-{
-	struct net_device *dev;
-	int ifindex = 0;
-
-	if (!*values->server_dev)
-		return 0;
-	rcu_read_lock();
-	dev = dev_get_by_name_rcu(pn->net, values->server_dev);
-	if (dev)
-		ifindex = dev->ifindex;
-	rcu_read_unlock();
-	return ifindex ?: -ENODEV;
 }
 
 /**
@@ -178,10 +154,16 @@ int pep_profile_add(struct pep_net *pn, const char *name,
 
 static void pep_profile_swap(struct pep_profile *profile, struct pep_gen *gen)
 {
-	gen = rcu_replace_pointer(profile->gen, gen,
+	struct pep_tally *tally = profile->tally;
+	struct pep_gen *old;
+
+	old = rcu_replace_pointer(profile->gen, gen,
 				  lockdep_is_held(&profile->pn->lock));
-	if (gen)
-		pep_gen_retire(gen);
+	/* A profile that was deleted may have devices still, beside a new one. */
+	if (gen || rcu_access_pointer(tally->gen) == old)
+		rcu_assign_pointer(tally->gen, gen);
+	if (old)
+		pep_gen_retire(old);
 }
 
 /**
@@ -198,7 +180,7 @@ static void pep_profile_swap(struct pep_profile *profile, struct pep_gen *gen)
 bool pep_profile_same(const struct pep_profile *profile,
 		      const struct pep_values *values)
 {
-	int ifindex = pep_profile_server_ifindex(profile->pn, values);
+	int ifindex = pep_gen_server_ifindex(profile->pn, values);
 	const struct pep_gen *gen;
 
 	lockdep_assert_held(&profile->pn->lock);
@@ -278,43 +260,28 @@ void pep_profile_del(struct pep_profile *profile)
 
 /**
  * pep_profile_bind() - use a profile for a device
- * @pn: instance
- * @name: name
+ * @profile: profile, of an instance that has started
  * @extack: where to say what is wrong
  *
- * Context: may sleep, takes pep_net.lock.
- * Return: the profile, for pep_profile_unbind(), or an error pointer.
+ * Context: may sleep, pep_net.lock held.
+ * Return: 0, to be undone by pep_profile_unbind(), or a negative error.
  */
-struct pep_profile *pep_profile_bind(struct pep_net *pn, const char *name,
-				     struct netlink_ext_ack *extack)
+int pep_profile_bind(struct pep_profile *profile,
+		     struct netlink_ext_ack *extack)
 {
-	struct pep_profile *profile;
-	int err;
+	int err = 0;
 
-	mutex_lock(&pn->lock);
-	err = -ENOENT;
-	profile = pep_profile_find(pn, name);
-	if (!profile) {
-		NL_SET_ERR_MSG_MOD(extack, "profile: no profile of this name");
-		goto out;
-	}
-	err = pep_net_start(pn);
-	if (err) {
-		NL_SET_ERR_MSG_MOD(extack, "cannot start in this namespace");
-		goto out;
-	}
+	lockdep_assert_held(&profile->pn->lock);
 	if (!profile->devices)
 		err = pep_profile_open(profile, &profile->values, extack);
 	if (!err)
 		profile->devices++;
-out:
-	mutex_unlock(&pn->lock);
-	return err ? ERR_PTR(err) : profile;
+	return err;
 }
 
 /**
  * pep_profile_unbind() - use a profile no more
- * @profile: from pep_profile_bind()
+ * @profile: bound by pep_profile_bind()
  *
  * Context: may sleep, takes pep_net.lock.
  */

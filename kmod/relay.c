@@ -19,8 +19,10 @@
 #include <net/inet_ecn.h>
 #include <net/tcp.h>
 
+#include "flow.h"
 #include "gather.h"
 #include "gen.h"
+#include "idle.h"
 #include "stamp.h"
 #include "stat.h"
 #include "trace.h"
@@ -256,42 +258,6 @@ static enum pep_relay_result pep_relay_measured(struct pep_flow *flow,
 	return result;
 }
 
-/* What both ends have sent and acknowledged, bytes. */
-static u64 pep_relay_progress(const struct pep_flow *flow)
-{
-	u64 sum = 0;
-	int side;
-
-	for (side = 0; side < 2; side++) {
-		const struct tcp_sock *tp = tcp_sk(flow->leg[side].sk);
-
-		sum += tp->bytes_received + tp->bytes_acked;
-	}
-	return sum;
-}
-
-/*
- * Has nothing happened for the profile's time? The flow's timer asks again
- * four times within it, so that running flows need no clock.
- */
-static bool pep_relay_idle(struct pep_flow *flow)
-{
-	unsigned long limit = flow->idle_timeout * HZ;
-	u64 progress;
-
-	if (!limit || timer_pending(&flow->timer))
-		return false;
-	progress = pep_relay_progress(flow);
-	if (progress != flow->progress) {
-		flow->progress = progress;
-		flow->active = jiffies;
-	} else if (!time_before(jiffies, flow->active + limit)) {
-		return true;
-	}
-	pep_flow_wake_in(flow, limit / 4);
-	return false;
-}
-
 /* End the flow when it is over; false while it is not. */
 static bool pep_relay_over(struct pep_flow *flow, bool broken)
 {
@@ -304,7 +270,7 @@ static bool pep_relay_over(struct pep_flow *flow, bool broken)
 		pep_flow_end(flow, PEP_A_STAT_FLOW_RESET);
 	else if (w->sk_state == TCP_CLOSE && s->sk_state == TCP_CLOSE)
 		pep_flow_end(flow, PEP_A_STAT_FLOW_CLOSED);
-	else if (pep_relay_idle(flow))
+	else if (pep_idle_over(flow))
 		pep_flow_end(flow, PEP_A_STAT_FLOW_IDLE);
 	else
 		return false;
@@ -336,16 +302,17 @@ static enum pep_relay_result pep_relay_locked(struct pep_flow *flow,
 }
 
 /**
- * pep_relay_run() - relay what there is, both ways
- * @flow: flow with a reference
+ * pep_relay_run() - relay what there is, both ways, once a flow is up
+ * @job: that of a flow, with a reference to the flow that is dropped
  * @queue: this CPU's queue
  *
  * Ends the flow when both legs are closed or one has failed.
  *
  * Context: softirq, RCU read side.
  */
-void pep_relay_run(struct pep_flow *flow, struct pep_queue *queue)
+void pep_relay_run(struct pep_job *job, struct pep_queue *queue)
 {
+	struct pep_flow *flow = container_of(job, struct pep_flow, job);
 	enum pep_relay_result result = PEP_RELAY_IDLE;
 
 	spin_lock(&flow->lock);
@@ -358,4 +325,5 @@ void pep_relay_run(struct pep_flow *flow, struct pep_queue *queue)
 	spin_unlock(&flow->lock);
 	if (result == PEP_RELAY_AGAIN)
 		pep_flow_schedule(flow);
+	pep_flow_put(flow);
 }

@@ -2,8 +2,8 @@
 #ifndef _PEP_RELAY_H
 #define _PEP_RELAY_H
 
-#include "flow.h"
+#include "queue.h"
 
-void pep_relay_run(struct pep_flow *flow, struct pep_queue *queue);
+void pep_relay_run(struct pep_job *job, struct pep_queue *queue);
 
 #endif

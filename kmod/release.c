@@ -17,6 +17,8 @@
 
 #include "compat.h"
 #include "deliver.h"
+#include "gen.h"
+#include "idle.h"
 #include "stat.h"
 
 /* How long no connection is taken over by a device that is being detached. */
@@ -24,6 +26,9 @@
 
 /* How long a release may take, jiffies; pep_track_sweep() looks after it. */
 #define PEP_RELEASE_DEADLINE	(10 * HZ)
+
+/* When to look again for a flow whose sockets a process has, jiffies. */
+#define PEP_RELEASE_AGAIN	HZ
 
 /* How far a leg's clock may be ahead of its end's, ms; see PAWS, RFC 7323. */
 #define PEP_RELEASE_AHEAD	1000
@@ -74,20 +79,56 @@ static bool pep_release_in_order(const struct pep_flow *flow)
 	       RB_EMPTY_ROOT(&tcp_sk(flow->leg[1].sk)->out_of_order_queue);
 }
 
+/* The clock of an end as the other one has seen it: the leg that speaks for it has
+ * gone on with it.
+ */
+static u32 pep_release_tsval(const struct tcp_sock *from,
+			     const struct tcp_sock *speaks)
+{
+	u32 recent = from->rx_opt.ts_recent, sent;
+
+	if (!from->rx_opt.tstamp_ok)
+		return recent;
+	sent = (u32)div_u64(speaks->tcp_wstamp_ns, NSEC_PER_MSEC) +
+	       speaks->tsoffset;
+	return (s32)(sent - recent) > 0 ? sent : recent;
+}
+
+/* Has the leg anything to acknowledge, or room to offer again? Nobody else will. */
+static bool pep_release_owes(const struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	return tp->rcv_wup != tp->rcv_nxt || inet_csk_ack_scheduled(sk) ||
+	       tcp_receive_window(tp) < inet_csk(sk)->icsk_ack.rcv_mss;
+}
+
 /* Note what is known of an end, and take its leg out of the table of sockets. */
 static void pep_release_cut(struct pep_track_end *end, struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 rtt = tcp_min_rtt(tp);
 
-	/* What it was about to acknowledge nobody else will. */
-	__tcp_send_ack(sk, tp->rcv_nxt, 0);
+	if (pep_release_owes(sk))
+		__tcp_send_ack(sk, tp->rcv_nxt, 0);
+	end->bytes += tp->bytes_received;
 	end->next = tp->rcv_nxt;
 	end->high = tp->rcv_nxt;
 	end->ack = tp->snd_una;
 	end->edge = tp->snd_una + tp->snd_wnd;
-	end->tsval = tp->rx_opt.ts_recent;
-	end->seen = jiffies;
+	end->seen = tp->rcv_tstamp;
+	if (rtt != ~0U)
+		end->rtt = rtt;
 	sk->sk_prot->unhash(sk);
+}
+
+/* Make a cut in each direction. */
+static void pep_release_cuts(struct pep_conn *conn, struct pep_flow *flow)
+{
+	pep_release_cut(&conn->end[0], flow->leg[0].sk);
+	pep_release_cut(&conn->end[1], flow->leg[1].sk);
+	WRITE_ONCE(conn->seen, jiffies);
+	pep_track_advance(flow->pn, conn, PEP_TRACK_CUT);
 }
 
 /*
@@ -135,17 +176,21 @@ static bool pep_release_done(struct pep_conn *conn, struct pep_flow *flow)
 }
 
 /* The legs go without a packet; with the connection, the flow and them locked. */
-static void pep_release_finish(struct pep_conn *conn, struct pep_flow *flow)
+static void pep_release_finish(struct pep_conn *conn, struct pep_flow *flow,
+			       unsigned int cause)
 {
 	struct pep_net *pn = flow->pn;
 	int side;
 
 	for (side = 0; side < 2; side++) {
 		conn->end[side].next = conn->end[side].high;
+		conn->end[side].tsval =
+			pep_release_tsval(tcp_sk(flow->leg[side].sk),
+					  tcp_sk(flow->leg[!side].sk));
 		/* Under repair disconnect() sends nothing. */
 		tcp_sk(flow->leg[side].sk)->repair = 1;
 	}
-	pep_flow_end(flow, PEP_A_STAT_FLOW_RELEASED);
+	pep_flow_end(flow, cause);
 	for (side = 0; side < 2; side++)
 		tcp_sk(flow->leg[side].sk)->repair = 0;
 	WRITE_ONCE(conn->seen, jiffies);
@@ -192,7 +237,7 @@ static bool pep_release_try(struct pep_conn *conn, unsigned int cause)
 	else if (cause)
 		pep_release_abort(conn, flow, cause);
 	else if (pep_release_done(conn, flow))
-		pep_release_finish(conn, flow);
+		pep_release_finish(conn, flow, PEP_A_STAT_FLOW_RELEASED);
 	else
 		over = false;
 	pep_flow_unlock_legs(flow);
@@ -210,26 +255,65 @@ out:
 void pep_release_poll(struct pep_conn *conn)
 {
 	if (!pep_release_try(conn, 0) &&
-	    (u32)jiffies - conn->end[0].seen > PEP_RELEASE_DEADLINE)
+	    (u32)jiffies - conn->seen > PEP_RELEASE_DEADLINE)
 		pep_release_try(conn, PEP_A_STAT_FLOW_KILLED);
 }
 
 /* Begin to hand a flow's connection back, with all locked. */
 static bool pep_release_start(struct pep_conn *conn, struct pep_flow *flow)
 {
-	int side;
-
 	if (!pep_release_may(flow))
 		return false;
 	/* In a moment, maybe. */
 	if (pep_flow_legs_owned(flow) || !pep_release_in_order(flow))
 		return true;
-	for (side = 0; side < 2; side++)
-		pep_release_cut(&conn->end[side], flow->leg[side].sk);
-	pep_track_advance(flow->pn, conn, PEP_TRACK_CUT);
+	pep_release_cuts(conn, flow);
 	if (pep_release_done(conn, flow))
-		pep_release_finish(conn, flow);
+		pep_release_finish(conn, flow, PEP_A_STAT_FLOW_RELEASED);
 	return true;
+}
+
+/* Hand a connection back that has nothing under way, with all locked, and have it
+ * split again by its profile.
+ */
+static void pep_release_at_once(struct pep_conn *conn, struct pep_flow *flow)
+{
+	const struct pep_gen *gen;
+
+	conn->tally = pep_tally_get(flow->gen->tally);
+	gen = rcu_dereference(conn->tally->gen);
+	conn->trigger = gen ? gen->values.split_trigger : 0;
+	pep_release_cuts(conn, flow);
+	pep_release_finish(conn, flow, PEP_A_STAT_FLOW_RELEASED_IDLE);
+}
+
+/**
+ * pep_release_idle() - hand a connection back whose flow has been idle
+ * @conn: connection in PEP_TRACK_SPLIT, locked
+ *
+ * Does nothing unless pep_idle_over() has asked for it. Each end has acknowledged
+ * the cut of the other already, so that it is done at once. Where it is impossible
+ * the flow goes on.
+ *
+ * Context: softirq, RCU read side.
+ */
+void pep_release_idle(struct pep_conn *conn)
+{
+	struct pep_flow *flow = conn->flow;
+
+	spin_lock(&flow->lock);
+	if (flow->state == PEP_FLOW_STATE_ESTABLISHED && flow->release_asked) {
+		pep_flow_lock_legs(flow);
+		if (flow->pinned || pep_flow_legs_owned(flow)) {
+			/* In a moment, maybe. */
+			flow->release_asked = false;
+			pep_flow_wake_in(flow, PEP_RELEASE_AGAIN);
+		} else if (pep_idle_lasts(flow) && pep_release_may(flow)) {
+			pep_release_at_once(conn, flow);
+		}
+		pep_flow_unlock_legs(flow);
+	}
+	spin_unlock(&flow->lock);
 }
 
 /* Begin to hand a flow's connection back; false when that is impossible. */
@@ -367,6 +451,7 @@ void pep_release_packet(struct pep_conn *conn, unsigned int side,
 	/* Before the cut may have moved: it is behind what this leaves. */
 	way->pass = after(last, self->next) || !before(ack, peer->next);
 	if (after(last, self->high)) {
+		self->bytes += pkt->payload;
 		self->high = last;
 		if (th->fin)
 			self->flags |= PEP_TRACK_FIN;

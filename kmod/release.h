@@ -24,6 +24,7 @@ void pep_release_leave(struct pep_net *pn, int ifindex);
 int pep_release_leaving(const struct pep_net *pn);
 unsigned int pep_release_flows(struct pep_net *pn, pep_flow_match *match,
 			       const void *filter);
+void pep_release_idle(struct pep_conn *conn);
 void pep_release_poll(struct pep_conn *conn);
 void pep_release_packet(struct pep_conn *conn, unsigned int side,
 			const struct sk_buff *skb, const struct pep_packet *pkt,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The generic netlink family, how its answers begin and end: one message to who
- * asked, or a dump of many parts.
+ * How answers of the netlink family begin and end: one message to who asked, or a
+ * dump of many parts.
  */
 
 #include "reply.h"
 
-#include "netlink-gen.h"
+#include <net/genetlink.h>
 
 /**
  * pep_reply_begin() - begin the answer to a request
@@ -61,7 +61,7 @@ int pep_reply_send(struct sk_buff *reply, struct genl_info *info, void *hdr,
 void *pep_reply_part(struct sk_buff *skb, const struct genl_info *info)
 {
 	return genlmsg_put(skb, info->snd_portid, info->snd_seq,
-			   &pep_nl_family, NLM_F_MULTI, info->genlhdr->cmd);
+			   info->family, NLM_F_MULTI, info->genlhdr->cmd);
 }
 
 /**

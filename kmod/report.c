@@ -14,8 +14,12 @@
 
 #include "flow.h"
 #include "gen.h"
+#include "name.h"
 #include "netlink-gen.h"
 #include "stat.h"
+
+/* The family of the groups; set before there is one. */
+static const struct genl_family *pep_report_family;
 
 /* There is a group to tell. Read in softirq, written while it comes and goes. */
 static bool pep_report_on;
@@ -266,6 +270,7 @@ static u32 pep_report_cause(unsigned int cause)
 	case PEP_A_STAT_FLOW_IDLE:
 		return PEP_FLOW_CAUSE_IDLE;
 	case PEP_A_STAT_FLOW_RELEASED:
+	case PEP_A_STAT_FLOW_RELEASED_IDLE:
 		return PEP_FLOW_CAUSE_RELEASED;
 	case PEP_A_STAT_CONNECT_REFUSED:
 		return PEP_FLOW_CAUSE_CONNECT_REFUSED;
@@ -300,7 +305,7 @@ static int pep_report_resets(struct sk_buff *skb, const struct pep_flow *flow,
 	int side;
 
 	/* Whose connection goes on is not reset. */
-	if (cause == PEP_A_STAT_FLOW_RELEASED)
+	if (pep_report_cause(cause) == PEP_FLOW_CAUSE_RELEASED)
 		return 0;
 	for (side = 0; side < 2; side++) {
 		const struct sock *sk = flow->leg[side].sk;
@@ -361,11 +366,11 @@ struct sk_buff *pep_report_begin(struct net *net, unsigned int group, u8 cmd,
 
 	if (!skb) {
 		/* They learn that there was something. */
-		genl_set_err(&pep_nl_family, net, 0, group, -ENOBUFS);
+		genl_set_err(pep_report_family, net, 0, group, -ENOBUFS);
 		return NULL;
 	}
 	/* A new message has room for its header. */
-	*hdr = genlmsg_put(skb, 0, 0, &pep_nl_family, 0, cmd);
+	*hdr = genlmsg_put(skb, 0, 0, pep_report_family, 0, cmd);
 	return skb;
 }
 
@@ -387,7 +392,7 @@ void pep_report_finish(struct net *net, unsigned int group,
 		return;
 	}
 	genlmsg_end(skb, hdr);
-	genlmsg_multicast_netns(&pep_nl_family, net, skb, 0, group, GFP_ATOMIC);
+	genlmsg_multicast_netns(pep_report_family, net, skb, 0, group, GFP_ATOMIC);
 }
 
 /* Tell those who listen; @cause is 0 for a flow that is established. */
@@ -420,7 +425,7 @@ static void pep_report_limit(const struct pep_net *pn, u8 cmd,
 	if (!skb)
 		return;
 	err = counter ? nla_put_string(skb, PEP_A_LIMIT_COUNTER,
-				       pep_stat_name(counter)) : 0;
+				       pep_name_stat(counter)) : 0;
 	if (!err && counter)
 		err = nla_put_u32(skb, PEP_A_LIMIT_LIVE,
 				  atomic_read(&pn->nflows));
@@ -437,8 +442,9 @@ static void pep_report_limit(const struct pep_net *pn, u8 cmd,
  */
 bool pep_report_wanted(const struct pep_net *pn, unsigned int group)
 {
-	return READ_ONCE(pep_report_on) &&
-	       genl_has_listeners(&pep_nl_family, pn->net, group);
+	/* Before the family; pairs with pep_report_start(). */
+	return smp_load_acquire(&pep_report_on) &&
+	       genl_has_listeners(pep_report_family, pn->net, group);
 }
 
 /**
@@ -497,12 +503,15 @@ void pep_report_drained(const struct pep_net *pn)
 
 /**
  * pep_report_start() - begin to tell those who listen
+ * @family: the netlink family, which stays until pep_report_stop()
  *
  * Context: any; the netlink family is registered.
  */
-void pep_report_start(void)
+void pep_report_start(const struct genl_family *family)
 {
-	WRITE_ONCE(pep_report_on, true);
+	pep_report_family = family;
+	/* Pairs with pep_report_wanted(). */
+	smp_store_release(&pep_report_on, true);
 }
 
 /**

@@ -4,6 +4,7 @@
 
 #include <linux/types.h>
 
+struct genl_family;
 struct net;
 struct pep_flow;
 struct pep_net;
@@ -20,7 +21,7 @@ void pep_report_new(const struct pep_flow *flow);
 void pep_report_closed(const struct pep_flow *flow, unsigned int cause);
 void pep_report_overload(const struct pep_net *pn, unsigned int counter);
 void pep_report_drained(const struct pep_net *pn);
-void pep_report_start(void);
+void pep_report_start(const struct genl_family *family);
 void pep_report_stop(void);
 
 #endif

@@ -10,6 +10,8 @@
 #include <linux/stringify.h>
 #include <net/tcp.h>
 
+#include "gen.h"
+
 /*
  * The ranges are those of pep.yaml, where pepadm has them from. Residence: ten
  * seconds, longer than any path has to be filled. Buffers: a page, and half of
@@ -120,6 +122,9 @@ static const struct pep_setting pep_settings[] = {
 	PEP_SETTING_TIME(IDLE_TIMEOUT, idle_timeout, PEP_IDLE_TIMEOUT_MAX,
 			 "idle-timeout"
 			 PEP_SETTING_UP_TO(PEP_IDLE_TIMEOUT_MAX, "seconds")),
+	PEP_SETTING_TIME(RELEASE_IDLE, release_idle, PEP_RELEASE_IDLE_MAX,
+			 "release-idle"
+			 PEP_SETTING_UP_TO(PEP_RELEASE_IDLE_MAX, "seconds")),
 	PEP_SETTING(RESIDENCE, residence, PEP_RESIDENCE_MAX, "residence"
 		    PEP_SETTING_UP_TO(PEP_RESIDENCE_MAX, "milliseconds")),
 	PEP_SETTING_BUFFER(WIRELESS_SNDBUF, sndbuf[PEP_SIDE_WIRELESS],
@@ -220,7 +225,7 @@ static int pep_setting_parse_dev(struct pep_net *pn, struct genl_info *info,
 	if (!attr)
 		return 0;
 	strscpy_pad(values->server_dev, nla_data(attr));
-	if (!*values->server_dev || pep_profile_server_ifindex(pn, values) > 0)
+	if (!*values->server_dev || pep_gen_server_ifindex(pn, values) > 0)
 		return 0;
 	if (known && !strcmp(values->server_dev, known))
 		return 0;

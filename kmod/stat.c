@@ -3,7 +3,7 @@
 
 #include "stat.h"
 
-#include "names-gen.h"
+#include "name.h"
 #include "trace.h"
 
 /**
@@ -29,20 +29,6 @@ void pep_stat_exit(struct pep_net *pn)
 }
 
 /**
- * pep_stat_name() - name of a counter, as pepadm shows it
- * @index: PEP_A_STAT_*
- *
- * Context: any.
- * Return: a string that stays; "unknown" when there is no such counter.
- */
-const char *pep_stat_name(unsigned int index)
-{
-	if (index >= ARRAY_SIZE(pep_stat_names) || !pep_stat_names[index])
-		return "unknown";
-	return pep_stat_names[index];
-}
-
-/**
  * pep_stat_syn() - count what becomes of a SYN
  * @pn: instance
  * @opener: side that it came from, enum pep_side
@@ -56,7 +42,7 @@ void pep_stat_syn(const struct pep_net *pn, unsigned int opener,
 {
 	pep_stat_inc(pn, index);
 	if (trace_pep_syn_enabled())
-		trace_pep_syn(pn, tuple, opener, pep_stat_name(index));
+		trace_pep_syn(pn, tuple, opener, pep_name_stat(index));
 }
 
 /**

@@ -59,7 +59,6 @@ int pep_stat_init(struct pep_net *pn);
 void pep_stat_exit(struct pep_net *pn);
 void pep_stat_syn(const struct pep_net *pn, unsigned int opener,
 		  const struct pep_tuple *tuple, unsigned int index);
-const char *pep_stat_name(unsigned int index);
 u64 pep_stat_read(const struct pep_net *pn, unsigned int index, int cpu);
 u64 pep_stat_sum(const struct pep_net *pn, unsigned int index);
 

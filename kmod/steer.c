@@ -16,16 +16,19 @@
 #include <net/route.h>
 #include <net/tcp.h>
 
+#include "callback.h"
 #include "deliver.h"
 #include "early.h"
 #include "flow.h"
 #include "follow.h"
 #include "fragment.h"
 #include "gen.h"
+#include "handshake.h"
 #include "icmp.h"
 #include "option.h"
 #include "packet.h"
 #include "profile.h"
+#include "reopen.h"
 #include "stat.h"
 #include "trace.h"
 #include "track.h"
@@ -66,20 +69,14 @@ static unsigned int pep_steer_check4(struct net *net, const struct sk_buff *skb,
 }
 
 #if IS_ENABLED(CONFIG_IPV6)
-static bool pep_steer_scope6(const struct in6_addr *addr)
-{
-	int type = ipv6_addr_type(addr);
-
-	return (type & IPV6_ADDR_UNICAST) &&
-	       !(type & (IPV6_ADDR_LINKLOCAL | IPV6_ADDR_LOOPBACK |
-			 IPV6_ADDR_MAPPED));
-}
-
 static unsigned int pep_steer_check6(struct net *net,
 				     const struct pep_tuple *tuple)
 {
-	if (!pep_steer_scope6(&tuple->src.v6) ||
-	    !pep_steer_scope6(&tuple->dst.v6))
+	/* Disabled at boot there is no list of addresses, either. */
+	if (!ipv6_mod_enabled())
+		return PEP_A_STAT_SYN_PASS_NO_LISTENER;
+	if (!pep_addr_scope6(&tuple->src.v6) ||
+	    !pep_addr_scope6(&tuple->dst.v6))
 		return PEP_A_STAT_SYN_PASS_SCOPE;
 	if (ipv6_chk_addr(net, &tuple->dst.v6, NULL, 0))
 		return PEP_A_STAT_SYN_PASS_LOCAL;
@@ -179,24 +176,6 @@ static bool pep_steer_follows(unsigned int reason)
 	}
 }
 
-/* A TIME_WAIT socket of a leg that was the other end of a connection before
- * would have the answers to a SYN that passes.
- */
-static void pep_steer_clear(struct pep_net *pn, const struct pep_tuple *tuple,
-			    int bound)
-{
-	struct sock *sk = pep_tuple_lookup(pn->net, tuple, bound);
-
-	if (!sk)
-		return;
-	if (sk->sk_state == TCP_TIME_WAIT && inet_twsk(sk)->tw_transparent) {
-		inet_twsk_deschedule_put(inet_twsk(sk));
-		pep_stat_inc(pn, PEP_A_STAT_TIME_WAIT_REUSED);
-	} else {
-		sock_gen_put(sk);
-	}
-}
-
 /* A SYN that opens a connection, with the counter of what is against splitting it,
  * or 0; true when it was consumed.
  */
@@ -207,14 +186,14 @@ static bool pep_steer_open(struct pep_net *pn, struct pep_gen *gen,
 	struct pep_tuple reverse;
 
 	pep_tuple_reverse(&reverse, &pkt->tuple);
-	pep_steer_clear(pn, &reverse,
-			pep_gen_bound(gen, !side, skb->dev->ifindex));
+	pep_leg_clear_timewait(pn, &reverse,
+			       pep_gen_bound(gen, !side, skb->dev->ifindex));
 	if (!reason && gen->values.mode == PEP_CONNECT_MODE_EARLY &&
 	    pep_early_open(gen, side, skb, pkt))
 		return true;
 	if (reason)
 		pep_stat_syn(pn, side, &pkt->tuple, reason);
-	pep_follow_syn(gen, side, skb, pkt, !reason);
+	pep_handshake_syn(gen, side, skb, pkt, !reason);
 	return false;
 }
 
@@ -237,7 +216,7 @@ pep_steer_syn(struct pep_net *pn, struct pep_profile *profile,
 		pep_stat_syn(pn, side, &pkt->tuple, reason);
 		return pep_steer_pass(pn, PEP_A_STAT_PASS_SYN);
 	}
-	switch (pep_follow_known(pn, skb, pkt)) {
+	switch (pep_reopen(pn, skb, pkt)) {
 	case PEP_FOLLOW_UNKNOWN:
 		if (pep_steer_open(pn, gen, side, skb, pkt, reason))
 			return 0;
@@ -271,24 +250,6 @@ static bool pep_steer_reuses(const struct sock *tw,
 	pep_option_scan((const u8 *)(pkt->th + 1), pkt->options, &options);
 	return options.has_ts && READ_ONCE(tcptw->tw_ts_recent_stamp) &&
 	       (s32)(READ_ONCE(tcptw->tw_ts_recent) - options.tsval) < 0;
-}
-
-/**
- * pep_steer_owns() - is it a socket of this module?
- * @sk: any TCP socket: full, request or TIME_WAIT
- *
- * A TIME_WAIT socket of another transparent proxy cannot be told from ours.
- *
- * Context: any.
- * Return: true for a leg, a listener and what became or comes of them.
- */
-bool pep_steer_owns(const struct sock *sk)
-{
-	if (sk->sk_state == TCP_TIME_WAIT)
-		return inet_twsk(sk)->tw_transparent;
-	if (sk->sk_state == TCP_NEW_SYN_RECV)
-		return pep_listener_owns(inet_reqsk(sk)->rsk_listener);
-	return pep_leg_owns(sk) || pep_listener_owns(sk);
 }
 
 /* Does an end acknowledge what its leg has not sent? */
@@ -376,29 +337,45 @@ static unsigned int pep_steer_unknown(struct pep_net *pn,
 	return 0;
 }
 
+/* A packet for a socket of ours. */
+static unsigned int pep_steer_leg(struct pep_net *pn, struct sock *sk,
+				  struct sk_buff *skb, struct pep_packet *pkt)
+{
+	if (unlikely(pep_steer_ahead(sk, pkt)))
+		pep_steer_catch_up(sk, skb, pkt);
+	pep_deliver_local(pn, skb, sk);
+	return 0;
+}
+
 static unsigned int pep_steer_tcp(struct pep_net *pn,
 				  struct pep_profile *profile,
 				  unsigned int side, struct sk_buff *skb,
 				  struct pep_packet *pkt)
 {
-	struct sock *sk;
+	enum pep_follow_verdict verdict = PEP_FOLLOW_UNKNOWN;
+	struct sock *sk = NULL;
+	bool again = false;
 
+retry:
 	if (pep_track_active(pn) && !pep_packet_is_syn(pkt->th)) {
-		switch (pep_follow_packet(pn, rcu_dereference(profile->gen),
-					  skb, pkt)) {
-		case PEP_FOLLOW_PASS:
+		verdict = pep_follow_packet(pn, rcu_dereference(profile->gen),
+					    skb, pkt, &sk);
+		if (verdict == PEP_FOLLOW_PASS)
 			return pep_steer_pass(pn, PEP_A_STAT_PASS_FOLLOWED);
-		case PEP_FOLLOW_CONSUMED:
+		if (verdict == PEP_FOLLOW_CONSUMED)
 			return 0;
-		case PEP_FOLLOW_UNKNOWN:
-		case PEP_FOLLOW_SPLIT:
-			break;
-		}
 	}
+	if (sk)
+		return pep_steer_leg(pn, sk, skb, pkt);
 	sk = pep_tuple_lookup_dev(pn->net, &pkt->tuple, skb->dev);
+	/* Another CPU may have handed the connection back meanwhile. */
+	if (unlikely(!sk && verdict == PEP_FOLLOW_SPLIT && !again)) {
+		again = true;
+		goto retry;
+	}
 	if (!sk)
 		return pep_steer_unknown(pn, profile, side, skb, pkt);
-	if (!pep_steer_owns(sk)) {
+	if (!pep_callback_owns(sk)) {
 		sock_gen_put(sk);
 		return pep_steer_pass(pn, PEP_A_STAT_PASS_FOREIGN);
 	}
@@ -407,13 +384,11 @@ static unsigned int pep_steer_tcp(struct pep_net *pn,
 		pep_stat_inc(pn, PEP_A_STAT_TIME_WAIT_REUSED);
 		return pep_steer_syn(pn, profile, side, skb, pkt);
 	}
-	if (unlikely(pep_steer_ahead(sk, pkt)))
-		pep_steer_catch_up(sk, skb, pkt);
-	if (sk->sk_state == TCP_NEW_SYN_RECV && pkt->th->rst)
+	if (sk->sk_state == TCP_NEW_SYN_RECV && pkt->th->rst) {
 		pep_early_reset(pn, sk, skb, pkt);
-	else
-		pep_deliver_local(pn, skb, sk);
-	return 0;
+		return 0;
+	}
+	return pep_steer_leg(pn, sk, skb, pkt);
 }
 
 /* Counter of what a packet is that is neither TCP nor a fragment of it. */

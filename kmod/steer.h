@@ -5,9 +5,7 @@
 #include <linux/skbuff.h>
 
 struct pep_profile;
-struct sock;
 
-bool pep_steer_owns(const struct sock *sk);
 bool pep_steer(struct sk_buff *skb, struct pep_profile *profile,
 	       unsigned int side);
 

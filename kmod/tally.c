@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The number of a profile's flows. It outlives both the profile, which may be
- * deleted while it has flows, and any of its generations, which are replaced.
+ * A tally belongs to a profile's name: the number of its flows, and the generation
+ * that it has now. It outlives both the profile, which may be deleted while it has
+ * flows, and any of its generations, which are replaced.
  */
 
 #include "tally.h"

@@ -6,15 +6,21 @@
 #include <linux/rcupdate.h>
 #include <linux/refcount.h>
 
+struct pep_gen;
+
 /**
- * struct pep_tally - how many flows a profile has, with all its generations
- * @ref: one of the profile, one per generation
+ * struct pep_tally - what all generations of a profile have in common
+ * @ref: one of the profile, one per generation, one per connection that was handed
+ *	back and may be split again
  * @flows: live flows
+ * @gen: the generation that the profile has now, NULL while no device uses it;
+ *	read under RCU, written under pep_net.lock
  * @rcu: frees the memory: limits are checked under RCU
  */
 struct pep_tally {
 	refcount_t ref;
 	atomic_t flows;
+	struct pep_gen __rcu *gen;
 	struct rcu_head rcu;
 };
 

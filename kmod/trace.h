@@ -21,48 +21,11 @@
 
 #include <linux/in6.h>
 #include <linux/tracepoint.h>
-#include <net/tcp.h>
 
-#include "flow.h"
-#include "stat.h"
-#include "track.h"
-
-#ifndef _PEP_TRACE_H_ONCE
-#define _PEP_TRACE_H_ONCE
-
-/* One end of a connection as a socket address. */
-static inline void pep_trace_addr(void *to, u32 family,
-				  const union pep_addr *addr, __be16 port)
-{
-	memset(to, 0, sizeof(struct sockaddr_in6));
-	if (family == AF_INET6) {
-		struct sockaddr_in6 *sin6 = to;
-
-		sin6->sin6_family = AF_INET6;
-		sin6->sin6_port = port;
-		sin6->sin6_addr = addr->v6;
-	} else {
-		struct sockaddr_in *sin = to;
-
-		sin->sin_family = AF_INET;
-		sin->sin_port = port;
-		sin->sin_addr.s_addr = addr->v4;
-	}
-}
-
-/* Round trip time of a leg, us; 0 before a sample and without a socket. */
-static inline u32 pep_trace_srtt(const struct pep_leg *leg)
-{
-	return leg->sk ? READ_ONCE(tcp_sk(leg->sk)->srtt_us) >> 3 : 0;
-}
-
-/* Segments that a leg has sent again. */
-static inline u32 pep_trace_retrans(const struct pep_leg *leg)
-{
-	return leg->sk ? READ_ONCE(tcp_sk(leg->sk)->total_retrans) : 0;
-}
-
-#endif
+struct pep_conn;
+struct pep_flow;
+struct pep_net;
+struct pep_tuple;
 
 TRACE_DEFINE_ENUM(PEP_SIDE_WIRELESS);
 TRACE_DEFINE_ENUM(PEP_SIDE_SERVER);
@@ -124,7 +87,7 @@ TRACE_EVENT(pep_steer,
 		__field(int, ifindex)
 		__field(u32, len)
 		__field(u8, side)
-		__string(verdict, counter ? pep_stat_name(counter) : "taken")
+		__string(verdict, counter ? pep_name_stat(counter) : "taken")
 	),
 
 	TP_fast_assign(
@@ -209,7 +172,7 @@ TRACE_EVENT(pep_connect,
 		__array(u8, daddr, sizeof(struct sockaddr_in6))
 		__field(u8, side)
 		__field(u8, mode)
-		__string(result, counter ? pep_stat_name(counter) : "answered")
+		__string(result, counter ? pep_name_stat(counter) : "answered")
 	),
 
 	TP_fast_assign(
@@ -414,7 +377,7 @@ TRACE_EVENT(pep_close,
 		__array(u8, saddr, sizeof(struct sockaddr_in6))
 		__array(u8, daddr, sizeof(struct sockaddr_in6))
 		__field(u8, mode)
-		__string(cause, pep_stat_name(counter))
+		__string(cause, pep_name_stat(counter))
 	),
 
 	TP_fast_assign(

@@ -22,6 +22,7 @@
 #include "copy.h"
 #include "flow.h"
 #include "stat.h"
+#include "tally.h"
 #include "trace.h"
 
 /* The share of the machine's memory that connections may take, a divisor. */
@@ -59,6 +60,7 @@ static const u8 pep_track_table[PEP_TRACK_STAGES][PEP_TRACK_EVENTS] = {
 	[PEP_TRACK_OPENING] = {
 		[PEP_TRACK_SYNACK] = PEP_TRACK_ANSWERED,
 		[PEP_TRACK_ADOPT] = PEP_TRACK_SPLIT,
+		[PEP_TRACK_IMPORT] = PEP_TRACK_FOLLOWED,
 		[PEP_TRACK_END] = PEP_TRACK_GONE,
 	},
 	[PEP_TRACK_ANSWERED] = {
@@ -93,29 +95,38 @@ static const u32 pep_track_silence[PEP_TRACK_STAGES] = {
 	[PEP_TRACK_CLOSING] = 70,
 };
 
-/* The ends in an order that is the same for both directions. */
-static bool pep_track_swapped(const struct pep_tuple *tuple)
+/* An end of an IPv4 connection as a number. */
+static u64 pep_track_end4(const union pep_addr *addr, __be16 port)
 {
-	int order = memcmp(&tuple->src, &tuple->dst, sizeof(tuple->src));
+	return (u64)(__force u32)addr->v4 << 16 | (__force u16)port;
+}
 
-	return order > 0 ||
-	       (!order && ntohs(tuple->sport) > ntohs(tuple->dport));
+/* The same for both directions: with the ends in order. */
+static u32 pep_track_hash4(const struct pep_tuple *tuple, u32 seed)
+{
+	u64 a = pep_track_end4(&tuple->src, tuple->sport);
+	u64 b = pep_track_end4(&tuple->dst, tuple->dport);
+
+	if (a > b)
+		swap(a, b);
+	return jhash_3words(a, b, (u32)(a >> 32) << 16 | (u32)(b >> 32), seed);
+}
+
+/* As pep_track_hash4(): each end by itself, and then both in order. */
+static u32 pep_track_hash6(const struct pep_tuple *tuple, u32 seed)
+{
+	u32 a = jhash2((__force const u32 *)&tuple->src.v6, 4,
+		       seed ^ (__force u16)tuple->sport);
+	u32 b = jhash2((__force const u32 *)&tuple->dst.v6, 4,
+		       seed ^ (__force u16)tuple->dport);
+
+	return jhash_2words(min(a, b), max(a, b), seed);
 }
 
 static u32 pep_track_hash_tuple(const struct pep_tuple *tuple, u32 seed)
 {
-	bool swapped = pep_track_swapped(tuple);
-	const union pep_addr *a = swapped ? &tuple->dst : &tuple->src;
-	const union pep_addr *b = swapped ? &tuple->src : &tuple->dst;
-	u32 ports = swapped ?
-		    (__force u32)tuple->dport << 16 | (__force u32)tuple->sport :
-		    (__force u32)tuple->sport << 16 | (__force u32)tuple->dport;
-
-	if (tuple->family == AF_INET)
-		return jhash_3words((__force u32)a->v4, (__force u32)b->v4,
-				    ports, seed);
-	return jhash2((const u32 *)a, sizeof(*a) / 4,
-		      jhash2((const u32 *)b, sizeof(*b) / 4, seed ^ ports));
+	return tuple->family == AF_INET ? pep_track_hash4(tuple, seed) :
+					  pep_track_hash6(tuple, seed);
 }
 
 static u32 pep_track_hash_key(const void *data, u32 len, u32 seed)
@@ -140,16 +151,11 @@ static int pep_track_compare(struct rhashtable_compare_arg *arg,
 	const struct pep_conn *conn = obj;
 	const struct pep_tuple *b = &conn->tuple;
 
-	if (!key->across) {
-		if (conn->vrf != key->vrf)
-			return 1;
-		if (!memcmp(a, b, sizeof(*a)))
-			return 0;
-	}
-	return a->sport != b->dport || a->dport != b->sport ||
-	       a->family != b->family ||
-	       memcmp(&a->src, &b->dst, sizeof(a->src)) ||
-	       memcmp(&a->dst, &b->src, sizeof(a->dst));
+	if (!key->across && conn->vrf != key->vrf)
+		return 1;
+	if (!key->across && pep_tuple_equal(a, b))
+		return 0;
+	return !pep_tuple_answers(a, b);
 }
 
 static const struct rhashtable_params pep_track_params = {
@@ -223,6 +229,26 @@ static void pep_track_settle(struct pep_net *pn, struct pep_conn *conn)
 	spin_lock(&pn->track_lock);
 	list_del(&conn->unanswered);
 	spin_unlock(&pn->track_lock);
+	/* In the same place. */
+	conn->tally = NULL;
+}
+
+/**
+ * pep_track_decide() - have no trigger split a connection any more
+ * @conn: connection, locked; it has been taken over, or never will be
+ *
+ * Context: BH off.
+ */
+void pep_track_decide(struct pep_conn *conn)
+{
+	conn->trigger = 0;
+	conn->due = 0;
+	if (conn->copies)
+		pep_copies_free(conn->copies);
+	conn->copies = NULL;
+	if (conn->tally)
+		pep_tally_put(conn->tally);
+	conn->tally = NULL;
 }
 
 /**
@@ -250,13 +276,11 @@ void pep_track_advance(struct pep_net *pn, struct pep_conn *conn,
 	smp_store_release(&conn->stage, next);
 	if (event == PEP_TRACK_RELEASED) {
 		pep_flow_put(conn->flow);
-		conn->flow = NULL;
+		WRITE_ONCE(conn->flow, NULL);
 	}
 	if (next != PEP_TRACK_GONE)
 		return;
-	if (conn->copies)
-		pep_copies_free(conn->copies);
-	conn->copies = NULL;
+	pep_track_decide(conn);
 	if (stage == PEP_TRACK_SPLIT || stage == PEP_TRACK_RELEASING)
 		pep_flow_put(conn->flow);
 	rhashtable_remove_fast(&pn->track, &conn->node, pep_track_params);
@@ -324,9 +348,9 @@ static bool pep_track_evict(struct pep_net *pn)
  * @tuple: tuple of its SYN
  * @vrf: VRF that the SYN is received by, 0 for none
  *
- * Context: softirq.
+ * Context: any.
  * Return: the connection, zeroed but for its key, in PEP_TRACK_OPENING; for
- * pep_track_insert(); or NULL.
+ * pep_track_insert() or pep_track_import(); or NULL.
  */
 struct pep_conn *pep_track_new(const struct pep_tuple *tuple, int vrf)
 {
@@ -342,6 +366,14 @@ struct pep_conn *pep_track_new(const struct pep_tuple *tuple, int vrf)
 	return conn;
 }
 
+/* One that was followed before goes on where it was. */
+static void pep_track_go_on(struct pep_net *pn, struct pep_conn *conn)
+{
+	pep_track_advance(pn, conn, PEP_TRACK_IMPORT);
+	if (conn->end[0].flags & conn->end[1].flags & PEP_TRACK_FIN)
+		pep_track_advance(pn, conn, PEP_TRACK_FINS);
+}
+
 /* Into the list of those that wait, and into the table. */
 static int pep_track_enter(struct pep_net *pn, struct pep_conn *conn)
 {
@@ -350,6 +382,7 @@ static int pep_track_enter(struct pep_net *pn, struct pep_conn *conn)
 
 	if (conn->vrf)
 		WRITE_ONCE(pn->track_vrfs, true);
+	conn->gaps = atomic_read(&pn->gaps);
 	/* A SYN-ACK on another CPU and pep_track_evict() wait for the lock. */
 	spin_lock(&conn->lock);
 	spin_lock(&pn->track_lock);
@@ -360,6 +393,8 @@ static int pep_track_enter(struct pep_net *pn, struct pep_conn *conn)
 	if (err) {
 		pep_track_settle(pn, conn);
 		conn->stage = PEP_TRACK_GONE;
+	} else if (conn->resume) {
+		pep_track_go_on(pn, conn);
 	}
 	spin_unlock(&conn->lock);
 	return err;
@@ -391,13 +426,19 @@ int pep_track_insert(struct pep_net *pn, struct pep_conn *conn)
 	return err;
 }
 
-/* Has a connection been silent for too long? Its flow lives as long as it may. */
+/* Has a connection been silent for too long for a stage? */
+static bool pep_track_silent(const struct pep_conn *conn, unsigned int stage)
+{
+	return (u32)jiffies - READ_ONCE(conn->seen) >
+	       pep_track_silence[stage] * HZ;
+}
+
+/* Is a connection over? Its flow lives as long as it may. */
 static bool pep_track_over(const struct pep_conn *conn)
 {
 	unsigned int stage = READ_ONCE(conn->stage);
 
-	return stage < PEP_TRACK_SPLIT && (u32)jiffies - READ_ONCE(conn->seen) >
-	       pep_track_silence[stage] * HZ;
+	return stage < PEP_TRACK_SPLIT && pep_track_silent(conn, stage);
 }
 
 /* End the connections that are over, or all of them. */
@@ -439,6 +480,30 @@ static void pep_track_sweep(struct pep_net *pn, bool all)
 	}
 	rhashtable_walk_stop(&iter);
 	rhashtable_walk_exit(&iter);
+}
+
+/**
+ * pep_track_import() - enter a connection that was followed before
+ * @pn: started instance
+ * @conn: from pep_track_new(), filled in; freed when it cannot be entered
+ *
+ * It goes on as followed, or as closing when both ends have sent a FIN.
+ *
+ * Context: BH off, RCU read side.
+ * Return: 0, -ETIME when it has been silent for too long, or an error of
+ * pep_track_insert().
+ */
+int pep_track_import(struct pep_net *pn, struct pep_conn *conn)
+{
+	bool fins = conn->end[0].flags & conn->end[1].flags & PEP_TRACK_FIN;
+
+	if (pep_track_silent(conn, fins ? PEP_TRACK_CLOSING :
+					  PEP_TRACK_FOLLOWED)) {
+		pep_track_put(conn);
+		return -ETIME;
+	}
+	conn->resume = true;
+	return pep_track_insert(pn, conn);
 }
 
 static void pep_track_work(struct work_struct *work)

@@ -12,6 +12,7 @@
 
 struct pep_copies;
 struct pep_flow;
+struct pep_tally;
 
 /**
  * enum pep_track_stage - how far a connection has come
@@ -44,6 +45,7 @@ enum pep_track_stage {
  *	once
  * @PEP_TRACK_CUT: the flow begins to hand it back
  * @PEP_TRACK_RELEASED: the flow has handed it back
+ * @PEP_TRACK_IMPORT: it was followed before, by another module
  * @PEP_TRACK_END: a reset, silence, the end of its flow or of the namespace
  * @PEP_TRACK_EVENTS: how many there are
  */
@@ -54,6 +56,7 @@ enum pep_track_event {
 	PEP_TRACK_ADOPT,
 	PEP_TRACK_CUT,
 	PEP_TRACK_RELEASED,
+	PEP_TRACK_IMPORT,
 	PEP_TRACK_END,
 	PEP_TRACK_EVENTS,
 };
@@ -65,6 +68,11 @@ enum pep_track_event {
 #define PEP_TRACK_ECN		BIT(3)	/* its SYN negotiates ECN */
 #define PEP_TRACK_ACCECN	BIT(4)	/* its SYN asks for AccECN, RFC 9768 */
 #define PEP_TRACK_FIN		BIT(5)	/* it has sent its FIN */
+#define PEP_TRACK_UNSPLIT	BIT(6)	/* no socket can be in its place */
+#define PEP_TRACK_REPLIED	BIT(7)	/* all of its turn has a reply */
+
+/* Those that netlink shows. */
+#define PEP_TRACK_SHOWN		(PEP_TRACK_REPLIED - 1)
 
 /**
  * struct pep_track_end - an end of a connection, by its packets
@@ -72,13 +80,14 @@ enum pep_track_event {
  * @next: all before it has passed without a hole; sequence number, as those
  *	below
  * @high: behind the highest byte sent
+ * @turn: where its turn began, see pep_follow_turn()
  * @ack: highest acknowledgment sent: what the other end has got through
  * @edge: highest right edge offered: what the other end may send
  * @tsval: its clock, RFC 7323, as the other end has seen it in order
  * @seen: when its latest packet came, jiffies
  * @repeated: payload sent a second time, bytes
- * @rtt: round trip between here and the end, of the handshake, us; 0 when
- *	unknown
+ * @rtt: round trip between here and the end, us, of the handshake, or the
+ *	smallest that a leg has seen lately; 0 when unknown
  * @ifindex: device that its packets come by
  * @mss: largest segment that it accepts, bytes
  * @wscale: how far its windows are shifted
@@ -88,6 +97,7 @@ struct pep_track_end {
 	u64 bytes;
 	u32 next;
 	u32 high;
+	u32 turn;
 	u32 ack;
 	u32 edge;
 	u32 tsval;
@@ -113,20 +123,25 @@ struct pep_track_end {
  * @due: those of them that have come
  * @repeated: its SYN or SYN-ACK was sent again: no sample of a round trip
  * @early: its opener is to be answered early; constant
+ * @resume: packets may have passed unseen since its numbers were noted: it was
+ *	imported, or a side had no device meanwhile
+ * @gaps: pep_net.gaps when its latest packet came, modulo 256
  * @dsfield: TOS or traffic class of the latest packet of the end on a side, enum
  *	pep_side
  * @ref: one while in the table, one while @job is queued or waits for a socket, one
  *	of @flow, and those of callers
  * @isn: of the opener's SYN
  * @seen: when its latest packet came, jiffies; read locklessly
- * @split_bytes: how much payload of an end makes it split
+ * @split_bytes: how much payload of an end in one turn makes it split, bytes
  * @born: when the SYN came, ns of ktime_get_ns()
  * @end: by side, enum pep_side
  * @copies: unacknowledged payload while it may be split, or NULL
  * @flow: the flow that has it or had it last, with a reference as long as it
- *	has it; or NULL
+ *	has it; or NULL; read locklessly
  * @job: takes it over, and sees to its end; holds a reference while queued
  * @unanswered: in pep_net.unanswered for as long as it is in PEP_TRACK_OPENING
+ * @tally: after that: of the profile that may split it again, with a reference;
+ *	NULL unless it was handed back for being idle
  * @rcu: frees the memory
  */
 struct pep_conn {
@@ -138,8 +153,10 @@ struct pep_conn {
 	u8 opener;
 	u8 trigger;
 	u8 due;
-	bool repeated;
-	bool early;
+	u8 repeated:1;
+	u8 early:1;
+	u8 resume:1;
+	u8 gaps;
 	u8 dsfield[2];
 	refcount_t ref;
 	u32 isn;
@@ -152,6 +169,7 @@ struct pep_conn {
 	struct pep_job job;
 	union {
 		struct list_head unanswered;
+		struct pep_tally *tally;
 		struct rcu_head rcu;
 	};
 };
@@ -173,6 +191,8 @@ struct pep_conn *pep_track_find(struct pep_net *pn,
 				const struct pep_tuple *tuple, int vrf);
 struct pep_conn *pep_track_new(const struct pep_tuple *tuple, int vrf);
 int pep_track_insert(struct pep_net *pn, struct pep_conn *conn);
+void pep_track_decide(struct pep_conn *conn);
+int pep_track_import(struct pep_net *pn, struct pep_conn *conn);
 void pep_track_advance(struct pep_net *pn, struct pep_conn *conn,
 		       enum pep_track_event event);
 void pep_track_end(struct pep_net *pn, struct pep_conn *conn,

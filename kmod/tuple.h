@@ -5,6 +5,7 @@
 #include <linux/in6.h>
 #include <linux/netdevice.h>
 #include <linux/types.h>
+#include <net/ipv6.h>
 #include <net/l3mdev.h>
 
 struct sock;
@@ -36,6 +37,64 @@ struct pep_tuple {
 	__be16 dport;
 	u32 family;
 };
+
+/**
+ * pep_addr_equal() - is it the same address?
+ * @a: address
+ * @b: another one of the same family
+ *
+ * Return: true when it is.
+ */
+static inline bool pep_addr_equal(const union pep_addr *a,
+				  const union pep_addr *b)
+{
+	return ipv6_addr_equal(&a->v6, &b->v6);
+}
+
+/**
+ * pep_addr_scope6() - can it be an IPv6 address of an end behind a router?
+ * @addr: address
+ *
+ * Return: true for unicast addresses of more than a link.
+ */
+static inline bool pep_addr_scope6(const struct in6_addr *addr)
+{
+	int type = ipv6_addr_type(addr);
+
+	return (type & IPV6_ADDR_UNICAST) &&
+	       !(type & (IPV6_ADDR_LINKLOCAL | IPV6_ADDR_LOOPBACK |
+			 IPV6_ADDR_MAPPED));
+}
+
+/**
+ * pep_tuple_equal() - is it the same connection, in the same direction?
+ * @a: tuple
+ * @b: another one
+ *
+ * Return: true when it is.
+ */
+static inline bool pep_tuple_equal(const struct pep_tuple *a,
+				   const struct pep_tuple *b)
+{
+	return a->sport == b->sport && a->dport == b->dport &&
+	       a->family == b->family && pep_addr_equal(&a->src, &b->src) &&
+	       pep_addr_equal(&a->dst, &b->dst);
+}
+
+/**
+ * pep_tuple_answers() - is it the same connection, in the other direction?
+ * @a: tuple
+ * @b: another one
+ *
+ * Return: true when it is.
+ */
+static inline bool pep_tuple_answers(const struct pep_tuple *a,
+				     const struct pep_tuple *b)
+{
+	return a->sport == b->dport && a->dport == b->sport &&
+	       a->family == b->family && pep_addr_equal(&a->src, &b->dst) &&
+	       pep_addr_equal(&a->dst, &b->src);
+}
 
 void pep_tuple_reverse(struct pep_tuple *to, const struct pep_tuple *from);
 void pep_tuple_of_peer(struct pep_tuple *tuple, const struct sock *sk);

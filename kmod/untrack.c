@@ -34,7 +34,7 @@
 #include <net/netfilter/nf_conntrack_core.h>
 #include <net/sock.h>
 
-#include "steer.h"
+#include "callback.h"
 #include "tuple.h"
 
 #if IS_ENABLED(CONFIG_NF_CONNTRACK)
@@ -183,10 +183,10 @@ static bool pep_untrack_is_ours(const struct sk_buff *skb,
 	const struct sock *sk = state->sk;
 
 	if (sk && sk_fullsock(sk) && sk->sk_type != SOCK_RAW)
-		return pep_steer_owns(sk);
+		return pep_callback_owns(sk);
 	if (!pep_untrack_is_tcp(skb, state->pf))
 		return false;
-	if (sk && !sk_fullsock(sk) && pep_steer_owns(sk))
+	if (sk && !sk_fullsock(sk) && pep_callback_owns(sk))
 		return true;
 	return pep_untrack_within(state->net);
 }

@@ -18,6 +18,7 @@
 #include "conn.h"
 #include "filter.h"
 #include "reply.h"
+#include "state.h"
 #include "track.h"
 
 /* Connections looked at before other work on this CPU gets its turn. */
@@ -235,9 +236,14 @@ static int pep_walk_collect(struct pep_walk *walk, struct pep_net *pn)
 	return -EBUSY;
 }
 
+/* Adds a connection that is locked to a message; 0 or -EMSGSIZE. */
+typedef int pep_walk_fill(struct sk_buff *skb, const struct pep_net *pn,
+			  const struct pep_conn *conn);
+
 /* Add a connection to a part of the dump, if it is meant. */
 static int pep_walk_put(struct sk_buff *skb, const struct genl_info *info,
-			const struct pep_walk *walk, struct pep_conn *conn)
+			const struct pep_walk *walk, struct pep_conn *conn,
+			pep_walk_fill *fill)
 {
 	struct pep_net *pn = pep_net(genl_info_net(info));
 	int err = 0;
@@ -245,9 +251,10 @@ static int pep_walk_put(struct sk_buff *skb, const struct genl_info *info,
 
 	rcu_read_lock();
 	spin_lock_bh(&conn->lock);
-	if (pep_walk_match(&walk->filter, conn)) {
+	if (pep_walk_match(&walk->filter, conn) &&
+	    (fill == pep_conn_fill || pep_state_whole(conn))) {
 		hdr = pep_reply_part(skb, info);
-		err = hdr ? pep_conn_fill(skb, pn, conn) : -EMSGSIZE;
+		err = hdr ? fill(skb, pn, conn) : -EMSGSIZE;
 		pep_reply_part_end(skb, hdr, err);
 	}
 	spin_unlock_bh(&conn->lock);
@@ -282,6 +289,25 @@ int pep_nl_conn_get_start(struct netlink_callback *cb)
 	return 0;
 }
 
+/* Make a part of a dump. Return: length or a negative error. */
+static int pep_walk_part(struct sk_buff *skb, struct netlink_callback *cb,
+			 pep_walk_fill *fill)
+{
+	const struct genl_info *info = genl_info_dump(cb);
+	struct pep_walk *walk = (void *)cb->args[0];
+	int err = 0;
+
+	while (walk->next < walk->n) {
+		err = pep_walk_put(skb, info, walk, walk->conns[walk->next],
+				   fill);
+		if (err)
+			break;
+		pep_track_put(walk->conns[walk->next++]);
+		cond_resched();
+	}
+	return err == -EMSGSIZE && skb->len ? skb->len : err;
+}
+
 /**
  * pep_nl_conn_get_dumpit() - make a part of a dump of connections
  * @skb: where to
@@ -294,18 +320,20 @@ int pep_nl_conn_get_start(struct netlink_callback *cb)
  */
 int pep_nl_conn_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	const struct genl_info *info = genl_info_dump(cb);
-	struct pep_walk *walk = (void *)cb->args[0];
-	int err = 0;
+	return pep_walk_part(skb, cb, pep_conn_fill);
+}
 
-	while (walk->next < walk->n) {
-		err = pep_walk_put(skb, info, walk, walk->conns[walk->next]);
-		if (err)
-			break;
-		pep_track_put(walk->conns[walk->next++]);
-		cond_resched();
-	}
-	return err == -EMSGSIZE && skb->len ? skb->len : err;
+/**
+ * pep_nl_flow_export_dumpit() - make a part of a dump of connections' states
+ * @skb: where to
+ * @cb: state of the dump
+ *
+ * Context: may sleep.
+ * Return: length or a negative error.
+ */
+int pep_nl_flow_export_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	return pep_walk_part(skb, cb, pep_state_fill);
 }
 
 /**

@@ -21,6 +21,7 @@
 #include <net/tcp.h>
 
 #include "gen.h"
+#include "socket.h"
 
 /* What an end may send at least when nothing is unread, bytes: about the first
  * ten segments, and more where segments are large.
@@ -32,7 +33,7 @@
 #define PEP_WINDOW_START	(64 * 1024)
 
 /* What a leg may hold unsent, bytes: more than is sent between two softirqs,
- * and no more than PEP_GEN_NOTSENT.
+ * and no more than PEP_SOCKET_NOTSENT.
  */
 #define PEP_WINDOW_UNSENT_MIN	(16 * 1024)
 
@@ -169,7 +170,7 @@ void pep_window_couple(struct pep_flow *flow, unsigned int from, u32 done)
 	stay = pep_window_stay(flow, out);
 	WRITE_ONCE(out->notsent_lowat,
 		   clamp_t(u64, div_u64(rate * (stay / 4), USEC_PER_SEC),
-			   PEP_WINDOW_UNSENT_MIN, PEP_GEN_NOTSENT));
+			   PEP_WINDOW_UNSENT_MIN, PEP_SOCKET_NOTSENT));
 	window = pep_window_all(rate, in, stay);
 	/* Without timestamps the end's round trip may be longer than is known,
 	 * so that it is this bound that the other leg waits for. As long as

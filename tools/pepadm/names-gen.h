@@ -65,6 +65,7 @@ static const char * const names_conn_flag[] = {
 	[3] = "ecn",
 	[4] = "accecn",
 	[5] = "fin",
+	[6] = "unsplit",
 };
 
 static const char * const names_conn_cause[] = {
@@ -167,6 +168,8 @@ static const char * const names_stat[] = {
 	[88] = "split_pass_route",
 	[89] = "split_pass_failed",
 	[90] = "flow_released",
+	[91] = "flow_released_idle",
+	[92] = "follow_imported",
 };
 
 static const char * const docs_stat[] = {
@@ -259,7 +262,9 @@ static const char * const docs_stat[] = {
 	[87] = "Followed connections not split as another socket has the addresses.",
 	[88] = "Followed connections not split as a leg would send by another device.",
 	[89] = "Followed connections not split as TCP refused a socket's state.",
-	[90] = "Flows handed back to their ends without a reset.",
+	[90] = "Flows handed back to their ends at a command, without a reset.",
+	[91] = "Flows handed back to their ends as they were idle for release-idle.",
+	[92] = "Connections followed from what flow-import has given of them.",
 };
 
 #endif

@@ -39,7 +39,7 @@ enum pep_connect_mode {
  *   taken over.
  * @PEP_SPLIT_TRIGGER_HANDSHAKE: The opener has acknowledged the target's
  *   SYN-ACK. No other event comes before it, so this flag stands alone.
- * @PEP_SPLIT_TRIGGER_BYTES: Either end has sent more than split-bytes.
+ * @PEP_SPLIT_TRIGGER_BYTES: Either end has sent split-bytes in one turn.
  * @PEP_SPLIT_TRIGGER_LOSS: A packet towards the subscriber was lost.
  */
 enum pep_split_trigger {
@@ -70,19 +70,21 @@ enum pep_source_mode {
 	PEP_SOURCE_MODE_LOCAL,
 };
 
-#define PEP_SPLIT_BYTES_DEFAULT	12000
-#define PEP_SPLIT_BYTES_MAX	16777216
-#define PEP_DSCP_COPY		64
-#define PEP_KEEPALIVE_TIME_MAX	32767
-#define PEP_KEEPALIVE_COUNT_MAX	127
-#define PEP_USER_TIMEOUT_MAX	2147483647
-#define PEP_IDLE_TIMEOUT_MAX	604800
-#define PEP_RESIDENCE_MAX	10000
-#define PEP_BUFFER_MIN		4096
-#define PEP_BUFFER_MAX		536870912
-#define PEP_RATE_MIN		1000
-#define PEP_RATE_MAX		125000000000
-#define PEP_FLOWS_MAX		16777216
+#define PEP_SPLIT_BYTES_DEFAULT		12000
+#define PEP_SPLIT_BYTES_MAX		16777216
+#define PEP_DSCP_COPY			64
+#define PEP_KEEPALIVE_TIME_MAX		32767
+#define PEP_KEEPALIVE_COUNT_MAX		127
+#define PEP_USER_TIMEOUT_MAX		2147483647
+#define PEP_IDLE_TIMEOUT_MAX		604800
+#define PEP_RELEASE_IDLE_MAX		604800
+#define PEP_RELEASE_IDLE_DEFAULT	120
+#define PEP_RESIDENCE_MAX		10000
+#define PEP_BUFFER_MIN			4096
+#define PEP_BUFFER_MAX			536870912
+#define PEP_RATE_MIN			1000
+#define PEP_RATE_MAX			125000000000
+#define PEP_FLOWS_MAX			16777216
 
 /**
  * enum pep_flow_state - Where a flow is in its life.
@@ -156,6 +158,9 @@ enum pep_conn_stage {
  * @PEP_CONN_FLAG_ECN: It negotiates ECN, RFC 3168.
  * @PEP_CONN_FLAG_ACCECN: It negotiates AccECN, RFC 9768.
  * @PEP_CONN_FLAG_FIN: The end has sent its FIN.
+ * @PEP_CONN_FLAG_UNSPLIT: It has an option that a socket cannot carry, or a
+ *   TTL of 255 (GTSM), or the end has sent urgent data: the connection is
+ *   never split.
  */
 enum pep_conn_flag {
 	PEP_CONN_FLAG_WSCALE = 1,
@@ -164,6 +169,7 @@ enum pep_conn_flag {
 	PEP_CONN_FLAG_ECN = 8,
 	PEP_CONN_FLAG_ACCECN = 16,
 	PEP_CONN_FLAG_FIN = 32,
+	PEP_CONN_FLAG_UNSPLIT = 64,
 };
 
 /**
@@ -214,6 +220,7 @@ enum {
 	PEP_A_PROFILE_LIVE,
 	PEP_A_PROFILE_SPLIT_TRIGGER,
 	PEP_A_PROFILE_SPLIT_BYTES,
+	PEP_A_PROFILE_RELEASE_IDLE,
 
 	__PEP_A_PROFILE_MAX,
 	PEP_A_PROFILE_MAX = (__PEP_A_PROFILE_MAX - 1)
@@ -406,6 +413,8 @@ enum {
 	PEP_A_STAT_SPLIT_PASS_ROUTE,
 	PEP_A_STAT_SPLIT_PASS_FAILED,
 	PEP_A_STAT_FLOW_RELEASED,
+	PEP_A_STAT_FLOW_RELEASED_IDLE,
+	PEP_A_STAT_FOLLOW_IMPORTED,
 
 	__PEP_A_STAT_MAX,
 	PEP_A_STAT_MAX = (__PEP_A_STAT_MAX - 1)
@@ -421,6 +430,10 @@ enum {
 	PEP_A_END_UNACKED,
 	PEP_A_END_IFINDEX,
 	PEP_A_END_DEV,
+	PEP_A_END_HIGH,
+	PEP_A_END_ACK,
+	PEP_A_END_EDGE,
+	PEP_A_END_TSVAL,
 
 	__PEP_A_END_MAX,
 	PEP_A_END_MAX = (__PEP_A_END_MAX - 1)
@@ -447,6 +460,8 @@ enum {
 	PEP_A_CONN_OLDER_MS,
 	PEP_A_CONN_BYTES_MIN,
 	PEP_A_CONN_CAUSE,
+	PEP_A_CONN_ISN,
+	PEP_A_CONN_VRF,
 
 	__PEP_A_CONN_MAX,
 	PEP_A_CONN_MAX = (__PEP_A_CONN_MAX - 1)
@@ -472,6 +487,8 @@ enum {
 	PEP_CMD_DRAINED_NTF,
 	PEP_CMD_CONN_GET,
 	PEP_CMD_CONN_CLOSED_NTF,
+	PEP_CMD_FLOW_EXPORT,
+	PEP_CMD_FLOW_IMPORT,
 
 	__PEP_CMD_MAX,
 	PEP_CMD_MAX = (__PEP_CMD_MAX - 1)

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The handshake of a connection that is forwarded: what its SYN and SYN-ACK say of
+ * the ends, which options are against splitting it, and both round trips.
+ */
+
+#include "handshake.h"
+
+#include <net/tcp.h>
+
+#include "adopt.h"
+#include "gen.h"
+#include "option.h"
+#include "stat.h"
+#include "track.h"
+
+/* The flag of AccECN, RFC 9768, once the nonce sum. */
+#define PEP_HANDSHAKE_AE	htonl(0x01000000)
+
+/* The ECN flags that an end negotiates, RFC 3168 and RFC 9768. */
+static u8 pep_handshake_ecn(const struct tcphdr *th)
+{
+	bool ae = tcp_flag_word(th) & PEP_HANDSHAKE_AE;
+
+	if (!th->ack)
+		return (th->ece && th->cwr ? PEP_TRACK_ECN : 0) |
+		       (ae ? PEP_TRACK_ACCECN : 0);
+	if (ae || th->cwr)
+		return PEP_TRACK_ACCECN;
+	return th->ece ? PEP_TRACK_ECN : 0;
+}
+
+/* Does an end hold the other to its distance, RFC 5082? A leg has another TTL. */
+static bool pep_handshake_gtsm(const struct sk_buff *skb)
+{
+	return skb->protocol == htons(ETH_P_IPV6) ?
+	       ipv6_hdr(skb)->hop_limit == 255 : ip_hdr(skb)->ttl == 255;
+}
+
+/* Note an end by its SYN or SYN-ACK. */
+static void pep_handshake_open(struct pep_track_end *end,
+			       const struct sk_buff *skb,
+			       const struct pep_packet *pkt,
+			       const struct pep_options *options)
+{
+	const struct tcphdr *th = pkt->th;
+
+	end->next = ntohl(th->seq) + 1 + pkt->payload;
+	end->high = end->next;
+	end->turn = end->next;
+	end->seen = jiffies;
+	end->ifindex = skb->dev->ifindex;
+	end->mss = options->mss ?: TCP_MSS_DEFAULT;
+	end->wscale = options->wscale;
+	end->tsval = options->tsval;
+	end->flags = (options->has_wscale ? PEP_TRACK_SCALES : 0) |
+		     (options->has_sack ? PEP_TRACK_SACK : 0) |
+		     (options->has_ts ? PEP_TRACK_STAMPS : 0) |
+		     pep_handshake_ecn(th);
+}
+
+/**
+ * pep_handshake_new() - make a connection by its SYN
+ * @side: side that the SYN came from, enum pep_side
+ * @skb: SYN
+ * @pkt: parsed @skb
+ *
+ * Context: softirq, RCU read side.
+ * Return: the connection, which no event splits, for pep_track_insert(); or NULL.
+ */
+struct pep_conn *pep_handshake_new(unsigned int side,
+				   const struct sk_buff *skb,
+				   const struct pep_packet *pkt)
+{
+	struct pep_options options;
+	struct pep_conn *conn;
+
+	conn = pep_track_new(&pkt->tuple, pep_tuple_vrf(skb->dev));
+	if (!conn)
+		return NULL;
+	pep_option_scan((const u8 *)(pkt->th + 1), pkt->options, &options);
+	pep_job_init(&conn->job, pep_adopt_run);
+	conn->opener = side;
+	conn->isn = ntohl(pkt->th->seq);
+	conn->seen = jiffies;
+	conn->born = ktime_get_ns();
+	conn->dsfield[side] = pep_packet_dsfield(skb);
+	pep_handshake_open(&conn->end[side], skb, pkt, &options);
+	return conn;
+}
+
+/**
+ * pep_handshake_syn() - follow a connection from its SYN on
+ * @gen: generation of the profile that may split it
+ * @side: side that it came from, enum pep_side
+ * @skb: SYN, which passes
+ * @pkt: parsed @skb
+ * @splittable: no option of the SYN is against splitting it
+ *
+ * Context: softirq, RCU read side.
+ */
+void pep_handshake_syn(struct pep_gen *gen, unsigned int side,
+		       struct sk_buff *skb, const struct pep_packet *pkt,
+		       bool splittable)
+{
+	unsigned int counter = PEP_A_STAT_FOLLOW_NO_MEMORY;
+	u32 trigger = gen->values.split_trigger;
+	struct pep_net *pn = gen->pn;
+	struct pep_conn *conn;
+
+	splittable = splittable && !pep_handshake_gtsm(skb);
+	conn = pep_handshake_new(side, skb, pkt);
+	if (conn) {
+		conn->trigger = splittable ? trigger : 0;
+		if (!splittable)
+			conn->end[side].flags |= PEP_TRACK_UNSPLIT;
+		conn->split_bytes = gen->values.split_bytes;
+		switch (pep_track_insert(pn, conn)) {
+		case 0:
+			counter = PEP_A_STAT_FOLLOW_NEW;
+			if (trigger && !splittable)
+				pep_stat_inc(pn, PEP_A_STAT_SPLIT_PASS_OPTION);
+			break;
+		case -EEXIST:
+			/* Its other SYN came by another CPU. */
+			return;
+		case -ENOSPC:
+			counter = PEP_A_STAT_FOLLOW_FULL;
+			break;
+		}
+	}
+	pep_stat_syn(pn, side, &pkt->tuple, counter);
+}
+
+/* How long it is since the SYN, us. */
+static u32 pep_handshake_age(const struct pep_conn *conn)
+{
+	return div_u64(ktime_get_ns() - conn->born, NSEC_PER_USEC);
+}
+
+/**
+ * pep_handshake_splittable() - is nothing in the way of splitting a connection?
+ * @conn: connection, locked
+ *
+ * Return: false when one end has sent something that a leg cannot carry, or a FIN,
+ * or both have agreed upon AccECN, RFC 9768.
+ */
+bool pep_handshake_splittable(const struct pep_conn *conn)
+{
+	u8 either = conn->end[0].flags | conn->end[1].flags;
+	u8 both = conn->end[0].flags & conn->end[1].flags;
+
+	return !(either & (PEP_TRACK_UNSPLIT | PEP_TRACK_FIN)) &&
+	       !(both & PEP_TRACK_ACCECN);
+}
+
+/* The target's answer to the SYN. */
+static void pep_handshake_synack(struct pep_net *pn, struct pep_conn *conn,
+				 const struct sk_buff *skb,
+				 const struct pep_packet *pkt)
+{
+	struct pep_track_end *opener = &conn->end[conn->opener];
+	struct pep_track_end *target = &conn->end[!conn->opener];
+	const struct tcphdr *th = pkt->th;
+	struct pep_options options;
+
+	if (ntohl(th->ack_seq) != opener->next)
+		return;
+	pep_option_scan((const u8 *)(th + 1), pkt->options, &options);
+	conn->dsfield[!conn->opener] = pep_packet_dsfield(skb);
+	pep_handshake_open(target, skb, pkt, &options);
+	target->ack = opener->next;
+	target->edge = target->ack + ntohs(th->window);
+	/* Half of all numbers lie before 0: begin with a true one. */
+	opener->ack = target->next;
+	opener->edge = target->next;
+	target->rtt = pep_handshake_age(conn);
+	pep_track_advance(pn, conn, PEP_TRACK_SYNACK);
+	if (options.kind != PEP_OPTION_PLAIN || pep_handshake_gtsm(skb))
+		target->flags |= PEP_TRACK_UNSPLIT;
+	if (!pep_handshake_splittable(conn))
+		pep_adopt_give_up(pn, conn, PEP_A_STAT_SPLIT_PASS_OPTION);
+}
+
+/* A SYN or SYN-ACK that its end has sent before: the end has been heard of. */
+static void pep_handshake_again(struct pep_conn *conn, unsigned int side,
+				const struct pep_packet *pkt)
+{
+	struct pep_track_end *self = &conn->end[side];
+
+	conn->repeated = true;
+	if (ntohl(pkt->th->seq) + 1 + pkt->payload == self->next)
+		self->seen = jiffies;
+}
+
+/**
+ * pep_handshake_answer() - note a SYN or SYN-ACK of a connection in the table
+ * @pn: instance
+ * @conn: connection, locked
+ * @side: side that it came from, enum pep_side
+ * @skb: packet
+ * @pkt: parsed @skb
+ *
+ * Context: softirq, RCU read side.
+ */
+void pep_handshake_answer(struct pep_net *pn, struct pep_conn *conn,
+			  unsigned int side, const struct sk_buff *skb,
+			  const struct pep_packet *pkt)
+{
+	if (conn->stage == PEP_TRACK_OPENING && side != conn->opener)
+		pep_handshake_synack(pn, conn, skb, pkt);
+	else
+		pep_handshake_again(conn, side, pkt);
+}
+
+/**
+ * pep_handshake_complete() - note that the opener has acknowledged the SYN-ACK
+ * @pn: instance
+ * @conn: connection in stage answered, locked
+ *
+ * Context: softirq.
+ */
+void pep_handshake_complete(struct pep_net *pn, struct pep_conn *conn)
+{
+	struct pep_track_end *opener = &conn->end[conn->opener];
+	struct pep_track_end *target = &conn->end[!conn->opener];
+
+	opener->rtt = pep_handshake_age(conn) - target->rtt;
+	/* Karn's algorithm, RFC 6298. */
+	if (conn->repeated) {
+		opener->rtt = 0;
+		target->rtt = 0;
+	}
+	/* RFC 7323: only where both ends have the option. */
+	if (!(opener->flags & target->flags & PEP_TRACK_SCALES)) {
+		opener->wscale = 0;
+		target->wscale = 0;
+	}
+	pep_track_advance(pn, conn, PEP_TRACK_ACK);
+	pep_stat_inc(pn, PEP_A_STAT_FOLLOW_ESTABLISHED);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _PEP_HANDSHAKE_H
+#define _PEP_HANDSHAKE_H
+
+#include "packet.h"
+
+struct pep_conn;
+struct pep_gen;
+struct pep_net;
+
+struct pep_conn *pep_handshake_new(unsigned int side,
+				   const struct sk_buff *skb,
+				   const struct pep_packet *pkt);
+void pep_handshake_syn(struct pep_gen *gen, unsigned int side,
+		       struct sk_buff *skb, const struct pep_packet *pkt,
+		       bool splittable);
+void pep_handshake_answer(struct pep_net *pn, struct pep_conn *conn,
+			  unsigned int side, const struct sk_buff *skb,
+			  const struct pep_packet *pkt);
+void pep_handshake_complete(struct pep_net *pn, struct pep_conn *conn);
+bool pep_handshake_splittable(const struct pep_conn *conn);
+
+#endif

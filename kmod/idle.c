@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Flows to which nothing happens.
+ *
+ * The flow's timer looks four times within the time that a profile gives, so that
+ * nothing has to be noted while packets flow. A flow with idle-timeout ends after
+ * it. One with release-idle is handed back to its ends, once, when all that it
+ * has received is acknowledged by the other end; when that is impossible, the flow
+ * stays until something has happened to it.
+ */
+
+#include "idle.h"
+
+#include <net/tcp.h>
+
+#include "flow.h"
+#include "track.h"
+
+/* How often a flow is looked at within the shortest of its times. */
+#define PEP_IDLE_LOOKS	4
+
+/* Payload that both ends have sent, and acknowledged, bytes. */
+static u64 pep_idle_progress(const struct pep_flow *flow)
+{
+	u64 sum = 0;
+	int side;
+
+	for (side = 0; side < 2; side++) {
+		const struct tcp_sock *tp = tcp_sk(flow->leg[side].sk);
+
+		sum += tp->bytes_received + tp->bytes_acked;
+	}
+	return sum;
+}
+
+/* Has each end acknowledged all that the other has sent? The legs of a connection
+ * that was taken over have the same numbers.
+ */
+static bool pep_idle_drained(const struct pep_flow *flow)
+{
+	int side;
+
+	for (side = 0; side < 2; side++) {
+		const struct tcp_sock *in = tcp_sk(flow->leg[side].sk);
+		const struct tcp_sock *out = tcp_sk(flow->leg[!side].sk);
+
+		if (out->snd_una != in->rcv_nxt ||
+		    out->write_seq != in->rcv_nxt ||
+		    !RB_EMPTY_ROOT(&in->out_of_order_queue))
+			return false;
+	}
+	return true;
+}
+
+/* After how long the flow is to be handed back, jiffies; 0: never. */
+static unsigned long pep_idle_release(const struct pep_flow *flow)
+{
+	if (flow->mode == PEP_CONNECT_MODE_EARLY || flow->release_asked ||
+	    flow->state != PEP_FLOW_STATE_ESTABLISHED)
+		return 0;
+	return flow->release_idle * HZ;
+}
+
+/**
+ * pep_idle_over() - see whether nothing has happened to a flow for too long
+ * @flow: flow that is up, locked, with its legs locked
+ *
+ * Has it handed back when it is time for that, by pep_release_idle().
+ *
+ * Context: softirq, RCU read side.
+ * Return: true when its idle-timeout is over.
+ */
+bool pep_idle_over(struct pep_flow *flow)
+{
+	unsigned long over = flow->idle_timeout * HZ;
+	unsigned long release = pep_idle_release(flow);
+	unsigned long idle;
+	u64 progress;
+
+	if (timer_pending(&flow->timer) ||
+	    !(over || release || flow->release_asked))
+		return false;
+	progress = pep_idle_progress(flow);
+	if (progress != flow->progress) {
+		flow->progress = progress;
+		flow->active = jiffies;
+		flow->release_asked = false;
+		release = pep_idle_release(flow);
+	}
+	idle = jiffies - flow->active;
+	if (over && idle >= over)
+		return true;
+	if (release && idle >= release && pep_idle_drained(flow)) {
+		flow->release_asked = true;
+		release = 0;
+		pep_track_schedule(flow->conn);
+	}
+	if (over || release)
+		pep_flow_wake_in(flow, min_not_zero(over, release) /
+				       PEP_IDLE_LOOKS);
+	return false;
+}
+
+/**
+ * pep_idle_lasts() - has nothing happened since a flow was to be handed back?
+ * @flow: flow that is up, locked, with its legs locked
+ *
+ * Context: softirq.
+ * Return: true while it is to be handed back.
+ */
+bool pep_idle_lasts(const struct pep_flow *flow)
+{
+	return flow->release_asked &&
+	       flow->progress == pep_idle_progress(flow) &&
+	       pep_idle_drained(flow);
+}

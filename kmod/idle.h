@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _PEP_IDLE_H
+#define _PEP_IDLE_H
+
+#include <linux/types.h>
+
+struct pep_flow;
+
+bool pep_idle_over(struct pep_flow *flow);
+bool pep_idle_lasts(const struct pep_flow *flow);
+
+#endif

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0
+/* SYNs of connections that are in the table: repeated ones, and those by which an
+ * end opens another connection with the same addresses.
+ */
+
+#include "reopen.h"
+
+#include <net/tcp.h>
+
+#include "flow.h"
+#include "stat.h"
+#include "track.h"
+
+/* Does the flow of a connection that is answered early wait for its opener? */
+static bool pep_reopen_waits(const struct pep_flow *flow)
+{
+	return flow->mode == PEP_CONNECT_MODE_EARLY &&
+	       READ_ONCE(flow->state) == PEP_FLOW_STATE_CONNECTING;
+}
+
+/*
+ * May an end that sends a SYN open the connection anew? Its leg, which would judge
+ * that, is over, or it is an opener that has not been accepted yet. A SYN for a
+ * leg that lives has come on a way on which it does not find that.
+ */
+static bool pep_reopen_forgotten(const struct pep_conn *conn, bool forth)
+{
+	unsigned int side = forth ? conn->opener : !conn->opener;
+	/* Pairs with pep_flow_set_leg(). */
+	const struct sock *sk = smp_load_acquire(&conn->flow->leg[side].sk);
+
+	return sk ? inet_sk_state_load(sk) == TCP_CLOSE : forth;
+}
+
+/* A SYN of a connection that is in the table, with that locked. */
+static enum pep_follow_verdict pep_reopen_locked(struct pep_net *pn,
+						 struct pep_conn *conn,
+						 const struct pep_packet *pkt)
+{
+	bool forth = pep_tuple_equal(&conn->tuple, &pkt->tuple);
+	bool same = forth && conn->isn == ntohl(pkt->th->seq);
+
+	if (conn->stage == PEP_TRACK_GONE)
+		return PEP_FOLLOW_UNKNOWN;
+	/* It passes: the other end questions it. */
+	if (conn->stage == PEP_TRACK_RELEASING)
+		return PEP_FOLLOW_PASS;
+	/* Another CPU is about to answer it. */
+	if (conn->stage == PEP_TRACK_OPENING && conn->early)
+		return PEP_FOLLOW_CONSUMED;
+	if (conn->stage == PEP_TRACK_SPLIT &&
+	    READ_ONCE(conn->flow->state) != PEP_FLOW_STATE_DEAD) {
+		if (same && pep_reopen_waits(conn->flow))
+			return PEP_FOLLOW_SPLIT;
+		/* The end has forgotten the connection: so do we, before it
+		 * tries again. A late double of its SYN does not mean that.
+		 */
+		if (!same && pep_reopen_forgotten(conn, forth)) {
+			WRITE_ONCE(conn->flow->killed, true);
+			pep_flow_schedule(conn->flow);
+		}
+		return PEP_FOLLOW_CONSUMED;
+	}
+	if (same && conn->stage < PEP_TRACK_CLOSING) {
+		conn->seen = jiffies;
+		conn->repeated = true;
+		return PEP_FOLLOW_PASS;
+	}
+	pep_track_end(pn, conn, PEP_CONN_CAUSE_REOPENED);
+	return PEP_FOLLOW_UNKNOWN;
+}
+
+/**
+ * pep_reopen() - see to a SYN whose connection may be in the table
+ * @pn: started instance
+ * @skb: SYN
+ * @pkt: parsed @skb
+ *
+ * Context: softirq, RCU read side.
+ * Return: what to do with it; PEP_FOLLOW_UNKNOWN when it opens a connection.
+ */
+enum pep_follow_verdict pep_reopen(struct pep_net *pn, struct sk_buff *skb,
+				   const struct pep_packet *pkt)
+{
+	int vrf = pep_tuple_vrf(skb->dev);
+	enum pep_follow_verdict verdict;
+	struct pep_conn *conn;
+
+	conn = pep_track_find(pn, &pkt->tuple, vrf);
+	if (!conn)
+		return PEP_FOLLOW_UNKNOWN;
+	/* One VRF does not open or end connections of another. */
+	if (conn->vrf != vrf)
+		return PEP_FOLLOW_PASS;
+	spin_lock(&conn->lock);
+	verdict = pep_reopen_locked(pn, conn, pkt);
+	spin_unlock(&conn->lock);
+	if (verdict == PEP_FOLLOW_CONSUMED) {
+		pep_stat_inc(pn, PEP_A_STAT_DROPPED);
+		kfree_skb(skb);
+	}
+	return verdict;
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Sockets with the settings of a generation. They get their options where it is
+ * allowed to sleep, so that nothing has to be set when a connection is opened in
+ * softirq.
+ */
+
+#include "socket.h"
+
+#include <net/inet_sock.h>
+#include <net/tcp.h>
+
+#include "gen.h"
+#include "leg.h"
+
+/*
+ * Fix the buffers that are not to be left to TCP, as SO_SNDBUFFORCE and
+ * SO_RCVBUFFORCE do. A listener's children inherit them, and its SYN-ACK has
+ * the window scale that the receive buffer needs.
+ */
+static void pep_socket_set_buffers(struct sock *sk, u32 sndbuf, u32 rcvbuf)
+{
+	if (sndbuf) {
+		sk->sk_userlocks |= SOCK_SNDBUF_LOCK;
+		WRITE_ONCE(sk->sk_sndbuf, 2 * sndbuf);
+	}
+	if (rcvbuf) {
+		sk->sk_userlocks |= SOCK_RCVBUF_LOCK;
+		WRITE_ONCE(sk->sk_rcvbuf, 2 * rcvbuf);
+	}
+}
+
+/**
+ * pep_socket_make() - make a socket with the generation's settings
+ * @gen: generation
+ * @family: AF_INET or AF_INET6
+ * @side: side that the socket will talk to, enum pep_side
+ * @res: result
+ *
+ * Context: may sleep.
+ * Return: 0 or a negative error.
+ */
+int pep_socket_make(struct pep_gen *gen, int family, unsigned int side,
+		    struct socket **res)
+{
+	struct socket *sock;
+	struct sock *sk;
+	int err;
+
+	err = sock_create_kern(gen->pn->net, family, SOCK_STREAM, IPPROTO_TCP,
+			       &sock);
+	if (err)
+		return err;
+	err = pep_leg_set_cc(sock->sk, gen->values.cc[side]);
+	if (err) {
+		sock_release(sock);
+		return err;
+	}
+	sk = sock->sk;
+	tcp_sock_set_nodelay(sk);
+	lock_sock(sk);
+	pep_leg_set_timers(sk, &gen->values);
+	inet_set_bit(TRANSPARENT, sk);
+	/* Urgent data stays in line; tcp_check_urg() would skip a byte. */
+	sock_set_flag(sk, SOCK_URGINLINE);
+	sk->sk_reuse = SK_FORCE_REUSE;
+	sk->sk_allocation = GFP_ATOMIC;
+	sk->sk_use_task_frag = false;
+	sk->sk_ipv6only = family == AF_INET6;
+	WRITE_ONCE(tcp_sk(sk)->notsent_lowat, PEP_SOCKET_NOTSENT);
+	WRITE_ONCE(sk->sk_mark, gen->values.mark);
+	if (side == PEP_SIDE_SERVER)
+		WRITE_ONCE(sk->sk_bound_dev_if, gen->server_ifindex);
+	if (gen->values.dscp != PEP_DSCP_COPY)
+		pep_leg_set_dsfield(sk, gen->values.dscp << 2);
+	pep_socket_set_buffers(sk, gen->values.sndbuf[side],
+			       gen->values.rcvbuf[side]);
+	pep_leg_set_max_rate(sk, gen->values.max_rate[side]);
+	release_sock(sk);
+	*res = sock;
+	return 0;
+}
