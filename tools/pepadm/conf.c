@@ -15,6 +15,9 @@
 
 #define DEFAULT_FILE "/etc/pep/pep.conf"
 
+/* Mode of a new file. */
+#define MODE 0644
+
 /* How messages call standard input. */
 #define STDIN_NAME "standard input"
 
@@ -150,7 +153,7 @@ static enum pep_exit conf_save(struct pep_args *args)
 	err = pep_args_end(args);
 	if (err)
 		return err;
-	return strcmp(path, "-") ? pep_file_write(path, conf_write) :
+	return strcmp(path, "-") ? pep_file_write(path, MODE, conf_write) :
 				   conf_write(stdout);
 }
 

@@ -12,9 +12,6 @@
 
 #include "hold.h"
 
-/* Mode of a new file. */
-#define NEW_MODE 0644
-
 /* Write to an open file, and close that. */
 static enum pep_exit write_open(int fd, const char *path, bool sync,
 				pep_file_fn *write)
@@ -55,10 +52,10 @@ static bool become(int fd, const struct stat *like)
 
 /*
  * Write to a new file beside another, whose place that then takes; @like NULL
- * when there is no other yet.
+ * when there is no other yet, and the new one gets a mode.
  */
 static enum pep_exit write_beside(const char *path, const struct stat *like,
-				  pep_file_fn *write)
+				  mode_t mode, pep_file_fn *write)
 {
 	char draft[PATH_MAX + sizeof(".XXXXXX")];
 	enum pep_exit err;
@@ -68,7 +65,7 @@ static enum pep_exit write_beside(const char *path, const struct stat *like,
 	fd = mkstemp(draft);
 	if (fd < 0)
 		return pep_err_failed("%.256s: %s", path, strerror(errno));
-	if (like ? become(fd, like) : !fchmod(fd, NEW_MODE)) {
+	if (like ? become(fd, like) : !fchmod(fd, mode)) {
 		err = write_open(fd, path, true, write);
 	} else {
 		err = pep_err_failed("%.256s: %s", path, strerror(errno));
@@ -83,13 +80,13 @@ static enum pep_exit write_beside(const char *path, const struct stat *like,
 
 /* The same, to its end, so that no draft stays behind. */
 static enum pep_exit write_whole(const char *path, const struct stat *like,
-				 pep_file_fn *write)
+				 mode_t mode, pep_file_fn *write)
 {
 	enum pep_exit err;
 	sigset_t old;
 
 	pep_hold_begin(&old);
-	err = write_beside(path, like, write);
+	err = write_beside(path, like, mode, write);
 	pep_hold_end(&old);
 	return err;
 }
@@ -97,6 +94,7 @@ static enum pep_exit write_whole(const char *path, const struct stat *like,
 /**
  * pep_file_write() - write to what a path stands for
  * @path: that of a new file, of one that is there, or of a device
+ * @mode: mode of a new file
  * @write: writes the contents
  *
  * A file is always a whole one, the old or the new; it keeps its owner, group
@@ -105,7 +103,7 @@ static enum pep_exit write_whole(const char *path, const struct stat *like,
  * Return: how @write ended, PEP_FAILED after a message when the file cannot be
  * written.
  */
-enum pep_exit pep_file_write(const char *path, pep_file_fn *write)
+enum pep_exit pep_file_write(const char *path, mode_t mode, pep_file_fn *write)
 {
 	char real[PATH_MAX];
 	struct stat st;
@@ -115,10 +113,10 @@ enum pep_exit pep_file_write(const char *path, pep_file_fn *write)
 		if (errno != ENOENT || strlen(path) >= sizeof(real))
 			return pep_err_failed("%.256s: %s", path,
 					      strerror(errno));
-		return write_whole(path, NULL, write);
+		return write_whole(path, NULL, mode, write);
 	}
 	if (S_ISREG(st.st_mode) && realpath(path, real))
-		return write_whole(real, &st, write);
+		return write_whole(real, &st, mode, write);
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
 		return pep_err_failed("%.256s: %s", path, strerror(errno));

@@ -4,6 +4,7 @@
 #define _PEPADM_FILE_H
 
 #include <stdio.h>
+#include <sys/types.h>
 
 #include "err.h"
 
@@ -15,6 +16,6 @@
  */
 typedef enum pep_exit pep_file_fn(FILE *file);
 
-enum pep_exit pep_file_write(const char *path, pep_file_fn *write);
+enum pep_exit pep_file_write(const char *path, mode_t mode, pep_file_fn *write);
 
 #endif

@@ -14,6 +14,7 @@
 #include "names-gen.h"
 #include "out.h"
 #include "residence.h"
+#include "save.h"
 #include "top.h"
 
 /* States of a socket by the kernel's number, in the words that ss prints. */
@@ -279,6 +280,8 @@ static const struct pep_cmd_verb flow_verbs[] = {
 	{ "show", flow_show },
 	{ "kill", flow_kill },
 	{ "release", flow_release },
+	{ "save", pep_save },
+	{ "restore", pep_restore },
 	{ "top", pep_top },
 	{ NULL, NULL },
 };
@@ -291,6 +294,7 @@ const struct pep_cmd_object pep_flow_object = {
 	"pepadm flow show [ ID | FILTER ]\n"
 	"pepadm flow kill { ID | FILTER }\n"
 	"pepadm flow release { ID | FILTER }\n"
+	"pepadm flow { save | restore } FILE\n"
 	"pepadm flow top [ delay SECONDS ] [ count N ] [ FILTER ]\n"
 	"FILTER := all | [ subscriber ADDR[/BITS] ] [ subscriber-port PORT ]\n"
 	"          [ server ADDR[/BITS] ] [ server-port PORT ] [ state STATE ]\n"

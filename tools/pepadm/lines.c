@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Words that a line can have; the longest command has fewer. */
-#define MAX_WORDS 64
+/* Words that a line can have; the longest command, and connection, has fewer. */
+#define MAX_WORDS 128
 
 /* Cut a line into words, up to a comment. Return: their number, or -1. */
 static int split(char *line, char **words)

@@ -143,6 +143,8 @@ static const struct setting settings[] = {
 	       PEP_USER_TIMEOUT_MAX, RARE(0)),
 	NUMBER(IDLE_TIMEOUT, "idle-timeout", "idle_timeout",
 	       PEP_IDLE_TIMEOUT_MAX, RARE(0)),
+	NUMBER(RELEASE_IDLE, "release-idle", "release_idle",
+	       PEP_RELEASE_IDLE_MAX, RARE(PEP_RELEASE_IDLE_DEFAULT)),
 	NUMBER(RESIDENCE, "residence", "residence", PEP_RESIDENCE_MAX),
 	BUFFER(WIRELESS_SNDBUF, "wireless-sndbuf", "wireless_sndbuf"),
 	BUFFER(WIRELESS_RCVBUF, "wireless-rcvbuf", "wireless_rcvbuf"),
@@ -573,7 +575,7 @@ const struct pep_cmd_object pep_profile_object = {
 	"           [ server-dev { DEV | none } ] [ mark N ] [ dscp { copy | N } ]\n"
 	"           [ keepalive-idle SECONDS ] [ keepalive-interval SECONDS ]\n"
 	"           [ keepalive-count N ] [ user-timeout MS ] [ idle-timeout SECONDS ]\n"
-	"           [ residence MS ]\n"
+	"           [ release-idle SECONDS ] [ residence MS ]\n"
 	"           [ wireless-sndbuf { auto | BYTES } ] [ wireless-rcvbuf { auto | BYTES } ]\n"
 	"           [ server-sndbuf { auto | BYTES } ] [ server-rcvbuf { auto | BYTES } ]\n"
 	"           [ wireless-max-rate { unlimited | RATE } ]\n"
