@@ -15,25 +15,10 @@ import pathlib
 import re
 import sys
 
-MAP = re.compile(r"^\s*(\d+)\s+`{0,2}([a-z0-9-]+\.h)\b")
+sys.path.append(str(pathlib.Path(__file__).resolve().parent / "lib"))
+from levels import main  # noqa: E402 pylint: disable=wrong-import-position
+
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]')
-
-
-def read_levels(design):
-    """Return the level of every header of the file map, and what is wrong
-    with the map itself."""
-    levels, errors = {}, []
-    for number, line in enumerate(design.read_text().splitlines(), 1):
-        entry = MAP.match(line)
-        if not entry:
-            continue
-        level, name = int(entry.group(1)), entry.group(2)
-        if levels.get(name, level) != level:
-            errors.append(f"{design}:{number}: {name} has two levels")
-        levels[name] = level
-    if not levels:
-        errors.append(f"{design}: no file map (lines of LEVEL  NAME.h)")
-    return levels, errors
 
 
 def includes(path):
@@ -48,13 +33,13 @@ def check_header(path, levels):
     """Return what is wrong with one header."""
     errors = []
     generated = path.name.endswith("-gen.h")
-    if not generated and path.name not in levels:
+    if not generated and path.stem not in levels:
         errors.append(f"{path}: not in the file map")
-    own = levels.get(path.name, 0)
+    own = levels.get(path.stem, 0)
     for number, name, quoted in includes(path):
         if not quoted or name.endswith("-gen.h"):
             continue
-        level = levels.get(name)
+        level = levels.get(name.removesuffix(".h"))
         if level is None:
             errors.append(f"{path}:{number}: {name} is not in the file map")
         elif generated or level >= own:
@@ -75,25 +60,19 @@ def check_source(path, folder):
     return [f"{path}: does not include {own}"]
 
 
-def main():
-    """Check a folder against the map."""
-    if len(sys.argv) != 3:
-        print(__doc__, file=sys.stderr)
-        return 2
-    folder = pathlib.Path(sys.argv[2])
-    levels, errors = read_levels(pathlib.Path(sys.argv[1]))
+def check(design, folder, levels):
+    """Return all that is wrong with the files of a folder."""
+    errors = []
     for path in sorted(folder.glob("*.h")):
         errors += check_header(path, levels)
     for path in sorted(folder.glob("*.c")):
         if not path.name.endswith("-gen.c"):
             errors += check_source(path, folder)
     for name in sorted(levels):
-        if not (folder / name).exists():
-            errors.append(f"{sys.argv[1]}: {name} is in the file map only")
-    for error in errors:
-        print(error, file=sys.stderr)
-    return 1 if errors else 0
+        if not (folder / f"{name}.h").exists():
+            errors.append(f"{design}: {name}.h is in the file map only")
+    return errors
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(__doc__, check))

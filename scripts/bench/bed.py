@@ -5,11 +5,13 @@ The variable BENCH_TOOLS names the folder tools/bench, built, and BENCH_RESULTS
 the one that results are written to.
 """
 
+import contextlib
 import json
 import os
 import pathlib
 import platform
 import resource
+import subprocess
 import sys
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
@@ -17,7 +19,7 @@ sys.path.insert(0, str(TOP / "selftests"))
 
 # pylint: disable=wrong-import-position
 from peptest import pep, service  # noqa: E402
-from peptest.netns import addr, run, topology_up  # noqa: E402
+from peptest.netns import Within, addr, run, tc, topology_up  # noqa: E402
 from paths import set_path  # noqa: E402
 from works import IDLE_PORTS, SERVER_PORT  # noqa: E402
 
@@ -61,6 +63,37 @@ def command(arguments, family):
     kind, *rest = arguments
     return [LOAD, kind, addr("srv", family), str(SERVER_PORT),
             *map(str, rest)]
+
+
+@contextlib.contextmanager
+def held(connections, family):
+    """Have connections that nothing happens on; yields what load tells of
+    making them."""
+    with Within("sub"):
+        load = subprocess.Popen(
+            command(("idle", connections, IDLE_PORTS), family),
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        yield json.loads(load.stdout.readline())
+    finally:
+        load.stdin.close()
+        load.wait()
+
+
+@contextlib.contextmanager
+def dropping(*ends):
+    """Have ends drop what comes, so that they answer nothing."""
+    packets = ("ip", "udp"), ("ip", "tcp"), ("ipv6", "udp"), ("ipv6", "tcp")
+    for end in ends:
+        tc(end, "qdisc add dev eth0 clsact",
+           *(f"filter add dev eth0 ingress pref {pref} protocol {protocol} "
+             f"flower ip_proto {transport} action drop"
+             for pref, (protocol, transport) in enumerate(packets, 1)))
+    try:
+        yield
+    finally:
+        for end in ends:
+            tc(end, "qdisc del dev eth0 clsact")
 
 
 def once(work, arguments, family, wrap=()):

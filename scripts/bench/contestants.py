@@ -135,4 +135,5 @@ CONTESTANTS = {
     "sockmap": sockmap,
     "pep": lambda: attached("split", "handshake"),
     "follow": attached,
+    "never": lambda: attached("split", "never"),
 }

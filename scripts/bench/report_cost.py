@@ -14,7 +14,7 @@ import pathlib
 
 import results as res
 from results import ORDER, TITLES, ReportError
-from targets import IDLE_TARGET, SCALE_TARGET, TARGETS
+from targets import FOLLOWED_TARGET, IDLE_TARGET, SCALE_TARGET, TARGETS
 from works import KILO, STEERING, WORKS
 
 INTRO = """# What a proxy costs, in instructions
@@ -32,6 +32,9 @@ contestant's instructions as a multiple of forwarding's, both ends included.
 # What guests measure, by the names that their results have and that -p has.
 PARTS = {"cost": "works", "steer": "steer", "record": "record",
          "idle": "idle", "scale": "scale"}
+# Contestants of those parts that are about pep alone.
+ONLY = {"steer": ("follow",), "record": ("pep",), "idle": ("pep", "follow"),
+        "scale": ("pep",)}
 
 
 def figure(runs, work, who):
@@ -142,10 +145,10 @@ def table_copied(results):
         yield f"| {work.title} | {share:.2f} % |"
 
 
-def idle_adds(idle):
+def idle_adds(idle, who="pep"):
     """Memory that an idle connection takes above plain forwarding, bytes: by
     MemAvailable and by the slab caches."""
-    pep, base = idle["runs"]["pep"], idle["runs"]["forward"]
+    pep, base = idle["runs"][who], idle["runs"]["forward"]
     return (pep["bytes_each"] - base["bytes_each"],
             sum(pep["slab_bytes_each"].values()) -
             sum(base["slab_bytes_each"].values()))
@@ -154,7 +157,7 @@ def idle_adds(idle):
 def tenths(idle, who):
     """Cost of making a connection in each tenth of them, kinstr."""
     ends = idle["runs"][who]["parts_busy_ns"]
-    each = idle["connections"] / len(ends)
+    each = idle["runs"][who]["connections"] / len(ends)
     return [(end - start) / KILO / each
             for start, end in zip([0, *ends], ends)]
 
@@ -176,12 +179,52 @@ def table_idle(idle):
         above = size - slabs["forward"].get(name, 0)
         if above >= 1:
             yield f"| {name} | {above:.0f} |"
+    yield from table_tenths(idle, 0)
+
+
+def table_tenths(idle, places):
+    """The cost of making connections, first and last, with decimals, as
+    lines."""
     yield "\n| making a connection, kinstr | " + " | ".join(
         f"{10 * i}-{10 * i + 10} %" for i in range(10)) + " |"
     yield "|" + "---|" * 11
     for who in idle["runs"]:
         yield f"| {TITLES[who]} | " + " | ".join(
-            f"{cost:.0f}" for cost in tenths(idle, who)) + " |"
+            f"{cost:.{places}f}" for cost in tenths(idle, who)) + " |"
+
+
+def followed(idle):
+    """The target of memory with what a connection that is followed takes, the
+    higher one of two figures: dictionaries. While it may be split there is an
+    object for copies beside its entry in the table."""
+    for who in idle["runs"]:
+        if who != "forward":
+            more, slab = idle_adds(idle, who)
+            yield {"work": "followed", "who": who, "figure": "bytes",
+                   "target": f"<= {FOLLOWED_TARGET}",
+                   "value": max(more, slab), "bytes": more,
+                   "slab_bytes": slab,
+                   "met": max(more, slab) <= FOLLOWED_TARGET}
+
+
+def table_followed(idle):
+    """The memory of connections that are only followed, as lines."""
+    yield "\n## Followed connections\n"
+    yield (f"{idle['connections']} of them at the same time, without payload, "
+           "between ends that have no sockets; bytes each above forwarding.\n")
+    yield ("| by | MemAvailable | slab caches | target | met | caches above "
+           "forwarding |")
+    yield "|---|---|---|---|---|---|"
+    base = idle["runs"]["forward"]["slab_bytes_each"]
+    for item in followed(idle):
+        caches = idle["runs"][item["who"]]["slab_bytes_each"]
+        above = ", ".join(f"{name} {size - base.get(name, 0):.0f}"
+                          for name, size in sorted(caches.items())
+                          if size - base.get(name, 0) >= 1)
+        yield (f"| {TITLES[item['who']]} | {item['bytes']:.0f} | "
+               f"{item['slab_bytes']:.0f} | {item['target']} | "
+               f"{yes(item['met'])} | {above} |")
+    yield from table_tenths(idle, 1)
 
 
 def table_scale(scale):
@@ -217,10 +260,20 @@ def yes(met):
 
 
 def joined(results, steered):
-    """Results with pep's steering put to pep's other works."""
-    pep = results.get("pep", {"runs": {}})
-    runs = {**pep["runs"], **steered["pep"]["runs"]}
-    return {**results, "pep": {**pep, "runs": runs}}
+    """Results with steering put to the other works of its contestant."""
+    found = dict(results)
+    for who, steer in steered.items():
+        other = results.get(who, {"runs": {}})
+        found[who] = {**other, "runs": {**other["runs"], **steer["runs"]}}
+    return found
+
+
+def all_targets(found):
+    """Each target of the works and of followed connections with what was
+    measured, as a list."""
+    idle = found["idle"].get("follow")
+    return [*judged(joined(found["cost"], found["steer"])),
+            *(followed(idle) if idle else ())]
 
 
 def markdown(found, metas):
@@ -233,8 +286,8 @@ def markdown(found, metas):
         parts.append(f"Of short runs, with less work: {', '.join(short)}.\n")
     if results:
         parts += table_adds(results)
-    everything = joined(results, steered) if "pep" in steered else results
-    if "pep" in everything:
+    everything = joined(results, steered)
+    if {"pep", "follow"} & set(everything):
         parts += ["\n## pep's targets\n", *table_targets(everything)]
     if "pep" in results:
         parts += ["", *table_copied(results)]
@@ -242,6 +295,8 @@ def markdown(found, metas):
         parts += table_record(record["pep"])
     if "pep" in idle:
         parts += table_idle(idle["pep"])
+    if "follow" in idle:
+        parts += table_followed(idle["follow"])
     if "pep" in scale:
         parts += table_scale(scale["pep"])
     return "\n".join(parts) + "\n"
@@ -255,7 +310,9 @@ def merged(folder, parts, meta):
     known = {key: old[key] for key in meta if key in old}
     found, metas = {}, {}
     for part, new in parts.items():
-        found[part] = {**old.get("results", {}).get(part, {}), **new}
+        former = old.get("results", {}).get(part, {})
+        found[part] = {**{who: result for who, result in former.items()
+                          if who in ONLY.get(part, (who,))}, **new}
         for who in found[part]:
             name = f"{PARTS[part]} of {TITLES[who]}"
             metas[name] = meta if who in new else \
@@ -272,7 +329,8 @@ def report(folder, command, source):
         raise ReportError("no result")
     meta = res.about(everything[0], command)
     found, metas = merged(folder, parts, meta)
-    raw = {**meta, "parts": metas, "results": found}
+    raw = {**meta, "parts": metas, "targets": all_targets(found),
+           "results": found}
     res.write(folder, "cost", raw, markdown(found, metas))
 
 

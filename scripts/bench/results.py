@@ -12,7 +12,7 @@ PACKAGES = ("haproxy", "nginx", "libnginx-mod-stream", "linux-perf",
 ORDER = ("haproxy", "nginx", "sockmap", "pep", "follow")
 TITLES = {"forward": "forwarding", "haproxy": "HAProxy", "nginx": "nginx",
           "sockmap": "sockmap", "pep": "pep, split handshake",
-          "follow": "pep",
+          "follow": "pep", "never": "pep, split never",
           "pep-cubic": "pep, CUBIC"}
 
 

@@ -1,49 +1,98 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Inside the guest: what pep's action takes for a packet that it leaves alone.
+"""Inside the guest: what pep's action takes for a packet that is forwarded.
 
 usage: steer.py CONTESTANT full|short FAMILY
 
-Packets of no connection go through devices with the filters that pepadm
-makes, first with an action that does nothing, then with pep's. Prints what it
-does and writes what was measured as JSON.
+Packets go through devices with the filters that pepadm makes, first with an
+action that does nothing, then with pep's: those of a connection that is
+followed, and those of no connection, with and without others in the table.
+Prints what it does and writes what was measured as JSON.
 """
+
+import contextlib
+import socket
 
 import bed
 from contestants import CONTESTANTS
-from peptest.netns import tc
-from works import STEERING
+from peptest import pep
+from peptest.netns import Within, addr, tc
+from works import BUSY, OPENING, SERVER_PORT, STEERING
 
 DEVICES = "wl0", "sv0"
+# The counter of pep for the packets of each work.
+COUNTERS = {"steer-followed": "pass_followed", "steer-udp": "pass_other",
+            "steer-tcp": "pass_no_flow", "steer-udp-busy": "pass_other",
+            "steer-tcp-busy": "pass_no_flow"}
 
 
-def drop():
-    """Have the server drop what comes, so that it answers nothing."""
-    packets = ("ip", "udp"), ("ip", "tcp"), ("ipv6", "udp"), ("ipv6", "tcp")
-    tc("srv", "qdisc add dev eth0 clsact",
-       *(f"filter add dev eth0 ingress pref {pref} protocol {protocol} "
-         f"flower ip_proto {transport} action drop"
-         for pref, (protocol, transport) in enumerate(packets, 1)))
+@contextlib.contextmanager
+def passing():
+    """Have filters whose action does nothing."""
+    for device in DEVICES:
+        tc("pep", f"qdisc add dev {device} clsact",
+           *(f"filter add dev {device} ingress pref {pref} "
+             f"protocol {protocol} matchall skip_hw action pass"
+             for pref, protocol in ((49153, "ip"), (49154, "ipv6"))))
+    try:
+        yield
+    finally:
+        for device in DEVICES:
+            tc("pep", f"qdisc del dev {device} clsact")
+
+
+def unanswered(family):
+    """Send SYNs that the server drops, each once: a socket that is closed
+    repeats none."""
+    kind = socket.AF_INET if family == 4 else socket.AF_INET6
+    for _ in range(OPENING):
+        with Within("sub"), socket.socket(kind, socket.SOCK_STREAM) as client:
+            client.setblocking(False)
+            client.connect_ex((addr("srv", family), SERVER_PORT))
+
+
+@contextlib.contextmanager
+def busy(family):
+    """Have connections that nothing happens on, and some that the server does
+    not answer, which it drops packets for."""
+    with bed.held(BUSY, family), bed.dropping("srv"):
+        before = pep.stat("followed") if pep.loaded() else 0
+        unanswered(family)
+        if pep.loaded() and (before < BUSY or
+                             pep.stat("followed") < before + OPENING):
+            raise ValueError(f"{pep.stat('followed')} connections in the "
+                             f"table, {before} before those unanswered")
+        yield
+
+
+def measure(runs, who, size, family):
+    """Do all works with one action."""
+    def work(name):
+        todo, counter = STEERING[name], COUNTERS[name]
+        found = bed.rounds(todo, who, size, family)
+        for run in found:
+            if "pep" in run and run["pep"].get(counter, 0) < todo.amount(run):
+                raise ValueError(f"{name}: {counter} is too few: {run}")
+        runs.setdefault(name, {})[who] = found
+
+    work("steer-followed")
+    with bed.dropping("srv"):
+        work("steer-udp")
+        work("steer-tcp")
+    with busy(family):
+        work("steer-udp-busy")
+        work("steer-tcp-busy")
 
 
 def main():
     """Measure both actions."""
     contestant, size, family = bed.arguments(__doc__)
     bed.up(family)
-    drop()
-    for device in DEVICES:
-        tc("pep", f"qdisc add dev {device} clsact",
-           *(f"filter add dev {device} ingress pref {pref} "
-             f"protocol {protocol} matchall skip_hw action pass"
-             for pref, protocol in ((49153, "ip"), (49154, "ipv6"))))
-    runs = {work.name: {"pass": bed.rounds(work, "pass", size, family)}
-            for work in STEERING.values()}
-    for device in DEVICES:
-        tc("pep", f"qdisc del dev {device} clsact")
+    runs = {}
+    with passing():
+        measure(runs, "pass", size, family)
     with CONTESTANTS[contestant]():
-        for work in STEERING.values():
-            runs[work.name][contestant] = bed.rounds(work, contestant, size,
-                                                     family)
+        measure(runs, contestant, size, family)
     bed.down()
     bed.result("steer", contestant, size=size, family=family, runs=runs)
 

@@ -45,9 +45,13 @@ TARGETS = (
     Target("short", "adds", who="follow", most=10),
     Target("transact", "adds", most=12),
     Target("transact", "adds", who="follow", most=2),
-    Target("steer-udp", "adds", most=350),
-    Target("steer-tcp", "adds", most=350),
+    Target("steer-followed", "adds", who="follow", most=600),
+    Target("steer-udp", "adds", who="follow", most=350),
+    Target("steer-tcp", "adds", who="follow", most=350),
+    Target("steer-udp-busy", "adds", who="follow", most=350),
+    Target("steer-tcp-busy", "adds", who="follow", most=350),
 )
 
 IDLE_TARGET = 8192      # bytes that an idle connection may take in pep
+FOLLOWED_TARGET = 256   # bytes that one may take that is only followed
 SCALE_TARGET = 1.8      # work of two CPUs as a multiple of one CPU's

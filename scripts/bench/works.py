@@ -4,7 +4,8 @@
 A figure is what a contestant adds to the instructions of plain forwarding,
 measured in the same boot, for the same work. It is the mean of two rounds,
 each of which does half of 250 MB, 3000 connections, 8000 transactions or
-40,000 packets.
+40,000 packets. That of a packet which is only forwarded is above filters whose
+action is "pass".
 """
 
 import dataclasses
@@ -60,16 +61,30 @@ WORKS = {work.name: work for work in (
          ("transact", 1000, ANSWER_TRANSACT)),
 )}
 
+
+def _steer(name, title, protocol):
+    return Work(name, f"steering: {title}", "tso", "instr/packet", 1,
+                "packets", 1, (protocol, 20 * KILO), (protocol, 2 * KILO))
+
+
+# A transaction is two packets, one each way: what they carry acknowledges.
 STEERING = {work.name: work for work in (
-    Work("steer-udp", "steering: UDP", "tso", "instr/packet", 1, "packets", 1,
-         ("udp", 20 * KILO), ("udp", 2 * KILO)),
-    Work("steer-tcp", "steering: TCP of unknown connections", "tso",
-         "instr/packet", 1, "packets", 1,
-         ("tcp", 20 * KILO), ("tcp", 2 * KILO)),
+    Work("steer-followed", "steering: TCP of a followed connection", "tso",
+         "instr/packet", 1, "bytes", ANSWER_TRANSACT // 2,
+         ("transact", 20 * KILO, ANSWER_TRANSACT),
+         ("transact", 2 * KILO, ANSWER_TRANSACT)),
+    _steer("steer-udp", "UDP", "udp"),
+    _steer("steer-tcp", "TCP of unknown connections", "tcp"),
+    _steer("steer-udp-busy", "UDP beside 10,000 connections", "udp"),
+    _steer("steer-tcp-busy",
+           "TCP of unknown connections beside 10,000 others", "tcp"),
 )}
+BUSY = 10 * KILO        # connections beside which these are measured
+OPENING = 300           # and those that no SYN-ACK has come for
 
 # Connections that are held to see what memory they take.
 IDLE = {"full": 100_000, "short": 10_000}
+FOLLOWED = {"full": 1_000_000, "short": 10_000}
 
 # Works of two clients at the same time: what each does, and rounds. The clock
 # is that of the host.

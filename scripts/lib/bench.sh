@@ -121,8 +121,8 @@ bench_cost_parts() # full|short FAMILY CONTESTANTS PARTS
 				say "measuring what $name costs"
 				bench_guest "cost-$name" cost.py "$name" "$1" "$2"
 				;;
-			steer-pep)
-				say "measuring packets that are not split"
+			steer-follow)
+				say "measuring packets that are only forwarded"
 				bench_guest "steer-$name" steer.py "$name" "$1" "$2"
 				;;
 			record-pep)
@@ -132,6 +132,10 @@ bench_cost_parts() # full|short FAMILY CONTESTANTS PARTS
 			idle-pep)
 				say "measuring idle connections"
 				bench_guest "idle-$name" idle.py "$name" "$1" "$2"
+				;;
+			idle-follow)
+				say "measuring connections that are followed"
+				bench_guest "idle-$name" followed.py "$name" "$1" "$2"
 				;;
 			scale-pep)
 				say "measuring two CPUs"

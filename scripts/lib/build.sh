@@ -21,11 +21,11 @@ build_files()
 		done
 }
 
-# Bring a copy of the sources up to date: times of files are kept so that
-# make builds only what changed, and files that went away go away there, too.
+# Bring a copy of the sources up to date: what differs is new there, whatever time
+# it has here, for make to build that and no more, and files that went away go away.
 build_copy() # FOLDER
 {
-	local list=$1/.files
+	local list=$1/.files file
 
 	mkdir -p "$1"
 	build_files | LC_ALL=C sort > "$list.new"
@@ -33,7 +33,13 @@ build_copy() # FOLDER
 		LC_ALL=C comm -23 "$list" "$list.new" |
 			(cd "$1" && xargs -r -d '\n' rm -f)
 	fi
-	tar -C "$TOP" --files-from "$list.new" -cf - | tar -C "$1" -xf -
+	while read -r file; do
+		{ cmp -s "$TOP/$file" "$1/$file" &&
+			{ [ ! -x "$TOP/$file" ] || [ -x "$1/$file" ]; }; } ||
+			echo "$file"
+	done < "$list.new" |
+		(cd "$TOP" && xargs -r -d '\n' cp -P --preserve=mode --parents \
+			-t "$1")
 	mv "$list.new" "$list"
 }
 

@@ -82,6 +82,40 @@ slow() # add|del
 	tc qdisc "$1" dev "$WIRELESS" root tbf rate 1mbit burst 20k latency 2s
 }
 
+# As the server, send the file to one that connects, a little at a time, and at
+# once what is left of it when /run/enough is there.
+trickle()
+{
+	ip netns exec server /usr/bin/python3 -c '
+import os, socket, time
+with socket.create_server(("198.18.1.2", 81)) as listener:
+    conn = listener.accept()[0]
+with open("/run/web/file", "rb") as file:
+    while piece := file.read(2000):
+        conn.sendall(piece)
+        if not os.path.exists("/run/enough"):
+            time.sleep(0.2)'
+}
+
+# Have such a transfer to the subscriber that is split; GETTER writes it to
+# /run/got.
+hold()
+{
+	local before
+
+	before=$(counter flow_established)
+	trickle &
+	until ip netns exec server ss -Hltn 'sport = 81' | grep -q .; do
+		sleep 0.2
+	done
+	ip netns exec subscriber \
+		bash -c 'cat < /dev/tcp/198.18.1.2/81' > /run/got &
+	GETTER=$!
+	until [ "$(counter flow_established)" -gt "$before" ]; do
+		sleep 0.2
+	done
+}
+
 # Print a counter.
 counter() # NAME
 {
@@ -461,10 +495,14 @@ case_dropin()
 	mkdir "$folder"
 	cat > "$folder/override.conf" << 'END'
 [Service]
+ExecStartPost=
 ExecStartPost=/usr/sbin/tc -batch /etc/pep/filters.add
+ExecStartPost=-/bin/sh -c '[ ! -e /run/pep/flows ] || /usr/sbin/pepadm flow restore /run/pep/flows && rm -f /run/pep/flows'
 ExecStop=
+ExecStop=-/bin/sh -c '[ ! -d /sys/module/pep ] || exec /usr/sbin/pepadm flow release all'
 ExecStop=-/usr/sbin/tc -force -batch /etc/pep/filters.del
 ExecStop=/bin/sh -c '[ ! -d /sys/module/pep ] || exec /usr/sbin/pepadm conf load /dev/null'
+ExecStop=-/bin/sh -c '[ ! -d /sys/module/pep ] || exec /usr/sbin/pepadm flow save /run/pep/flows'
 END
 	systemctl daemon-reload
 	for _ in 1 2; do
@@ -484,17 +522,29 @@ END
 	! systemctl --failed --quiet --plain | grep . || wrong "units failed"
 }
 
-# The service goes with what it has made, and lets the module go.
+# The service goes with what it has made, and lets the module go. A transfer goes
+# on meanwhile, and is split again by the next module.
 case_stop()
 {
+	local saved
+
+	hold
 	typed systemctl stop pep.service
 	[ -z "$(pepadm dev show)" ] || wrong "$(pepadm dev show)"
+	saved=$(sed -n 's/^end \([1-9][0-9]*\)$/\1/p' /run/pep/flows)
+	[ -n "$saved" ] || wrong "no connections are saved"
 	typed modprobe -r pep
 	download 198.18.1.2
 	[ ! -d /sys/module/pep ] || wrong "pep is loaded"
 	typed systemctl restart systemd-modules-load.service
 	[ -d /sys/module/pep ] || wrong "modules-load.d has not loaded it"
 	typed systemctl start pep.service
+	[ ! -e /run/pep/flows ] || wrong "the saved connections are there yet"
+	journal pep.service "restored $saved known 0 expired 0 refused 0"
+	touch /run/enough
+	wait "$GETTER"
+	cmp /run/got /run/web/file || wrong "the transfer is not what was sent"
+	[ "$(counter flow_established)" -gt 0 ] || wrong "it is not split again"
 	splits
 }
 

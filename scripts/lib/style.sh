@@ -6,8 +6,8 @@
 # they run in $STYLE_DIR, a copy of the sources. $STYLE_KDIR has the headers
 # of the stock kernel, $STYLE_SRC the source of Debian's 6.12.
 
-STYLE_CHECKS='netlink checkpatch sparse kernel_doc includes uapi tools'
-STYLE_CHECKS+=' shellcheck python yamllint man docs units next'
+STYLE_CHECKS='netlink checkpatch sparse kernel_doc includes calls uapi'
+STYLE_CHECKS+=' tools shellcheck python yamllint man docs units next'
 
 # C sources and headers written by hand.
 style_c_files()
@@ -82,6 +82,12 @@ style_includes()
 {
 	scripts/check-includes.py \
 		Documentation/networking/pep-design.rst kmod
+}
+
+# By the objects that style_sparse() has made.
+style_calls()
+{
+	scripts/check-calls.py Documentation/networking/pep-design.rst kmod
 }
 
 # A program may include any UAPI header first, in C99 and in C++.

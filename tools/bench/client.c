@@ -20,9 +20,6 @@
 /* What comes after the last byte belongs to the work, too: ACKs, ends, us. */
 #define SETTLE		50000
 
-/* Parts of the time in which connections are made that are shown apart. */
-#define PARTS		10
-
 /**
  * struct conn - a connection
  * @fd: its descriptor
@@ -45,8 +42,7 @@ struct conn {
  * @opened: connections so far
  * @done: connections that came to an end, or are held
  * @bytes: received
- * @start: of the measurement
- * @parts: busy time at the end of each part of the held connections, ns
+ * @parts: busy time, since the start and by parts of the held connections
  */
 struct client {
 	const struct job *job;
@@ -55,14 +51,8 @@ struct client {
 	unsigned long opened;
 	unsigned long done;
 	__u64 bytes;
-	struct meter start;
-	__u64 parts[PARTS];
+	struct parts parts;
 };
-
-static __u64 busy(struct meter took)
-{
-	return took.elapsed * meter_cpus() - took.idle;
-}
 
 /* Begin a connection. */
 static void conn_open(struct client *client)
@@ -87,13 +77,10 @@ static void conn_open(struct client *client)
 static void conn_done(struct client *client)
 {
 	const struct job *job = client->job;
-	unsigned long part = job->connections / PARTS;
 
 	client->done++;
-	if (job->hold && part && client->done % part == 0 &&
-	    client->done / part <= PARTS)
-		client->parts[client->done / part - 1] =
-			busy(meter_stop(client->start));
+	if (job->hold)
+		parts_note(&client->parts, client->done);
 	if (client->opened < job->connections)
 		conn_open(client);
 }
@@ -158,18 +145,12 @@ static void conn_read(struct client *client, struct conn *conn)
 
 static void print(const struct client *client, struct meter took)
 {
-	unsigned int i;
-
-	printf("{\"busy_ns\": %llu, ", busy(took));
+	printf("{\"busy_ns\": %llu, ", meter_busy(took));
 	printf("\"elapsed_ns\": %llu, ", took.elapsed);
 	printf("\"bytes\": %llu, ", client->bytes);
 	printf("\"connections\": %lu", client->done);
-	if (client->job->hold) {
-		printf(", \"parts_busy_ns\": [");
-		for (i = 0; i < PARTS; i++)
-			printf("%s%llu", i ? ", " : "", client->parts[i]);
-		printf("]");
-	}
+	if (client->job->hold)
+		parts_print(&client->parts);
 	puts("}");
 	fflush(stdout);
 }
@@ -181,7 +162,8 @@ static void print(const struct client *client, struct meter took)
  */
 void client_run(const struct place *place, const struct job *job)
 {
-	struct client client = { .job = job, .place = place };
+	struct client client = { .job = job, .place = place,
+				 .parts.all = job->connections };
 	struct epoll_event events[EVENTS];
 	struct meter took;
 	struct conn *conn;
@@ -191,7 +173,7 @@ void client_run(const struct place *place, const struct job *job)
 	client.epoll = epoll_create1(0);
 	if (client.epoll < 0)
 		err(1, "epoll_create1");
-	client.start = meter_start();
+	client.parts.start = meter_start();
 	while (client.opened < job->concurrent &&
 	       client.opened < job->connections)
 		conn_open(&client);
@@ -208,7 +190,7 @@ void client_run(const struct place *place, const struct job *job)
 		}
 	}
 	usleep(SETTLE);
-	took = meter_stop(client.start);
+	took = meter_stop(client.parts.start);
 	print(&client, took);
 	while (job->hold && read(STDIN_FILENO, &byte, 1) > 0)
 		;

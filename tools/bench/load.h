@@ -17,6 +17,9 @@
 /* Events taken from epoll at once. */
 #define EVENTS		64
 
+/* Parts of the time in which connections are made that are shown apart. */
+#define PARTS		10
+
 /**
  * struct request - what a client sends, all of it in one piece
  * @answer: bytes that the server sends, less than 4 GB
@@ -69,18 +72,40 @@ struct meter {
 	__u64 idle;
 };
 
+/**
+ * struct parts - what each part of all connections took to be made
+ * @start: of the measurement
+ * @all: how many connections there will be
+ * @busy: busy time at the end of each part, ns
+ */
+struct parts {
+	struct meter start;
+	unsigned long all;
+	__u64 busy[PARTS];
+};
+
 struct meter meter_start(void);
 struct meter meter_stop(struct meter start);
-unsigned int meter_cpus(void);
+__u64 meter_busy(struct meter took);
+void parts_note(struct parts *parts, unsigned long done);
+void parts_print(const struct parts *parts);
 
 void place_parse(struct place *place, const char *address, const char *port);
 void place_port_add(struct place *place, unsigned int number);
+__be16 place_port(const struct place *place);
+void place_address_add(struct place *place, unsigned int number);
+const void *place_address(const struct place *place);
 int place_socket(const struct place *place, int type, int protocol);
 void place_poll(int epoll, int op, int fd, __u32 events, void *data);
+
+__u16 sum_segment(const void *segment, size_t size, const struct place *from,
+		  const struct place *to);
 
 void server_run(struct place *place, unsigned int ports);
 void client_run(const struct place *place, const struct job *job);
 void packets_run(const struct place *place, int protocol,
 		 unsigned long count);
+void handshakes_run(const struct place *server, const char *address,
+		    const char *space, unsigned long count);
 
 #endif /* PEP_BENCH_LOAD_H */

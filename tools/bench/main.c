@@ -14,7 +14,8 @@ static const char usage[] =
 	"       load short ADDRESS PORT CONNECTIONS CONCURRENT BYTES\n"
 	"       load transact ADDRESS PORT TRANSACTIONS BYTES\n"
 	"       load idle ADDRESS PORT CONNECTIONS PORTS\n"
-	"       load udp|tcp ADDRESS PORT PACKETS\n";
+	"       load udp|tcp ADDRESS PORT PACKETS\n"
+	"       load handshakes ADDRESS PORT OPENER NETNS CONNECTIONS\n";
 
 /* A decimal number from 1 on. */
 static unsigned long parse_number(const char *text)
@@ -86,6 +87,8 @@ int main(int argc, char **argv)
 		packets_run(&place, IPPROTO_UDP, parse_number(argv[4]));
 	else if (!strcmp(argv[1], "tcp") && argc == 5)
 		packets_run(&place, IPPROTO_TCP, parse_number(argv[4]));
+	else if (!strcmp(argv[1], "handshakes") && argc == 7)
+		handshakes_run(&place, argv[4], argv[5], parse_number(argv[6]));
 	else if (parse_job(&job, argc, argv))
 		client_run(&place, &job);
 	else

@@ -42,20 +42,6 @@ static __u64 now(void)
 }
 
 /**
- * meter_start() - begin to measure
- *
- * Return: what meter_stop() needs.
- */
-struct meter meter_start(void)
-{
-	struct meter start;
-
-	start.idle = idle_time();
-	start.elapsed = now();
-	return start;
-}
-
-/**
  * meter_stop() - end to measure; may be called again for a longer time
  * @start: from meter_start()
  *
@@ -71,11 +57,56 @@ struct meter meter_stop(struct meter start)
 }
 
 /**
- * meter_cpus() - how many CPUs are online
+ * meter_start() - begin to measure
  *
- * Return: the number.
+ * Return: what meter_stop() needs.
  */
-unsigned int meter_cpus(void)
+struct meter meter_start(void)
 {
-	return sysconf(_SC_NPROCESSORS_ONLN);
+	struct meter start;
+
+	/* Its pages may have to be read first, and that wait is idle time. */
+	meter_stop((struct meter){ });
+	start.idle = idle_time();
+	start.elapsed = now();
+	return start;
+}
+
+/**
+ * meter_busy() - how long CPUs were busy
+ * @took: from meter_stop()
+ *
+ * Return: the sum of all that are online, ns.
+ */
+__u64 meter_busy(struct meter took)
+{
+	return took.elapsed * sysconf(_SC_NPROCESSORS_ONLN) - took.idle;
+}
+
+/**
+ * parts_note() - keep the busy time when a part of the connections is made
+ * @parts: with the start and the number of all
+ * @done: how many are made so far; called for each end of a part
+ */
+void parts_note(struct parts *parts, unsigned long done)
+{
+	unsigned long part = parts->all / PARTS;
+
+	if (part && done % part == 0 && done / part <= PARTS)
+		parts->busy[done / part - 1] =
+			meter_busy(meter_stop(parts->start));
+}
+
+/**
+ * parts_print() - print the busy times as a member of a JSON object
+ * @parts: all connections of which are made
+ */
+void parts_print(const struct parts *parts)
+{
+	unsigned int i;
+
+	printf(", \"parts_busy_ns\": [");
+	for (i = 0; i < PARTS; i++)
+		printf("%s%llu", i ? ", " : "", parts->busy[i]);
+	printf("]");
 }

@@ -13,6 +13,9 @@
 /* Packets of one system call. */
 #define BATCH		64
 
+/* A port that the kernel gives no connection by itself. */
+#define FROM_PORT	1000
+
 /* Bytes behind the transport header. */
 #define PAYLOAD		64
 
@@ -36,31 +39,6 @@ struct segment {
 	char payload[PAYLOAD];
 };
 
-/* Add 16-bit words to a checksum that is not folded yet. */
-static __u32 sum_add(__u32 sum, const void *data, size_t size)
-{
-	const __u16 *word = data;
-
-	for (; size > 1; size -= 2)
-		sum += *word++;
-	return sum;
-}
-
-/* The checksum of an IPv4 segment, RFC 9293 section 3.1. */
-static __u16 segment_sum(const struct segment *segment,
-			 struct in_addr from, struct in_addr to)
-{
-	__u32 sum = htons(IPPROTO_TCP);
-
-	sum += htons(sizeof(*segment));
-	sum = sum_add(sum, &from, sizeof(from));
-	sum = sum_add(sum, &to, sizeof(to));
-	sum = sum_add(sum, segment, sizeof(*segment));
-	while (sum >> 16)
-		sum = (sum & 0xffff) + (sum >> 16);
-	return ~sum;
-}
-
 /*
  * Make an ACK with payload, out of zeros, in the middle of a connection that
  * nobody knows of.
@@ -68,13 +46,11 @@ static __u16 segment_sum(const struct segment *segment,
 static void segment_make(struct segment *segment, int fd,
 			 const struct place *place)
 {
-	const struct sockaddr_in *to = (const void *)&place->sa;
-	struct sockaddr_in from;
-	socklen_t len = sizeof(from);
+	struct place from = { .len = sizeof(from.sa) };
 	const int offset = offsetof(struct tcphdr, check);
 
-	segment->tcp.source = htons(40000);
-	segment->tcp.dest = to->sin_port;
+	segment->tcp.source = htons(FROM_PORT);
+	segment->tcp.dest = place_port(place);
 	segment->tcp.seq = htonl(1);
 	segment->tcp.ack_seq = htonl(1);
 	segment->tcp.doff = sizeof(segment->tcp) / 4;
@@ -86,9 +62,10 @@ static void segment_make(struct segment *segment, int fd,
 			err(1, "IPV6_CHECKSUM");
 		return;
 	}
-	if (getsockname(fd, (struct sockaddr *)&from, &len))
+	if (getsockname(fd, (struct sockaddr *)&from.sa, &from.len))
 		err(1, "getsockname");
-	segment->tcp.check = segment_sum(segment, from.sin_addr, to->sin_addr);
+	segment->tcp.check = sum_segment(segment, sizeof(*segment), &from,
+					 place);
 }
 
 /**
@@ -134,8 +111,7 @@ void packets_run(const struct place *place, int protocol, unsigned long count)
 	}
 	usleep(SETTLE);
 	took = meter_stop(took);
-	printf("{\"busy_ns\": %llu, ",
-	       took.elapsed * meter_cpus() - took.idle);
+	printf("{\"busy_ns\": %llu, ", meter_busy(took));
 	printf("\"elapsed_ns\": %llu, ", took.elapsed);
 	printf("\"packets\": %lu}\n", sent);
 }

@@ -41,6 +41,47 @@ void place_port_add(struct place *place, unsigned int number)
 }
 
 /**
+ * place_port() - the port
+ * @place: it and the address
+ *
+ * Return: the port in network byte order.
+ */
+__be16 place_port(const struct place *place)
+{
+	return ((const struct sockaddr_in *)&place->sa)->sin_port;
+}
+
+/**
+ * place_address_add() - go to another address
+ * @place: changed
+ * @number: added to the last 32 bits of the address
+ */
+void place_address_add(struct place *place, unsigned int number)
+{
+	struct sockaddr_in *in = (struct sockaddr_in *)&place->sa;
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&place->sa;
+	__be32 *last = place->sa.ss_family == AF_INET ? &in->sin_addr.s_addr :
+		       &in6->sin6_addr.s6_addr32[3];
+
+	*last = htonl(ntohl(*last) + number);
+}
+
+/**
+ * place_address() - the address alone
+ * @place: it and the port
+ *
+ * Return: its 4 or 16 bytes.
+ */
+const void *place_address(const struct place *place)
+{
+	const struct sockaddr_in *in = (const void *)&place->sa;
+	const struct sockaddr_in6 *in6 = (const void *)&place->sa;
+
+	return place->sa.ss_family == AF_INET ?
+	       (const void *)&in->sin_addr : (const void *)&in6->sin6_addr;
+}
+
+/**
  * place_socket() - open a socket of an address's family, or end the program
  * @place: the address
  * @type: SOCK_*
