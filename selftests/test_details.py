@@ -230,7 +230,8 @@ def profile():
              "residence 50")
     usual = ("split 12000,loss mptcp bypass source client server-dev none "
              "mark 0 dscp copy keepalive-idle 0 keepalive-interval 0 "
-             "keepalive-count 0 user-timeout 0 idle-timeout 0")
+             "keepalive-count 0 user-timeout 0 idle-timeout 0 "
+             "release-idle 120")
     last = (" wireless-sndbuf auto wireless-rcvbuf auto server-sndbuf auto "
             "server-rcvbuf auto wireless-max-rate unlimited "
             "server-max-rate unlimited max-flows unlimited")
@@ -243,7 +244,7 @@ def profile():
     words = ("connect early split 14601,loss mptcp split source local "
              "server-dev sv0 mark 1 dscp 0 keepalive-idle 2 "
              "keepalive-interval 3 keepalive-count 4 user-timeout 5 "
-             "idle-timeout 6 residence 0 wireless-sndbuf 4096 "
+             "idle-timeout 6 release-idle 0 residence 0 wireless-sndbuf 4096 "
              "wireless-rcvbuf 4097 server-sndbuf 4098 server-rcvbuf 4099 "
              "wireless-max-rate 8Mbit server-max-rate 9Mbit max-flows 7")
     pepadm("profile", "add", "odd", *words.split())

@@ -12,7 +12,7 @@ import time
 from peptest import pep
 from peptest.env import DEBUG, SLOW, amount
 from peptest.ktap import after_case, expect, expect_least, families, note
-from peptest.netns import Within, addr, ip
+from peptest.netns import Within, addr, ip, sysctl
 from peptest.pep import pepadm
 from peptest.tcp import PORT, exchange, listen, pair
 
@@ -20,6 +20,8 @@ SYNS = 3000 if SLOW else 20000 if DEBUG else 100000
 ROUNDS = 10             # real connections meanwhile
 HONEST = PORT + 1       # that these are for
 PENDING = amount(4096)  # the limit, by default where nothing is scaled
+BACKLOG = 4096          # connections that the server has room for
+ROOM = 1 << 16          # for all: it repeats no SYN-ACK
 PENDING_KIB = 16        # that one of them may occupy, KiB
 FOLLOWED_KIB = 0.5      # that a connection without an answer may occupy, KiB
 SPOOFED = {4: "198.19.0.0", 6: "2001:db8:19::"}
@@ -31,6 +33,8 @@ def setup():
     pep.attached()
     pep.follow("handshake")
     pepadm("limit", "set", "pending", str(PENDING))
+    sysctl("srv", f"net.core.somaxconn={ROOM}",
+           f"net.ipv4.tcp_max_syn_backlog={ROOM}")
     ip("pep", "route add 198.19.0.0/16 via 198.18.0.2",
        "route add 2001:db8:19::/48 via 2001:db8::2")
     ip("sub", "route add blackhole 198.19.0.0/16",
@@ -168,10 +172,11 @@ def sockets():
 
 
 class Tide:
-    """A flood, real connections amidst, and what both have changed."""
+    """A flood, real connections that are made amidst, and what both have
+    changed."""
 
-    def __init__(self, family):
-        listen("srv", family)
+    def __init__(self, family, make, backlog):
+        listen("srv", family, backlog=backlog)
         exchange(pair(family, port=HONEST), 5000, 5000)
         pep.flows_end()
         before, start = pep.stats(), arrived()
@@ -183,7 +188,7 @@ class Tide:
             self.pending = max(self.pending, pep.stat("pending"))
             self.kib = max(self.kib, memory - available())
             self.sockets = max(self.sockets, sockets() - held)
-            exchange(pair(family, port=HONEST), 5000, 5000)
+            exchange(make(family, port=HONEST), 5000, 5000)
         pep.wait_flows(pep.stat("pending"))
         after = pep.stats()
         self.grown = {name: after[name] - before[name] for name in after}
@@ -198,7 +203,7 @@ class Tide:
 @families("followed: no socket is made for it, and the others are split",
           seconds=300)
 def followed(family):
-    tide = Tide(family)
+    tide = Tide(family, pep.split_pair, BACKLOG)
     expect("pending", tide.pending, 0)
     # Those of the pools, and of the connections before.
     expect_least("sockets", 300, tide.sockets)
@@ -214,7 +219,7 @@ def followed(family):
           seconds=300)
 def early(family):
     pepadm("profile", "set", "default", "connect", "early")
-    tide = Tide(family)
+    tide = Tide(family, pair, ROOM)
     expect_least("the limit", PENDING + 2, tide.pending)
     if not SLOW:
         expect_least("KiB that the flood may occupy",

@@ -167,6 +167,19 @@ def again(family):
             near.close()
 
 
+@families("small messages, however many, are not worth a split")
+def chatty(family):
+    with grows(follow_established=1, split_bytes=0):
+        near, far = pair(family)
+        for _ in range(40):
+            one_way(near, far, 1000)
+            one_way(far, near, 9000)
+    with grows(split_bytes=1, flow_closed=1):
+        one_way(far, near, 13000)
+        near.close()
+        far.close()
+
+
 @families("two ends that open towards each other")
 def crossing(family):
     bound = {}

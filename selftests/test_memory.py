@@ -13,7 +13,7 @@ from peptest.env import DEBUG, amount
 from peptest.ktap import expect, expect_least, families, skip, wait_for
 from peptest.netns import addr
 from peptest.pep import grows, least
-from peptest.tcp import (accept, client, exchange, exchange_all,
+from peptest.tcp import (Load, accept, client, exchange, exchange_all,
                          exchange_part, listen, pair)
 
 PACKETS = "skbuff_head_cache", "skbuff_fclone_cache", "skbuff_small_head"
@@ -66,6 +66,20 @@ def no_flows(family):
                flow_established=0, delivered=0, pass_followed=least(5)):
         with refused(100, "pep_flow"):
             exchange(pair(family), BYTES)
+    split_afterwards(family)
+
+
+@families("no memory for flows that are answered early")
+def no_early_flows(family):
+    needs_failslab()
+    pep.early()
+    try:
+        with grows(syn_pass_no_memory=1, follow_established=1,
+                   split_pass_no_memory=1, flow_established=0, delivered=0):
+            with refused(100, "pep_flow"):
+                exchange(pair(family), BYTES)
+    finally:
+        pep.pepadm("profile", "set", "default", "connect", "follow")
     split_afterwards(family)
 
 
@@ -142,3 +156,42 @@ def no_packets(family):
                 exchange_part(each, 2000)
         for each in both + more:
             exchange(each, 2000)
+
+
+@families("handed back while memory for every tenth packet fails")
+def released(family):
+    needs_failslab()
+    both = [pep.split_pair(family), pep.split_pair(family, "srv", "sub")]
+    with grows(flow_released=2, flow_reset=0, flow_killed=0):
+        load = Load(both, BYTES // 10)
+        with refused(10, *PACKETS):
+            # The request needs memory, too.
+            wait_for("the request", lambda: pep.pepadm(
+                "flow", "release", "all", check=False).returncode == 0)
+            load.more(BYTES // 10)
+        pep.wait_flows(0)
+        load.finish()
+        load.expect_whole()
+
+
+@families("no memory to import a connection")
+def imported(family):
+    """Each line is refused; later it is taken."""
+    needs_failslab()
+    both = pair(family)
+    exchange_part(both, 1000)
+    lines = pep.pepadm("flow", "save", "-").stdout
+    pep.detach()
+    pep.unload()
+    pep.load()
+    pep.attach()
+    count = lines.split()[-1]
+    with refused(100, "pep_conn"):
+        done = pep.pepadm("flow", "restore", "-", stdin=lines, check=False)
+    expect("exit code", done.returncode, 1)
+    expect("message", "Cannot allocate memory" in done.stderr, True)
+    expect("refused", done.stdout,
+           f"restored 0 known 0 expired 0 refused {count}\n")
+    expect("restored", pep.pepadm("flow", "restore", "-", stdin=lines).stdout,
+           f"restored {count} known 0 expired 0 refused 0\n")
+    exchange(both, BYTES)

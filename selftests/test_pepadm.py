@@ -24,7 +24,8 @@ DEFAULT = {"name": "default", "cc_wireless": "bbr", "cc_server": "cubic",
            "split_bytes": 12000, "mptcp": "bypass", "source": "client",
            "server_dev": "none", "mark": 0, "dscp": "copy",
            "keepalive_idle": 0, "keepalive_interval": 0, "keepalive_count": 0,
-           "user_timeout": 0, "idle_timeout": 0, "residence": 50,
+           "user_timeout": 0, "idle_timeout": 0, "release_idle": 120,
+           "residence": 50,
            "wireless_sndbuf": "auto", "wireless_rcvbuf": "auto",
            "server_sndbuf": "auto", "server_rcvbuf": "auto",
            "wireless_max_rate": "unlimited", "server_max_rate": "unlimited",
@@ -104,8 +105,9 @@ def profiles():
             "split 12000,loss "
             "mptcp bypass source client server-dev none mark 0 dscp copy "
             "keepalive-idle 0 keepalive-interval 0 keepalive-count 0 "
-            "user-timeout 0 idle-timeout 0 residence 50 wireless-sndbuf auto "
-            "wireless-rcvbuf auto server-sndbuf auto server-rcvbuf auto "
+            "user-timeout 0 idle-timeout 0 release-idle 120 residence 50 "
+            "wireless-sndbuf auto wireless-rcvbuf auto server-sndbuf auto "
+            "server-rcvbuf auto "
             "wireless-max-rate unlimited server-max-rate unlimited "
             "max-flows unlimited "
             "devices 0 flows 0"])
@@ -134,6 +136,7 @@ def settings():
             ("keepalive-count", 127, 1, 0),
             ("user-timeout", 2147483647, 1, 0),
             ("idle-timeout", 604800, 1, 0),
+            ("release-idle", 604800, 1, 0, 120),
             ("residence", 10000, 1, 0, 50),
             ("max-flows", 16777216, 1, "unlimited"),
             *((word, 536870912, 4096, "auto") for word in BUFFERS)):

@@ -93,7 +93,8 @@ def frame():
            split("dev foo")),
           ('profile: "foo" is not one of: add, set, replace, del, show, help',
            split("profile foo")),
-          ('flow: "del" is not one of: show, kill, release, top, help',
+          ('flow: "del" is not one of: show, kill, release, save, restore, '
+           "top, help",
            split("flow del 1")),
           ('stat: "foo" is not one of: show, residence, help',
            split("stat foo")))
@@ -155,8 +156,8 @@ def profile():
           ('profile add: "cc" is not one of: cc-wireless, cc-server, '
            'connect, split, mptcp, source, server-dev, mark, dscp, '
            'keepalive-idle, keepalive-interval, keepalive-count, '
-           'user-timeout, idle-timeout, residence, wireless-sndbuf, '
-           'wireless-rcvbuf, server-sndbuf, server-rcvbuf, '
+           'user-timeout, idle-timeout, release-idle, residence, '
+           'wireless-sndbuf, wireless-rcvbuf, server-sndbuf, server-rcvbuf, '
            'wireless-max-rate, server-max-rate, max-flows',
            split("profile add new cc bbr")),
           ("profile add: cc-server: value missing",
@@ -368,7 +369,8 @@ def ranges():
                 ("keepalive-count", (128,), "a number from 0 to 127"),
                 ("user-timeout", (2147483648,),
                  "a number from 0 to 2147483647"),
-                ("idle-timeout", (604801,), "a number from 0 to 604800"),
+                ("idle-timeout release-idle", (604801,),
+                 "a number from 0 to 604800"),
                 ("residence", (10001,), "a number from 0 to 10000"),
                 ("wireless-sndbuf wireless-rcvbuf server-sndbuf "
                  "server-rcvbuf", (1, 4095, 536870913, 4294967295),
@@ -394,7 +396,8 @@ def kernel_ranges():
             ("keepalive-count", (128,), "1 to 127 probes, or 0"),
             ("user-timeout", (2147483648,),
              "1 to 2147483647 milliseconds, or 0"),
-            ("idle-timeout", (604801,), "1 to 604800 seconds, or 0"),
+            ("idle-timeout release-idle", (604801,),
+             "1 to 604800 seconds, or 0"),
             ("residence", (10001,), "1 to 10000 milliseconds, or 0"),
             ("wireless-sndbuf wireless-rcvbuf server-sndbuf server-rcvbuf",
              (1, 4095, 536870913, 4294967295),
@@ -470,7 +473,7 @@ def kernel_unknown():
             ("profile_get profile_del", "profile", "name", False),
             ("profile_add profile_replace", "profile", "max_flows", False),
             ("profile_set profile_add profile_replace", "profile",
-             "split_bytes", False),
+             "release_idle", False),
             ("flow_get", "flow", "id", False),
             ("flow_get", "flow", "bytes_min", True),
             ("flow_kill", "flow", "bytes_min", False),

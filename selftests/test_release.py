@@ -3,49 +3,24 @@
 mid-stream, and go on without a reset: at a command, and when a device is
 detached."""
 
-import contextlib
-import json
-
 from peptest import pep
 from peptest.env import amount
+from peptest.firewall import strict
 from peptest.ktap import expect, families, wait_for
-from peptest.netns import (netem, netem_end, nstat, run, single_packets,
-                           sysctl)
-from peptest.pep import grows, pepadm
-from peptest.tcp import Load, exchange, exchange_part, one_way, pair, start
+from peptest.netns import WIRELESS, impaired, resets
+from peptest.pep import grows, least, pepadm, released
+from peptest.tcp import (Load, exchange, exchange_part, expect_reset, one_way,
+                         pair, reset, start)
 
 RATE = amount(2000000)  # bytes per second
-RESETS = "TcpOutRsts"
-FIREWALL = """
-table inet strict {
-counter invalid { }
-chain forward {
-type filter hook forward priority 0; policy drop;
-meta l4proto ipv6-icmp accept
-ct state invalid counter name invalid drop
-ct state established accept
-tcp flags & (fin | syn | rst | ack) == syn ct state new accept
-}
-}
-"""
+# A deep queue that fills.
+SLOW = "delay 10ms rate 20mbit limit 5000".split()
 
 
 def setup():
     """Attached, with connections that are taken over at once."""
     pep.attached()
     pep.follow("handshake")
-
-
-def resets():
-    """Resets that the three hosts have sent."""
-    return sum(nstat(ns, RESETS) for ns in ("sub", "pep", "srv"))
-
-
-def released(*words):
-    """Hand back what the words tell; return how many."""
-    text = pepadm("flow", "release", *(words or ("all",))).stdout.split()
-    expect("answer", text[0], "released")
-    return int(text[1])
 
 
 def split(family, count, opener="sub", opened="srv"):
@@ -89,20 +64,15 @@ def hand_back(load, some):
     # Where payload came out of order it takes another moment.
     wait_for("all to be released", lambda: released() == 0 and
              pep.stat("flows") == 0)
-    mark = load.moved + some
-    wait_for("payload afterwards", lambda: load.moved > mark)
+    load.more(some)
 
 
-def midstream(family, args=None, opener="sub", opened="srv"):
+def midstream(family, args=(), opener="sub", opened="srv"):
     """Transfers in both directions while they are handed back."""
     before = resets()
     ends = split(family, 12, opener, opened)
-    devices = (("pep", "wl0"), ("sub", "eth0")) if args else ()
-    with contextlib.ExitStack() as links:
-        for ns, dev in devices:
-            single_packets(ns, dev)
-            netem(ns, dev, *args)
-            links.callback(netem_end, ns, dev)
+    devices = WIRELESS if args else ()
+    with impaired(devices, *args, single=True):
         with grows(flow_released=12, flow_reset=0, flow_killed=0,
                    ended=False):
             load = Load(ends, RATE // 12)
@@ -113,7 +83,7 @@ def midstream(family, args=None, opener="sub", opened="srv"):
 
 
 families("transfers both ways")(midstream)
-families("transfers both ways, the server opens", None, "srv",
+families("transfers both ways, the server opens", (), "srv",
          "sub")(midstream)
 families("transfers over a link with a delay",
          "delay 20ms limit 5000".split())(midstream)
@@ -121,22 +91,9 @@ families("transfers over a link that loses",
          "delay 10ms loss random 1% limit 5000".split())(midstream)
 
 
-@contextlib.contextmanager
-def slow(*devices):
-    """A link with a deep queue that fills."""
-    for ns, dev in devices:
-        netem(ns, dev, *"delay 10ms rate 20mbit limit 5000".split())
-    try:
-        yield
-    finally:
-        for ns, dev in devices:
-            netem_end(ns, dev)
-
-
 @families("transfers both ways that fill the link")
 def download(family):
-    with slow(("pep", "wl0"), ("sub", "eth0")), \
-            grows(flow_released=1, flow_reset=0):
+    with impaired(WIRELESS, *SLOW), grows(flow_released=1, flow_reset=0):
         near, far = split(family, 1)[0]
         load = Load([(near, far)], None, amount(4000000))
         wait_for("payload", lambda: load.ends[0].received > 300000)
@@ -151,18 +108,49 @@ def reload(family):
     before = resets()
     ends = split(family, 20)
     load = Load(ends, RATE // 20)
-    mark = RATE // 50
     for step in ((pep.detach, pep.unload),
                  (pep.load, pep.attach)):
-        wait_for("payload", lambda: load.moved > mark)  # pylint: disable=W0640
+        load.more(RATE // 50)
         for change in step:
             change()
-        mark = load.moved + RATE // 50
-    wait_for("payload", lambda: load.moved > mark)
+    load.more(RATE // 50)
     load.finish()
     load.expect_whole()
     expect("resets", resets(), before)
     pep.follow("handshake")
+
+
+@families("devices that come back split again what went on without them")
+def back(family):
+    before = resets()
+    ends = split(family, 4)
+    with grows(flow_released=4, split_handshake=4, pass_followed=least(8),
+               flow_reset=0, flow_killed=0):
+        pep.detach()
+        for both in ends:
+            exchange_part(both, 100000)
+        pep.attach()
+        # The first payload shows where both ends are by now.
+        for both in ends * 2:
+            exchange_part(both, 1000)
+        pep.wait_flows(4)
+        for both in ends:
+            exchange(both, 100000)
+    expect("resets", resets(), before)
+
+
+@families("a reset after payload that nobody saw")
+def unseen(family):
+    near, far = split(family, 1)[0]
+    before = pep.stat("followed")
+    pep.detach()
+    exchange_part((near, far), 100000)
+    pep.attach()
+    reset(near)
+    expect_reset(far)
+    wait_for("the connection to go",
+             lambda: pep.stat("followed") < before)
+    far.close()
 
 
 @families("what was handed back may end as ever")
@@ -198,8 +186,7 @@ def drained(family):
         pepadm("drain", "release")
         expect("flows", pep.stat("flows"), 0)
         exchange(pair(family), 1000)
-        mark = load.moved + RATE // 2
-        wait_for("payload afterwards", lambda: load.moved > mark)
+        load.more(RATE // 2)
     load.finish()
     load.expect_whole()
     expect("resets", resets(), before)
@@ -217,30 +204,13 @@ def early(family):
     pepadm("profile", "set", "default", "connect", "follow")
 
 
-@contextlib.contextmanager
-def firewall():
-    """A firewall that forwards what belongs to a connection, and drops what is
-    out of its window; yields a function that returns how much that was."""
-    run("modprobe", "-qa", "nf_conntrack", "nft_ct", check=False)
-    run("nft", "-f", "-", ns="pep", stdin=FIREWALL)
-    sysctl("pep", "net.netfilter.nf_conntrack_tcp_loose=0",
-           "net.netfilter.nf_conntrack_tcp_be_liberal=0")
-    try:
-        yield lambda: json.loads(
-            run("nft", "-j", "list", "counter", "inet", "strict", "invalid",
-                ns="pep").stdout)["nftables"][1]["counter"]["packets"]
-    finally:
-        run("nft", "delete", "table", "inet", "strict", ns="pep")
-
-
 @families("through a firewall that drops what is invalid")
 def conntrack(family):
     before = resets()
-    with firewall() as dropped:
+    with strict("pep"):
         ends = split(family, 4)
         load = Load(ends, RATE // 4)
         hand_back(load, RATE // 2)
         load.finish()
         load.expect_whole()
-        expect("packets that are invalid", dropped(), 0)
     expect("resets", resets(), before)

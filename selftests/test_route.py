@@ -80,8 +80,7 @@ def loaded(family, opener="sub", home=None):
 
 def moves(load, more=RATE // 2):
     """Wait for payload both ways."""
-    mark = load.moved + more
-    wait_for("payload", lambda: load.moved > mark, 60)
+    load.more(more, 60)
 
 
 def finish(load):

@@ -5,14 +5,15 @@ netkit devices."""
 from peptest import pep
 from peptest.env import amount
 from peptest.ktap import case, expect, families
-from peptest.netns import (addr, ip, run, space_up, spaces_down, sysctl,
-                           topology_up)
+from peptest.netns import (addr, ip, resets, run, space_up, spaces,
+                           spaces_down, sysctl, topology_up)
 from peptest.pep import flows_end, grows, least
 from peptest.rtnl import netkit
-from peptest.tcp import (connect_errno, exchange, exchange_all, expect_reset,
-                         pair, reset, start)
+from peptest.tcp import (Load, connect_errno, exchange, exchange_all,
+                         expect_reset, pair, reset, start)
 
 BYTES = amount(3000000)
+RATE = 50000            # bytes per second and end
 FORWARD = "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1"
 setup = pep.load
 
@@ -72,6 +73,39 @@ def in_series(family, opener, opened):
 
 families("in series, the subscriber opens", "sub", "srv")(in_series)
 families("in series, the server opens", "srv", "sub")(in_series)
+
+
+def either(family, first, second):
+    """One takes connections over in mid-stream that the other one follows, or
+    has split, and each hands them back while the other goes on."""
+    triggers = {"pep": first, "pep2": second}
+    for ns, trigger in triggers.items():
+        pep.follow(trigger, ns)
+    before = resets(*spaces())
+    pairs = start(family, 10)
+    loads = Load(pairs[:5], RATE, up=False), Load(pairs[5:], RATE, down=False)
+
+    def more():
+        for load in loads:
+            load.more(RATE)
+    for ns, trigger in triggers.items():
+        flows = 0 if trigger == "never" else 10
+        pep.wait_flows(flows, ns=ns)
+        more()
+        expect(f"flows of {ns}", pep.stat("flows", ns), flows)
+    for ns in triggers:
+        pep.pepadm("flow", "release", "all", ns=ns)
+        pep.wait_flows(0, ns=ns)
+        more()
+    for load in loads:
+        load.finish()
+        load.expect_whole()
+    expect("resets", resets(*spaces()), before)
+
+
+families("in series, the first splits", "12000", "never")(either)
+families("in series, the second splits", "never", "12000")(either)
+families("in series, both split in mid-stream", "12000", "12000")(either)
 
 
 @case("a bridge for the subscribers")

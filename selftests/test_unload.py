@@ -9,7 +9,7 @@ import errno
 from peptest import pep
 from peptest.env import SLOW, amount
 from peptest.ktap import case, expect, expect_least, families, wait_for
-from peptest.netns import nstat, run
+from peptest.netns import resets, run
 from peptest.tcp import (Load, client, exchange, exchange_part, expect_reset)
 
 RATE = amount(100000)   # bytes per second and flow
@@ -23,11 +23,6 @@ def sockets():
     """The sockets of legs and listeners in the gateway; those in TIME_WAIT
     are no longer the module's."""
     return run("ss", "-tanH", "exclude", "time-wait", ns="pep").stdout
-
-
-def resets():
-    """Resets that the three hosts have sent."""
-    return sum(nstat(ns, "TcpOutRsts") for ns in ("sub", "pep", "srv"))
 
 
 def expect_refused():
@@ -58,9 +53,7 @@ def busy(family):
 def more(loads):
     """Wait until every end of the loads has received more."""
     for load in loads:
-        mark = load.moved + RATE // 4
-        # pylint: disable-next=cell-var-from-loop
-        wait_for("payload", lambda: load.moved > mark, SECONDS)
+        load.more(RATE // 4, SECONDS)
 
 
 def split_again(family):

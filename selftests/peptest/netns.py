@@ -22,6 +22,10 @@ from .ktap import Failure, dumper
 CLONE_NEWNET = 0x40000000
 _libc = ctypes.CDLL(None, use_errno=True)
 
+HOSTS = "sub", "pep", "srv"
+# The devices (NS, DEV) that send by the links of the gateway, by its side.
+WIRELESS = ("pep", "wl0"), ("sub", "eth0")
+SERVER = ("pep", "sv0"), ("srv", "eth0")
 ADDRESSES = {
     ("sub", 4): "198.18.0.2", ("sub", 6): "2001:db8::2",
     ("pep", 4): "198.18.0.1", ("pep", 6): "2001:db8::1",
@@ -217,16 +221,24 @@ def netem_end(ns, dev):
 
 
 @contextlib.contextmanager
+def impaired(devices, *args, single=False):
+    """Impair for a while what devices (NS, DEV) send; with single, as packets
+    that are no longer than the link's."""
+    try:
+        for ns, dev in devices:
+            if single:
+                single_packets(ns, dev)
+            netem(ns, dev, *args)
+        yield
+    finally:
+        for ns, dev in devices:
+            netem_end(ns, dev)
+
+
 def delayed(delay="5ms"):
     """Both ends' packets take so long for a while: a round trip that can be
     measured, also where the clock stands still while the kernel computes."""
-    for ns in "sub", "srv":
-        netem(ns, "eth0", "delay", delay)
-    try:
-        yield
-    finally:
-        for ns in "sub", "srv":
-            netem_end(ns, "eth0")
+    return impaired((("sub", "eth0"), ("srv", "eth0")), "delay", delay)
 
 
 def link_packets(ns):
@@ -255,6 +267,19 @@ def nstat(ns, *names):
                 key, value = line.split()
                 found[key] = int(value)
     return sum(found[name] for name in names)
+
+
+def resets(*hosts):
+    """Resets that hosts have sent, by default all of the usual topology, by
+    their names."""
+    return {ns: nstat(ns, "TcpOutRsts") for ns in hosts or HOSTS}
+
+
+def paws(*hosts):
+    """Segments that hosts have dropped for their timestamps, by default both
+    ends of the usual topology, by their names."""
+    return {ns: nstat(ns, "TcpExtPAWSActive", "TcpExtPAWSEstab")
+            for ns in hosts or ("sub", "srv")}
 
 
 @dumper

@@ -20,9 +20,9 @@ PLAIN = """\
 profile default cc-wireless bbr cc-server cubic connect follow \
 split 12000,loss mptcp bypass source client server-dev none mark 0 dscp copy \
 keepalive-idle 0 keepalive-interval 0 keepalive-count 0 user-timeout 0 \
-idle-timeout 0 residence 50 wireless-sndbuf auto wireless-rcvbuf auto \
-server-sndbuf auto server-rcvbuf auto wireless-max-rate unlimited \
-server-max-rate unlimited max-flows unlimited
+idle-timeout 0 release-idle 120 residence 50 wireless-sndbuf auto \
+wireless-rcvbuf auto server-sndbuf auto server-rcvbuf auto \
+wireless-max-rate unlimited server-max-rate unlimited max-flows unlimited
 limit flows 262144 pending 4096
 dev wl0 side wireless profile default
 dev sv0 side server profile default
@@ -232,6 +232,21 @@ def quiet(seconds=0.25, ns="pep"):
             last, since = now, time.monotonic()
         return time.monotonic() - since > seconds
     wait_for("flows to be quiet", still)
+
+
+def released(*words, ns="pep"):
+    """Hand back the flows that the words select, by default all; return how
+    many are on their way."""
+    text = pepadm("flow", "release", *(words or ("all",)), ns=ns).stdout
+    word, count = text.split()[:2]
+    expect("answer", word, "released")
+    return int(count)
+
+
+def hand_back(ns="pep"):
+    """Hand all flows back; payload out of order may delay it."""
+    wait_for("flows to be released",
+             lambda: released(ns=ns) == 0 and stat("flows", ns) == 0)
 
 
 def least(number):

@@ -18,6 +18,7 @@ VLAN = 0x8100
 QINQ = 0x88a8
 TCP, UDP, ICMP = 6, 17, {4: 1, 6: 58}
 FIN, SYN, RST, PSH, ACK, ECE, CWR = 1, 2, 4, 8, 16, 64, 128
+SO_RCVBUFFORCE = 33
 PACKET_OUTGOING = 4
 TUN_MTU = 1400          # leaves room for what a test adds
 _wires = []
@@ -159,7 +160,7 @@ class Wire:
             self.sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW,
                                       socket.htons(3))
             self.sock.bind((dev, 3))
-            self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
+            self.sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 1 << 23)
             self.mac = self.sock.getsockname()[4][:6]
         self.sock.setblocking(False)
         self.peer = link_address(*peer)
@@ -213,7 +214,8 @@ class Wire:
 class Remaker(threading.Thread):
     """An end whose packets go through this process: its address is on a TUN
     device, and a function makes the packets to send out of each one that its
-    stack sends. What comes from the gateway is handed to the stack as it is.
+    stack sends. What comes from the gateway is handed to the stack as it is,
+    unless there is a function for that, too, which returns it remade.
     The device it has otherwise does no offloads, nor does the gateway's."""
 
     def __init__(self, ns, far):
@@ -222,6 +224,7 @@ class Remaker(threading.Thread):
         self.wire = Wire(ns, "eth0", ("pep", far))
         _wires.remove(self.wire)
         self.remake = None
+        self.receive = None
         self.failure = None
         self.halt, self.halted = os.pipe()
         with Within(ns):
@@ -271,7 +274,8 @@ class Remaker(threading.Thread):
 
     def _in(self, packet):
         try:
-            os.write(self.tun, packet)
+            os.write(self.tun,
+                     self.receive(packet) if self.receive else packet)
         except OSError:                 # not a packet that IP would take
             pass
 
@@ -326,6 +330,56 @@ def remaking(ns, function):
         remakers[ns].remake = None
     remakers[ns].check()
     expect_least("packets remade", count, 1)
+
+
+def renumbered(seen, seq=0, ack=0):
+    """A TCP packet with its numbers moved on by so much."""
+    tcp = bytearray(seen.tcp)
+    struct.pack_into("!I", tcp, 4, (seen.seq + seq) & 0xffffffff)
+    if seen.flags & ACK:
+        struct.pack_into("!I", tcp, 8, (seen.ack + ack) & 0xffffffff)
+        at, end = 20, (tcp[12] >> 4) * 4
+        while at < end and tcp[at]:
+            size = 1 if tcp[at] == 1 else tcp[at + 1]
+            for edge in range(at + 2, at + size, 4) if tcp[at] == 5 else ():
+                old, = struct.unpack_from("!I", tcp, edge)
+                struct.pack_into("!I", tcp, edge, (old + ack) & 0xffffffff)
+            at += size
+    tcp[16:18] = bytes(2)
+    struct.pack_into("!H", tcp, 16, checksum(
+        pseudo(seen.src, seen.dst, TCP, len(tcp)) + tcp))
+    return seen.packet[:seen.hlen] + bytes(tcp)
+
+
+@contextlib.contextmanager
+def numbered(ns, isn):
+    """Connections of an end begin with a given sequence number, whatever its
+    stack chooses: all of its packets are renumbered."""
+    shifts = {}                 # by its port and the other one
+
+    def out(packet):
+        seen = Segment(packet)
+        if seen.proto != TCP:
+            return None
+        ports = seen.sport, seen.dport
+        if seen.flags & SYN:
+            shifts[ports] = isn - seen.seq
+        return [renumbered(seen, seq=shifts.get(ports, 0))]
+
+    def back(packet):
+        seen = Segment(packet)
+        if seen.proto != TCP:
+            return packet
+        return renumbered(seen, ack=-shifts.get((seen.dport, seen.sport), 0))
+
+    remaker = remakers[ns]
+    remaker.remake, remaker.receive = out, back
+    try:
+        yield
+        expect_least("connections that were renumbered", len(shifts), 1)
+    finally:
+        remaker.remake = remaker.receive = None
+    remaker.check()
 
 
 @after_case

@@ -467,12 +467,17 @@ def connect_errno(ns, family, to, port=PORT, seconds=20, **kwargs):
 
 class Load(threading.Thread):
     """Transfers in the background, until they are stopped or all have ended;
-    what the ends saw is in ends."""
+    what the ends saw is in ends. Of openers and opened ones either may be
+    silent."""
 
-    def __init__(self, pairs, rate, size=1 << 40):
+    def __init__(self, pairs, rate, size=1 << 40, up=True, down=True):
         super().__init__(daemon=True)
-        self.ends = [End(sock, size, rate=rate)
-                     for both in pairs for sock in both]
+        sends = up, down
+        self.ends = [End(sock, size if sends[i] else 0, fin=sends[i],
+                         rate=rate)
+                     for both in pairs for i, sock in enumerate(both)]
+        self.fed = [end for i, end in enumerate(self.ends)
+                    if sends[1 - i % 2]]
         self.halt = False
         self.failure = None
         _loads.append(self)
@@ -494,6 +499,7 @@ class Load(threading.Thread):
         self.stop()
         for end in self.ends:
             end.size = end.sent
+            end.fin = True
         pump(self.ends)
 
     def expect_whole(self):
@@ -522,7 +528,12 @@ class Load(threading.Thread):
                 raise Failure(describe(end))
         return len(resets)
 
+    def more(self, size, seconds=30):
+        """Wait until every end has received so many bytes more."""
+        mark = self.moved + size
+        wait_for("payload", lambda: self.moved > mark, seconds)
+
     @property
     def moved(self):
-        """The least that any end has received, bytes."""
-        return min(end.received for end in self.ends)
+        """The least that any end has received whose other end sends, bytes."""
+        return min(end.received for end in self.fed)

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A firewall that forwards the packets of connections, with conntrack at its
+strictest."""
+
+import contextlib
+import json
+
+from .ktap import expect
+from .netns import run, sysctls
+
+RULES = """
+table inet strict {
+counter invalid { }
+chain forward {
+type filter hook forward priority 0; policy drop;
+meta l4proto ipv6-icmp accept
+ct state invalid counter name invalid drop
+ct state established accept
+tcp flags & (fin | syn | rst | ack) == syn ct state new accept
+}
+}
+"""
+
+
+def _invalid(ns):
+    """Packets that conntrack has found out of place."""
+    shown = run("nft", "-j", "list", "counter", "inet", "strict", "invalid",
+                ns=ns).stdout
+    return json.loads(shown)["nftables"][1]["counter"]["packets"]
+
+
+@contextlib.contextmanager
+def strict(ns, rules=""):
+    """Have such a firewall in a namespace, with more rules, for a while. Fail
+    unless none of the packets within was invalid."""
+    run("modprobe", "-qa", "nf_conntrack", "nft_ct", check=False)
+    run("nft", "-f", "-", ns=ns, stdin=RULES + rules)
+    try:
+        with sysctls(ns, "net.netfilter.nf_conntrack_tcp_loose=0",
+                     "net.netfilter.nf_conntrack_tcp_be_liberal=0"):
+            yield
+            expect(f"packets that are invalid at {ns}", _invalid(ns), 0)
+    finally:
+        run("nft", "flush", "ruleset", ns=ns)

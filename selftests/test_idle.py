@@ -1,0 +1,464 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Connections are handed back to their ends when nothing has happened to them
+for release-idle, and taken over again when they are used again, as often as
+that happens. Neither end sees more of it than a change of round trip."""
+
+import contextlib
+import json
+import os
+import socket
+import time
+
+from peptest import env, pep
+from peptest.env import amount
+from peptest.ktap import (after_case, case, expect, expect_least, fail,
+                          families, note, wait_for)
+from peptest.monitor import monitor
+from peptest.netns import (SERVER, WIRELESS, netem, netem_end, paws, resets,
+                           run, single_packets, sysctls)
+from peptest.pep import grows, least, pepadm
+from peptest.tcp import (End, exchange, exchange_part, expect_same, fill,
+                         one_way, pair, pump, start)
+
+GENERATIONS = 100
+POOL = 1536             # bytes that a generation has of each CPU, at least
+SOCKETS = 128           # and what its pool has, at most
+UNIT = 3 if env.SLOW else 1
+IDLE = 2 * UNIT         # release-idle of most cases, seconds
+
+
+def setup():
+    """Attached, and the default's time is in force."""
+    pep.attached()
+
+
+@after_case
+def defaults():
+    """Each case begins without settings of another and without delays."""
+    if pep.loaded():
+        for ns, dev in WIRELESS + SERVER:
+            netem_end(ns, dev)
+        pepadm("profile", "replace", "default")
+
+
+def use(split="12000", seconds=IDLE, *words):
+    """Have connections from now on split and handed back so."""
+    pepadm("profile", "set", "default", "release-idle", str(seconds), *words)
+    pep.follow(split)
+
+
+def conns(stage):
+    """Connections in a stage as pepadm's JSON has them."""
+    return json.loads(pepadm("-j", "conn", "show", "stage", stage).stdout)
+
+
+def sockets():
+    """TCP sockets of the gateway that have a connection."""
+    return run("ss", "-HOtn", "state", "established", ns="pep").stdout
+
+
+def back(count=1):
+    """Wait until all flows have been handed back; the gateway keeps no socket
+    and no payload of them."""
+    pep.flows_end()
+    wait_for("sockets to go", lambda: not sockets())
+    followed = conns("followed")
+    expect("followed connections", len(followed), count)
+    for conn in followed:
+        expect("does a flow have it", "flow" in conn, False)
+        expect("copies", conn["copies"], 0)
+        for end in conn["ends"].values():
+            expect("unacknowledged", end["unacked"], 0)
+    return followed
+
+
+@contextlib.contextmanager
+def unharmed():
+    """Neither end drops anything for its clock, and nobody sends a reset."""
+    before = paws(), resets()
+    yield
+    expect("PAWS and resets", (paws(), resets()), before)
+
+
+def again(family, opener, opened, split, counter):
+    """Used three times after it was handed back, and each time split."""
+    use(split)
+    rounds = ((40000, 100), (100, 40000), (30000, 30000), (amount(400000), 0))
+    with unharmed(), grows(flow_released_idle=len(rounds), follow_closed=1,
+                           flow_released=0, flow_reset=0, flow_killed=0,
+                           flow_idle=0, split_pass_end=0,
+                           **{counter: len(rounds)}):
+        ends = pair(family, opener, opened)
+        sent = [0, 0]
+        for sizes in rounds:
+            exchange_part(ends, *sizes)
+            sent = [sum(both) for both in zip(sent, sizes)]
+            conn, = back()
+            sides = ("wireless", "server")
+            expect("bytes", [conn["ends"][side]["bytes"] for side in (
+                sides if opener == "sub" else sides[::-1])], sent)
+            trigger, = conn["trigger"]
+            expect("trigger", trigger, counter.removeprefix("split_"))
+        exchange(ends, 0)
+
+
+for _opener, _opened in ("sub", "srv"), ("srv", "sub"):
+    families(f"used again and again, {_opener} opens", _opener, _opened,
+             "12000", "split_bytes")(again)
+families("used again and again, split handshake", "sub", "srv", "handshake",
+         "split_handshake")(again)
+
+
+def bare(family, ns, setting):
+    """One of the ends lacks an option."""
+    with sysctls(ns, f"net.ipv4.{setting}=0"):
+        again(family, "sub", "srv", "12000", "split_bytes")
+
+
+for _ns in "sub", "srv":
+    for _setting in "tcp_timestamps", "tcp_sack", "tcp_window_scaling":
+        families(f"without {_setting} at {_ns}", _ns, _setting)(bare)
+
+
+@families("taken over again within the first flight")
+def flight(family):
+    """Of 100,000 bytes that follow a request no more pass than the server
+    sends at once."""
+    use()
+    for ns, dev in WIRELESS[1], SERVER[1]:
+        netem(ns, dev, "delay", "40ms")
+    near, far = pair(family)
+    exchange_part((near, far), 100, 40000)
+    back()
+    before = pep.stat("bytes_to_wireless")
+    one_way(near, far, 100)
+    one_way(far, near, 100000)
+    expect_least("bytes relayed",
+                 pep.stat("bytes_to_wireless") - before, 80000)
+    back()
+    exchange((near, far), 100)
+
+
+@families("used a little after it was handed back")
+def little(family):
+    """Only what it sends from then on counts."""
+    use()
+    ends = pair(family)
+    one_way(*ends, 40000)
+    back()
+    with grows(flow_established=0):
+        for _ in range(3):
+            one_way(*ends, 3000)
+    with grows(split_bytes=1, ended=False):
+        one_way(*ends, 3000)
+        pep.wait_flows(1)
+    exchange(ends, 100)
+
+
+def pushes(ends, size):
+    """Three times the connection is handed back, and split again by what the
+    server sends; then it ends."""
+    for _ in range(3):
+        back()
+        with unharmed(), grows(ended=False, split_bytes=1):
+            one_way(ends[1], ends[0], size)
+    back()
+    exchange(ends, 100)
+
+
+@families("only the server sends after it was handed back")
+def pushed(family):
+    """The subscriber's acknowledgments show that it is there."""
+    use()
+    netem("sub", "eth0", "delay", "20ms")
+    ends = pair(family)
+    exchange_part(ends, 100, 40000)
+    pushes(ends, 200000)
+
+
+@families("split loss: a loss after it was handed back")
+def loss(family):
+    use("loss")
+    single_packets("pep", "wl0")
+    single_packets("srv", "eth0")
+    netem("pep", "wl0", *"delay 5ms loss random 5% limit 5000".split())
+    ends = pair(family)
+    with grows(split_loss=2, flow_released_idle=2, flow_reset=0):
+        for _ in range(2):
+            one_way(ends[1], ends[0], 1000000)
+            back()
+    exchange(ends, 100)
+
+
+@families("payload that waits keeps its flow")
+def stalled(family):
+    """The end that is to get it does not read, for long."""
+    use()
+    near, far = pair(family)
+    exchange_part((near, far), 20000)
+    with grows(ended=False, flow_released_idle=0, flow_reset=0):
+        sender, receiver = End(near, 1 << 40), End(far, 0, wanted=None)
+        fill([sender])
+        time.sleep(5 * IDLE)
+        expect("flows", pep.stat("flows"), 1)
+    sender.size = sender.sent
+    with grows(flow_released_idle=0, flow_closed=1, flow_reset=0):
+        pump([receiver, sender])
+        expect_same(sender, receiver)
+        near.close()
+        far.close()
+
+
+@families("payload that comes as they are handed back")
+def paused(family):
+    """Many connections, with pauses as long as the time, each with its own.
+    Every one is handed back and taken over a few times."""
+    use("handshake", 1)
+    with unharmed(), grows(flow_released_idle=least(40), flow_reset=0,
+                           flow_killed=0):
+        ends = []
+        for i, (near, far) in enumerate(start(family, 30)):
+            # A thousand bytes at once, every 0.85 to 1.5 s.
+            sender = End(near if i % 2 else far, amount(20000), wanted=0,
+                         rate=1000 / (0.85 + 0.0225 * i))
+            receiver = End(far if i % 2 else near, 0, fin=False)
+            ends.append((sender, receiver))
+        pump([end for both in ends for end in both], 100)
+        for sender, receiver in ends:
+            expect_same(sender, receiver)
+            receiver.sock.close()
+            sender.sock.close()
+
+
+def stepped(family, first, then):
+    """The delay of the link changes while nothing happens, and neither end
+    takes what comes for old."""
+    use()
+    netem("sub", "eth0", "delay", first, "limit", "5000")
+    netem("srv", "eth0", "delay", then, "limit", "5000")
+    ends = pair(family)
+    exchange_part(ends, 30000)
+    with unharmed(), grows(ended=False, split_bytes=3):
+        for sub, srv in (then, first), (first, then), (then, first):
+            netem("sub", "eth0", "delay", sub, "limit", "5000")
+            netem("srv", "eth0", "delay", srv, "limit", "5000")
+            back()
+            exchange_part(ends, 50000)
+    back()
+    exchange(ends, 1000)
+
+
+families("the delay grows while it is idle", "10ms", "210ms")(stepped)
+families("the delay shrinks while it is idle", "210ms", "10ms")(stepped)
+
+
+@families("legs have probed their ends before")
+def probed(family):
+    """Their clocks have gone on with that, and those of the legs that come
+    next must not be behind them."""
+    use("12000", 4 * UNIT, "keepalive-idle", "1", "keepalive-interval", "1")
+    ends = pair(family)
+    exchange_part(ends, 30000)
+    pushes(ends, 50000)
+
+
+@families("the ends' own keepalive goes on")
+def alive(family):
+    """Its probes and answers pass, and are no reason to split."""
+    use("handshake", 1)
+    near, far = pair(family)
+    near.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    near.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 1)
+    near.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 1)
+    exchange_part((near, far), 1000)
+    back()
+    before = pep.stat("pass_followed")
+    with grows(flow_established=0):
+        wait_for("probes and answers",
+                 lambda: pep.stat("pass_followed") >= before + 12)
+    with grows(split_handshake=1):
+        exchange((near, far), 1000)
+
+
+@families("set while flows are up")
+def live(family):
+    """It begins for a flow that had none, or a long one, and ends for one
+    that has it."""
+    use("handshake", 0)
+    ends = pair(family)
+    exchange_part(ends, 1000)
+    for word in None, "600000":
+        if word:
+            pepadm("profile", "set", "default", "release-idle", word, "live")
+        time.sleep(4 * IDLE)
+        expect("flows", pep.stat("flows"), 1)
+    with grows(flow_released_idle=1):
+        pepadm("profile", "set", "default", "release-idle", str(IDLE), "live")
+        pep.flows_end()
+    exchange_part(ends, 1000)
+    pep.wait_flows(1)
+    pepadm("profile", "set", "default", "release-idle", "0", "live")
+    time.sleep(4 * IDLE)
+    expect("flows", pep.stat("flows"), 1)
+    exchange(ends, 1000)
+
+
+@families("idle-timeout comes first where it is shorter, and last where not")
+def timeout(family):
+    use("handshake", 3 * IDLE, "idle-timeout", str(IDLE))
+    with grows(flow_idle=1, flow_released_idle=0):
+        ends = pair(family)
+        exchange_part(ends, 1000)
+        pep.flows_end()
+    use("handshake", IDLE, "idle-timeout", str(3 * IDLE))
+    with grows(flow_idle=0, flow_released_idle=1):
+        ends = pair(family)
+        exchange_part(ends, 1000)
+        pep.flows_end()
+    time.sleep(4 * IDLE)
+    exchange(ends, 1000)
+
+
+@families("flows that cannot be handed back stay")
+def stay(family):
+    """One that pep has answered itself, and one of which an end is done."""
+    use("handshake")
+    near, far = pair(family)
+    one_way(near, far, 1000, fin=True)
+    pep.early()
+    other = pair(family)
+    exchange_part(other, 1000)
+    with grows(ended=False, flow_released_idle=0, flow_reset=0):
+        time.sleep(5 * IDLE)
+        expect("flows", pep.stat("flows"), 2)
+    with grows(flow_closed=2):
+        one_way(far, near, 1000, fin=True)
+        near.close()
+        far.close()
+        exchange(other, 1000)
+
+
+@families("never to be split by then")
+def never(family):
+    """The settings count that its profile has when it is used again."""
+    use("handshake")
+    ends = pair(family)
+    exchange_part(ends, 1000)
+    back()
+    pepadm("profile", "set", "default", "split", "never")
+    with grows(flow_established=0):
+        exchange_part(ends, 30000)
+    pep.follow("1")
+    with grows(split_bytes=1, ended=False):
+        exchange_part(ends, 30000)
+    exchange(ends, 100)
+
+
+@families("the profile is another one by then")
+def changed(family):
+    """Its sockets of before are gone, and those that it has now are used:
+    also when the connection has begun to send before."""
+    use()
+    silent, talking = pair(family), pair(family)
+    for ends in silent, talking:
+        exchange_part(ends, 30000)
+    back(2)
+    exchange_part(talking, 100)
+    pepadm("profile", "set", "default", "cc-wireless", "reno")
+    time.sleep(70)
+    for ends in silent, talking:
+        exchange_part(ends, 100)
+        exchange_part(ends, 30000)
+    expect("congestion control", [flow["legs"]["wireless"]["cc"]
+                                  for flow in pep.flows()], ["reno", "reno"])
+    for ends in silent, talking:
+        exchange(ends, 100)
+
+
+@families("detached and attached again by then")
+def attached(family):
+    """Without devices there is nothing that could split it."""
+    use("handshake")
+    ends = pair(family)
+    exchange_part(ends, 1000)
+    back()
+    pep.detach()
+    pep.attach()
+    # Connections by a device that has been detached are left alone for 5 s.
+    time.sleep(6)
+    with grows(split_handshake=1, split_pass_route=0, ended=False):
+        exchange_part(ends, 1000)
+        pep.wait_flows(1)
+    exchange(ends, 1000)
+
+
+@families("a connection that was handed back at a command is not split again")
+def commanded(family):
+    use()
+    ends = pair(family)
+    exchange_part(ends, 30000)
+    pep.quiet()
+    pepadm("flow", "release", "all")
+    conn, = back()
+    expect("trigger", conn["trigger"], [])
+    with grows(flow_established=0):
+        exchange(ends, 50000)
+
+
+@families("its record")
+def record(family):
+    """It was handed back, and no end was reset; its successor's has no times
+    of a handshake."""
+    use("handshake")
+    ends = pair(family)
+    with monitor("closed") as watch:
+        for known in True, False:
+            exchange_part(ends, 1000)
+            found = watch.event()
+            expect("its cause", found["cause"], "released")
+            expect("is the answer's time known",
+                   "answered_ns" in found["times"], known)
+            if "rst_to_wireless_ns" in found["times"]:
+                fail("it was reset")
+            back()
+    exchange(ends, 1000)
+
+
+def percpu():
+    """Memory that the kernel has of each CPU apart, bytes."""
+    with open("/proc/meminfo", encoding="ascii") as file:
+        size, = (line.split()[1] for line in file
+                 if line.startswith("Percpu:"))
+    return int(size) * 1024
+
+
+def aged(every):
+    """Have many connections split, each by a generation of its own, and become
+    idle. Return the kernel's memory of CPUs while all of these generations
+    exist: each has a pool of every CPU."""
+    for _ in range(GENERATIONS):
+        pepadm("profile", "set", "default", "mark", str(len(every) + 1))
+        every.append(pep.split_pair(4))
+        exchange_part(every[-1], 100)
+    size = percpu()
+    back(len(every))
+    return size
+
+
+@case("settings of before keep no memory", seconds=250)
+def generations():
+    """Idle connections keep neither the sockets of settings that are gone nor
+    these: as many again take the memory of those before."""
+    use("handshake")
+    every = []
+    first = aged(every)
+    expect_least("sockets of all settings", pep.stat("pool_sockets"),
+                 GENERATIONS * SOCKETS // 4)
+    wait_for("the sockets of old settings to go", lambda: pep.stat(
+        "pool_sockets") <= SOCKETS * os.cpu_count(), 150)
+    second = aged(every)
+    note("memory of the CPUs:", first, second)
+    expect_least("memory of the first ones, and half as much again",
+                 first + GENERATIONS * POOL // 2 * os.cpu_count(), second)
+    for ends in every:
+        exchange(ends, 100)
