@@ -17,7 +17,7 @@ WITHOUT = os.environ.get("PEP_WITHOUT") == "1"
 # It checks for errors: KASAN, lockdep, kmemleak, failslab.
 DEBUG = KERNEL in ("debug", "simdebug")
 SLOW = KERNEL == "debug"                # and is emulated
-# Computing takes simulated time, and the more so the busier the host: delays grow.
+# Computing takes simulated time, more on a busy host: delays grow there.
 LATE = KERNEL == "simdebug"
 
 
