@@ -12,6 +12,7 @@
 
 #include <linux/bvec.h>
 #include <linux/mm.h>
+#include <linux/percpu_counter.h>
 #include <linux/slab.h>
 #include <net/tcp.h>
 
@@ -36,6 +37,14 @@
 /* Memory that a part of the linear payload is copied to, bytes. */
 #define PEP_COPY_PART		2048
 
+/* Linear payload that is kept with the copy itself, bytes: a message of that size
+ * pins no page, and most are never loaded into a leg.
+ */
+#define PEP_COPY_INLINE		192
+
+/* What a CPU counts by itself of the memory of a namespace's copies, bytes. */
+#define PEP_COPY_BATCH		(64 * 1024)
+
 /**
  * struct pep_copy - payload of one packet
  * @node: in pep_copies.list
@@ -44,8 +53,11 @@
  * @len: its length, bytes
  * @memory: what it keeps, bytes
  * @n: number of fragments
+ * @most: how many @bvec has room for
+ * @head: linear payload behind them, bytes, the first of the packet's; the first
+ *	fragment stands for it, without a page until pep_copy_load_head()
  * @again: it was sent again: its acknowledgment is no sample of a round trip
- * @bvec: they, each with a reference to its page
+ * @bvec: fragments, each with a reference to its page
  */
 struct pep_copy {
 	struct list_head node;
@@ -53,25 +65,58 @@ struct pep_copy {
 	u32 seq;
 	u32 len;
 	u32 memory;
-	unsigned int n;
+	u16 n;
+	u16 most;
+	u8 head;
 	bool again;
 	struct bio_vec bvec[];
 };
+
+static_assert(PEP_COPY_INLINE <= U8_MAX);
 
 static u32 pep_copy_end(const struct pep_copy *copy)
 {
 	return copy->seq + copy->len;
 }
 
+/* Where the linear payload is that is kept with a copy. */
+static void *pep_copy_data(struct pep_copy *copy)
+{
+	return &copy->bvec[copy->most];
+}
+
+static void pep_copies_charge(struct pep_copies *copies, s32 bytes)
+{
+	copies->memory += bytes;
+	percpu_counter_add_batch(&copies->gen->pn->copied, bytes,
+				 PEP_COPY_BATCH);
+}
+
+/* A copy with room for N fragments and HEAD bytes, or NULL. */
+static struct pep_copy *pep_copy_alloc(unsigned int n, u8 head)
+{
+	size_t size = struct_size_t(struct pep_copy, bvec, n) + head;
+	struct pep_copy *copy = kmalloc(size, GFP_ATOMIC);
+
+	if (!copy)
+		return NULL;
+	copy->memory = size;
+	copy->n = 0;
+	copy->most = n;
+	copy->head = head;
+	copy->again = false;
+	return copy;
+}
+
 static void pep_copy_free(struct pep_copies *copies, struct pep_copy *copy)
 {
 	unsigned int i;
 
-	copies->memory -= copy->memory;
-	atomic_long_sub(copy->memory, &copies->gen->pn->copied);
+	pep_copies_charge(copies, -copy->memory);
 	list_del(&copy->node);
 	for (i = 0; i < copy->n; i++)
-		put_page(copy->bvec[i].bv_page);
+		if (copy->bvec[i].bv_page)
+			put_page(copy->bvec[i].bv_page);
 	kfree(copy);
 }
 
@@ -140,8 +185,17 @@ static unsigned int pep_copy_count(const struct sk_buff *skb)
 	return n;
 }
 
-/* Copy from the linear part; false for lack of memory. */
-static bool pep_copy_head(struct pep_copy *copy, const void *data, u32 len)
+/* How much of a packet's linear payload is kept with its copy: all or nothing. */
+static u8 pep_copy_inline(const struct sk_buff *skb, u32 off, u32 payload)
+{
+	u32 linear = skb_headlen(skb) > off ? skb_headlen(skb) - off : 0;
+
+	linear = min(linear, payload);
+	return linear <= PEP_COPY_INLINE ? linear : 0;
+}
+
+/* Copy from the linear part to pages; false for lack of memory. */
+static bool pep_copy_pages(struct pep_copy *copy, const void *data, u32 len)
 {
 	while (len) {
 		u32 part = min_t(u32, len, PEP_COPY_PART);
@@ -178,8 +232,12 @@ static bool pep_copy_flat(struct pep_copy *copy, const struct sk_buff *skb,
 	len = min(head - skip, *left);
 	*off -= skip;
 	*left -= len;
-	if (!pep_copy_head(copy, skb->data + skip, len))
+	if (len && len == copy->head && !copy->n) {
+		memcpy(pep_copy_data(copy), skb->data + skip, len);
+		bvec_set_page(&copy->bvec[copy->n++], NULL, len, 0);
+	} else if (!pep_copy_pages(copy, skb->data + skip, len)) {
 		return false;
+	}
 	for (i = 0; i < info->nr_frags && *left; i++) {
 		const skb_frag_t *frag = &info->frags[i];
 		struct page *page = skb_frag_page(frag);
@@ -215,21 +273,14 @@ static bool pep_copy_fill(struct pep_copy *copy, const struct sk_buff *skb,
 	return !len;
 }
 
-static void pep_copies_charge(struct pep_copies *copies,
-			      const struct pep_copy *copy)
-{
-	copies->memory += copy->memory;
-	atomic_long_add(copy->memory, &copies->gen->pn->copied);
-}
-
 /* May another copy be kept? */
 static bool pep_copies_room(const struct pep_copies *copies)
 {
 	u64 most = (u64)totalram_pages() << PAGE_SHIFT;
 
 	return copies->memory <= PEP_COPY_MOST &&
-	       atomic_long_read(&copies->gen->pn->copied) <
-	       most / PEP_COPY_SHARE;
+	       percpu_counter_read(&copies->gen->pn->copied) <
+	       (s64)(most / PEP_COPY_SHARE);
 }
 
 /* Note that what is kept was sent again. */
@@ -275,6 +326,7 @@ bool pep_copies_add(struct pep_copies *copies, unsigned int side,
 	unsigned int n = pep_copy_count(skb);
 	struct list_head *list = &copies->list[side];
 	struct pep_copy *copy, *at;
+	bool filled;
 
 	if (!after(seq + pkt->payload, end->next)) {
 		pep_copies_again(copies, side, seq, seq + pkt->payload);
@@ -284,25 +336,22 @@ bool pep_copies_add(struct pep_copies *copies, unsigned int side,
 	if (n > PEP_COPY_BVECS || !pep_copies_room(copies) ||
 	    skb_orphan_frags_rx(skb, GFP_ATOMIC))
 		return false;
-	copy = kmalloc(struct_size(copy, bvec, n), GFP_ATOMIC);
+	copy = pep_copy_alloc(n, pep_copy_inline(skb, off, pkt->payload));
 	if (!copy)
 		return false;
 	copy->at = ktime_get_ns();
 	copy->seq = seq;
 	copy->len = pkt->payload;
-	copy->memory = sizeof(*copy) + n * sizeof(struct bio_vec);
-	copy->n = 0;
-	copy->again = false;
 	list_for_each_entry_reverse(at, list, node)
 		if (!after(at->seq, seq))
 			break;
 	list_add(&copy->node, &at->node);
-	if (!pep_copy_fill(copy, skb, off, pkt->payload)) {
-		pep_copies_charge(copies, copy);
+	filled = pep_copy_fill(copy, skb, off, pkt->payload);
+	pep_copies_charge(copies, copy->memory);
+	if (!filled) {
 		pep_copy_free(copies, copy);
 		return false;
 	}
-	pep_copies_charge(copies, copy);
 	pep_copies_advance(copies, side, copy, &end->next);
 	return true;
 }
@@ -385,6 +434,29 @@ static void pep_copy_stamp(struct sock *sk, u32 begin, u64 at, bool again)
 	}
 }
 
+/* Have a page for what is kept with a copy: a leg takes references to pages.
+ * Return: false for lack of memory.
+ */
+static bool pep_copy_load_head(struct pep_copies *copies, struct pep_copy *copy)
+{
+	struct page *page;
+	u32 memory;
+	void *to;
+
+	if (!copy->head || copy->bvec[0].bv_page)
+		return true;
+	to = napi_alloc_frag(copy->head);
+	if (!to)
+		return false;
+	memcpy(to, pep_copy_data(copy), copy->head);
+	page = virt_to_head_page(to);
+	bvec_set_page(&copy->bvec[0], page, copy->head, to - page_address(page));
+	memory = max_t(u32, copy->head, PEP_GATHER_KEPT);
+	copy->memory += memory;
+	pep_copies_charge(copies, memory);
+	return true;
+}
+
 /**
  * pep_copies_load() - make a leg believe that it has sent the copies
  * @copies: where
@@ -404,15 +476,18 @@ int pep_copies_load(struct pep_copies *copies, unsigned int side,
 	u64 at = 0;
 
 	list_for_each_entry(copy, &copies->list[side], node) {
-		struct pep_gather g = {
-			.bvec = copy->bvec, .n = copy->n, .len = copy->len,
-			.memory = copy->memory,
-		};
+		struct pep_gather g;
 		u32 begin = tp->write_seq;
 		int sent;
 
 		if (!after(pep_copy_end(copy), begin))
 			continue;
+		if (!pep_copy_load_head(copies, copy))
+			return -ENOMEM;
+		g = (struct pep_gather) {
+			.bvec = copy->bvec, .n = copy->n, .len = copy->len,
+			.memory = copy->memory,
+		};
 		if (WARN_ON_ONCE(after(copy->seq, begin)))
 			return -EBADMSG;
 		while (tp->write_seq != pep_copy_end(copy)) {

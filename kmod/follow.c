@@ -24,6 +24,11 @@
 #include "tally.h"
 #include "track.h"
 
+/* A timestamp as RFC 7323, appendix A, has it laid out: the first four bytes. */
+#define PEP_FOLLOW_STAMP						\
+	htonl(TCPOPT_NOP << 24 | TCPOPT_NOP << 16 |			\
+	      TCPOPT_TIMESTAMP << 8 | TCPOLEN_TIMESTAMP)
+
 /**
  * struct pep_follow_options - options of a segment that is no SYN
  * @has_ts: there is a timestamp, RFC 7323
@@ -44,6 +49,13 @@ static void pep_follow_scan(const struct pep_packet *pkt,
 	unsigned int len = pkt->options, size;
 
 	memset(found, 0, sizeof(*found));
+	/* As tcp_parse_aligned_timestamp(): that and no more is what most have. */
+	if (len == TCPOLEN_TSTAMP_ALIGNED &&
+	    get_unaligned((const __be32 *)opt) == PEP_FOLLOW_STAMP) {
+		found->has_ts = true;
+		found->tsval = get_unaligned_be32(opt + 4);
+		return;
+	}
 	for (; len && opt[0] != TCPOPT_EOL; opt += size, len -= size) {
 		size = 1;
 		if (opt[0] == TCPOPT_NOP)

@@ -3,6 +3,7 @@
 #define _PEP_NET_H
 
 #include <linux/mutex.h>
+#include <linux/percpu_counter.h>
 #include <linux/rhashtable-types.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
@@ -56,7 +57,8 @@ struct rt6_info;
  *	it brings packets of is taken over until @leaving_until, jiffies, or until
  *	a device is attached
  * @leaving_until: see @leaving; both read locklessly
- * @copied: memory that the copies of unacknowledged payload keep, bytes
+ * @copied: memory that the copies of unacknowledged payload keep, bytes, all
+ *	but what CPUs count by themselves; see copy.c
  * @idle: woken when @nflows gets to zero
  * @live: brings changed settings to flows; see live.c
  * @lock: guards @started, @profiles, @gens and the profiles' settings
@@ -93,7 +95,7 @@ struct pep_net {
 	atomic_t gaps;
 	int leaving;
 	unsigned long leaving_until;
-	atomic_long_t copied;
+	struct percpu_counter copied;
 	wait_queue_head_t idle;
 	struct work_struct live;
 	struct mutex lock; /* profiles and generations; see above */

@@ -528,12 +528,16 @@ int pep_track_start(struct pep_net *pn)
 	u64 most = (u64)totalram_pages() << PAGE_SHIFT;
 	int err;
 
-	err = rhashtable_init(&pn->track, &pep_track_params);
+	err = percpu_counter_init(&pn->copied, 0, GFP_KERNEL);
 	if (err)
 		return err;
+	err = rhashtable_init(&pn->track, &pep_track_params);
+	if (err) {
+		percpu_counter_destroy(&pn->copied);
+		return err;
+	}
 	most = div_u64(most, PEP_TRACK_SHARE * sizeof(struct pep_conn));
 	pn->max_followed = min_t(u64, most, INT_MAX);
-	atomic_long_set(&pn->copied, 0);
 	spin_lock_init(&pn->track_lock);
 	INIT_LIST_HEAD(&pn->unanswered);
 	INIT_DELAYED_WORK(&pn->track_sweep, pep_track_work);
@@ -563,6 +567,8 @@ void pep_track_purge(struct pep_net *pn)
 void pep_track_stop(struct pep_net *pn)
 {
 	rhashtable_destroy(&pn->track);
+	WARN_ON_ONCE(percpu_counter_sum(&pn->copied));
+	percpu_counter_destroy(&pn->copied);
 }
 
 /**

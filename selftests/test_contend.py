@@ -2,18 +2,22 @@
 """CPUs at work on the same flows: what is for the wireless leg arrives on one
 half of them, what is for the server leg on the other. Each end has a thread of
 its own, bound to its CPUs, and RPS has each device's packets processed by
-those. Transfers, half-closes and resets are mixed."""
+those. Transfers, half-closes and resets are mixed; others are taken over and
+handed back while both ends send."""
 
+import contextlib
 import errno
 import os
 import threading
 
 from peptest import pep
 from peptest.env import SLOW, amount
-from peptest.ktap import Failure, expect_least, families, note
-from peptest.netns import rps
+from peptest.ktap import (Failure, expect, expect_least, families, note,
+                          wait_for)
+from peptest.netns import resets, rps
 from peptest.pep import grows
-from peptest.tcp import End, describe, disconnect, expect_same, pump
+from peptest.tcp import (End, describe, disconnect, expect_same, pump,
+                         start)
 
 FLOWS = 50
 ROUNDS = 1 if SLOW else 3
@@ -86,28 +90,63 @@ def processed():
         return [int(line.split()[0], 16) for line in file]
 
 
-def contend(family, opener, opened):
+def begin(ends):
+    """Have both sides do what their ends are to do."""
+    return [Side([both[i] for both in ends], HALVES[i]) for i in (0, 1)]
+
+
+def finish(sides):
+    """Wait until they have."""
+    for side in sides:
+        side.join()
+        if side.failure:
+            raise side.failure
+
+
+@contextlib.contextmanager
+def all_busy():
+    """Fail unless each CPU has processed its part of the packets within."""
     before = processed()
-    resets = sum(number % 5 < 2 for number in range(FLOWS)) * ROUNDS
-    with grows(flow_established=FLOWS * ROUNDS, flow_reset=resets,
-               flow_closed=FLOWS * ROUNDS - resets):
-        for _ in range(ROUNDS):
-            pairs = pep.split_start(family, FLOWS, opener, opened)
-            ends = [ends_of(i, *both) for i, both in enumerate(pairs)]
-            sides = [Side([both[i] for both in ends], HALVES[i])
-                     for i in (0, 1)]
-            for side in sides:
-                side.join()
-                if side.failure:
-                    raise side.failure
-            for number, both in enumerate(ends):
-                check(number, *both)
-                for end in both:
-                    end.sock.close()
+    yield
     grown = [now - was for was, now in zip(before, processed())]
     note("packets by CPU:", *grown)
     expect_least("packets of the CPU with the fewest", min(grown),
                  BYTES * FLOWS // 65536)
+
+
+def contend(family, opener, opened):
+    broken = sum(number % 5 < 2 for number in range(FLOWS)) * ROUNDS
+    with all_busy(), grows(flow_established=FLOWS * ROUNDS, flow_reset=broken,
+                           flow_closed=FLOWS * ROUNDS - broken):
+        for _ in range(ROUNDS):
+            pairs = pep.split_start(family, FLOWS, opener, opened)
+            ends = [ends_of(i, *both) for i, both in enumerate(pairs)]
+            finish(begin(ends))
+            for number, both in enumerate(ends):
+                check(number, *both)
+                for end in both:
+                    end.sock.close()
+
+
+def hand_back(family, opener, opened):
+    """Both ends send while each of their connections is taken over by what
+    they send, and handed back."""
+    before = resets()
+    pep.follow("4000")
+    with all_busy(), grows(split_bytes=FLOWS, flow_released=FLOWS,
+                           flow_reset=0, flow_killed=0) as counts:
+        pairs = start(family, FLOWS, opener, opened)
+        ends = [[End(sock, BYTES, fin=False, wanted=BYTES) for sock in both]
+                for both in pairs]
+        sides = begin(ends)
+        wait_for("all to be handed back", lambda: pep.released() == 0 and
+                 pep.stat("flow_released") ==
+                 counts["flow_released"] + FLOWS)
+        finish(sides)
+        for near, far in ends:
+            expect_same(near, far)
+            expect_same(far, near)
+    expect("resets", resets(), before)
 
 
 def setup():
@@ -125,3 +164,5 @@ families(f"{FLOWS} flows at once, some reset", "sub", "srv",
          seconds=300)(contend)
 families(f"{FLOWS} flows at once, some reset, the server opens",
          "srv", "sub", seconds=300)(contend)
+families(f"{FLOWS} connections taken over and handed back", "sub", "srv",
+         seconds=300)(hand_back)

@@ -180,6 +180,18 @@ def single_packets(ns, *devs):
         ip(ns, f"link set {dev} gso_max_segs 1")
 
 
+@contextlib.contextmanager
+def contiguous(*hosts):
+    """For a while, packets that hosts send have no page fragments."""
+    for ns in hosts:
+        offloads(ns, "eth0", "sg", "off")
+    try:
+        yield
+    finally:
+        for ns in hosts:
+            offloads(ns, "eth0", "sg", "on", "tso", "on", "gso", "on")
+
+
 def mount(source, path, kind, options=""):
     """mount(2), for file systems that belong to the present namespace."""
     if _libc.mount(source.encode(), path.encode(), kind.encode(), 0,
