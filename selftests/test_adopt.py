@@ -11,8 +11,7 @@ import socket
 from peptest import pep
 from peptest.env import amount
 from peptest.ktap import case, expect, expect_least, families, must
-from peptest.netns import (SERVER, WIRELESS, contiguous, delayed, impaired,
-                           sysctls)
+from peptest.netns import (SERVER, WIRELESS, contiguous, impaired, sysctls)
 from peptest.pep import grows, least
 from peptest.tcp import (digest, exchange, exchange_all, exchange_part,
                          next_offset, one_way, pair, pieces, start)
@@ -140,16 +139,18 @@ def marked(family):
 
 
 def linear(family, size):
-    """Taken over with messages under way that are in packets without page
-    fragments, as many drivers have small ones: up to 192 bytes are kept with
-    their copy, more of them in pages."""
+    """Taken over with lost messages under way, in packets without page
+    fragments, as many drivers have small ones: the leg repeats what was kept.
+    Up to 192 bytes are kept with their copy, more of them in pages."""
     pep.follow(str(4 * size))
-    with contiguous("sub", "srv"), delayed(), taken("split_bytes"):
+    with contiguous("sub", "srv"), taken("split_bytes"):
         near, far = pair(family)
         far.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         offset, sha = next_offset(), hashlib.sha256()
-        for number in range(MESSAGES):
-            far.sendall(b"".join(pieces(offset + number * size, size)))
+        with impaired(WIRELESS, "loss", "100%"):
+            for number in range(MESSAGES):
+                far.sendall(b"".join(pieces(offset + number * size, size)))
+            pep.wait_flows(1)
         left = MESSAGES * size
         while left:
             data = near.recv(left)
