@@ -23,6 +23,12 @@
 /* Ports tried for a leg that connects from an address of this host. */
 #define PEP_LEG_PORTS	64
 
+/* What the leg of a subscriber may send in its first round trips, each, bytes. */
+#define PEP_LEG_START_BYTES	(1024 * 1024)
+
+/* The rate that this is at most, bytes per second. */
+#define PEP_LEG_START_RATE	(16 * 1000 * 1000)
+
 /**
  * pep_leg_lock() - lock a leg's socket
  * @sk: socket
@@ -283,6 +289,32 @@ void pep_leg_set_max_rate(struct sock *sk, u64 rate)
 			SK_PACING_NEEDED);
 	WRITE_ONCE(sk->sk_max_pacing_rate, most);
 	WRITE_ONCE(sk->sk_pacing_rate, min(sk->sk_pacing_rate, most));
+}
+
+/**
+ * pep_leg_start() - let a leg begin as fast as its congestion window opens
+ * @sk: locked socket that has come up, towards the subscriber
+ *
+ * BBR paces its slow start by the rate of the round trip before, times 2.89, and
+ * so takes two thirds of a round trip to send what slow start sends at once: 0.4 s
+ * of 600 ms. It only raises the pacing rate until it has found the link full, see
+ * bbr_set_pacing_rate(). With a higher one to begin with acknowledgments clock its
+ * slow start, as they clock CUBIC's. A MiB in a round trip is more than windows
+ * have by then. A rate that is too high makes the window larger than the link:
+ * bbr_quantization_budget() adds three bursts, each of a millisecond.
+ */
+void pep_leg_start(struct sock *sk)
+{
+	u32 rtt = tcp_sk(sk)->srtt_us >> 3;
+	u64 rate = PEP_LEG_START_RATE;
+
+	if (!rtt)
+		return;
+	rate = min(rate, div_u64((u64)PEP_LEG_START_BYTES * USEC_PER_SEC,
+				 rtt));
+	rate = min_t(u64, rate, sk->sk_max_pacing_rate);
+	WRITE_ONCE(sk->sk_pacing_rate,
+		   max_t(unsigned long, sk->sk_pacing_rate, rate));
 }
 
 /**

@@ -12,7 +12,7 @@ from peptest import pep
 from peptest.env import SLOW, amount
 from peptest.ktap import (case, expect, expect_least, fail, families, note,
                           wait_for)
-from peptest.netns import addr, ip, run, sysctl, sysctl_get
+from peptest.netns import addr, impaired, ip, run, sysctl, sysctl_get
 from peptest.pep import (grows, kept_pair, least, pepadm, split_pair,
                          split_start)
 from peptest.raw import SYN, Wire, segment
@@ -435,6 +435,25 @@ def max_rate(family, connect_mode):
     took = seconds(far, near, 1000000)
     if took > 0.8 * LATER:
         fail(f"without a limit it took {took:.2f} s")
+
+
+@families("a subscriber's leg begins with a rate of its own", "follow")
+@families("a subscriber's leg begins with a rate of its own, early", "early")
+def start_rate(family, connect_mode):
+    """16 MB/s, where BBR would guess 2 by a round trip of 20 ms; max-rate
+    bounds it."""
+    rates = {"unlimited": 128000000, "8mbit": 8000000}
+    for limit, rate in rates.items():
+        with impaired((("sub", "eth0"),), "delay", "20ms"), \
+                profile(connect=connect_mode, wireless_max_rate=limit):
+            for opener, opened in ("sub", "srv"), ("srv", "sub"):
+                both = split_pair(family, opener, opened)
+                exchange_part(both, 100)
+                expect(f"rate with a limit of {limit}, {opener} opens",
+                       pep.number(pep.legs()["wireless"],
+                                  r" pacing_rate (\d+)bps"), rate)
+                exchange(both, 100)
+                pep.flows_end()
 
 
 @families("strict rp_filter on all devices")
