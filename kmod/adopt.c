@@ -317,7 +317,8 @@ static void pep_adopt_begin(struct pep_flow *flow)
 
 	pep_flow_advance(flow, PEP_FLOW_UP);
 	pep_live_up(flow);
-	pep_leg_start(flow->leg[PEP_SIDE_WIRELESS].sk);
+	pep_leg_start(flow->leg[PEP_SIDE_WIRELESS].sk,
+		      flow->gen->values.initial_window);
 	pep_stat_inc(flow->pn, PEP_A_STAT_FLOW_ESTABLISHED);
 	for (side = 0; side < 2; side++) {
 		struct sock *sk = flow->leg[side].sk;

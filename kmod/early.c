@@ -148,7 +148,8 @@ static void pep_early_step(struct pep_flow *flow)
 		pep_flow_end(flow, PEP_A_STAT_OPENER_LOST);
 	} else if (opener && answered) {
 		pep_leg_keep_alive(target);
-		pep_leg_start(flow->leg[PEP_SIDE_WIRELESS].sk);
+		pep_leg_start(flow->leg[PEP_SIDE_WIRELESS].sk,
+			      flow->gen->values.initial_window);
 		pep_flow_advance(flow, PEP_FLOW_UP);
 		pep_live_up(flow);
 		pep_stat_inc(flow->pn, PEP_A_STAT_FLOW_ESTABLISHED);

@@ -309,6 +309,7 @@ static void pep_kunit_profile_defaults(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, values.idle_timeout, 0);
 	KUNIT_EXPECT_EQ(test, values.release_idle, PEP_RELEASE_IDLE_DEFAULT);
 	KUNIT_EXPECT_EQ(test, values.residence, PEP_PROFILE_RESIDENCE);
+	KUNIT_EXPECT_EQ(test, values.initial_window, 0);
 }
 
 static void pep_kunit_residence_bucket(struct kunit *test)

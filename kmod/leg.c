@@ -294,6 +294,7 @@ void pep_leg_set_max_rate(struct sock *sk, u64 rate)
 /**
  * pep_leg_start() - let a leg begin as fast as its congestion window opens
  * @sk: locked socket that has come up, towards the subscriber
+ * @window: congestion window that it begins with at least, segments
  *
  * BBR paces its slow start by the rate of the round trip before, times 2.89, and
  * so takes two thirds of a round trip to send what slow start sends at once: 0.4 s
@@ -303,11 +304,15 @@ void pep_leg_set_max_rate(struct sock *sk, u64 rate)
  * have by then. A rate that is too high makes the window larger than the link:
  * bbr_quantization_budget() adds three bursts, each of a millisecond.
  */
-void pep_leg_start(struct sock *sk)
+void pep_leg_start(struct sock *sk, u32 window)
 {
-	u32 rtt = tcp_sk(sk)->srtt_us >> 3;
+	struct tcp_sock *tp = tcp_sk(sk);
 	u64 rate = PEP_LEG_START_RATE;
+	u32 rtt = tp->srtt_us >> 3;
 
+	window = min(window, tp->snd_cwnd_clamp);
+	if (window > tcp_snd_cwnd(tp))
+		tcp_snd_cwnd_set(tp, window);
 	if (!rtt)
 		return;
 	rate = min(rate, div_u64((u64)PEP_LEG_START_BYTES * USEC_PER_SEC,

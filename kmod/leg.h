@@ -90,7 +90,7 @@ void pep_leg_set_max_rate(struct sock *sk, u64 rate);
 void pep_leg_change(struct sock *sk, unsigned int side,
 		    const struct pep_values *values);
 void pep_leg_abort(struct sock *sk);
-void pep_leg_start(struct sock *sk);
+void pep_leg_start(struct sock *sk, u32 window);
 bool pep_leg_shutdown(struct sock *sk);
 void pep_leg_keep_alive(struct sock *sk);
 

@@ -53,7 +53,7 @@ static const struct nla_policy pep_profile_get_nl_policy[PEP_A_PROFILE_NAME + 1]
 };
 
 /* PEP_CMD_PROFILE_ADD - do */
-static const struct nla_policy pep_profile_add_nl_policy[PEP_A_PROFILE_RELEASE_IDLE + 1] = {
+static const struct nla_policy pep_profile_add_nl_policy[PEP_A_PROFILE_INITIAL_WINDOW + 1] = {
 	[PEP_A_PROFILE_NAME] = { .type = NLA_NUL_STRING, .len = 15, },
 	[PEP_A_PROFILE_CC_WIRELESS] = { .type = NLA_NUL_STRING, .len = 15, },
 	[PEP_A_PROFILE_CC_SERVER] = { .type = NLA_NUL_STRING, .len = 15, },
@@ -79,10 +79,11 @@ static const struct nla_policy pep_profile_add_nl_policy[PEP_A_PROFILE_RELEASE_I
 	[PEP_A_PROFILE_SPLIT_TRIGGER] = NLA_POLICY_MASK(NLA_U32, 0x7),
 	[PEP_A_PROFILE_SPLIT_BYTES] = { .type = NLA_U32, },
 	[PEP_A_PROFILE_RELEASE_IDLE] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_INITIAL_WINDOW] = { .type = NLA_U32, },
 };
 
 /* PEP_CMD_PROFILE_SET - do */
-static const struct nla_policy pep_profile_set_nl_policy[PEP_A_PROFILE_RELEASE_IDLE + 1] = {
+static const struct nla_policy pep_profile_set_nl_policy[PEP_A_PROFILE_INITIAL_WINDOW + 1] = {
 	[PEP_A_PROFILE_NAME] = { .type = NLA_NUL_STRING, .len = 15, },
 	[PEP_A_PROFILE_CC_WIRELESS] = { .type = NLA_NUL_STRING, .len = 15, },
 	[PEP_A_PROFILE_CC_SERVER] = { .type = NLA_NUL_STRING, .len = 15, },
@@ -109,6 +110,7 @@ static const struct nla_policy pep_profile_set_nl_policy[PEP_A_PROFILE_RELEASE_I
 	[PEP_A_PROFILE_SPLIT_TRIGGER] = NLA_POLICY_MASK(NLA_U32, 0x7),
 	[PEP_A_PROFILE_SPLIT_BYTES] = { .type = NLA_U32, },
 	[PEP_A_PROFILE_RELEASE_IDLE] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_INITIAL_WINDOW] = { .type = NLA_U32, },
 };
 
 /* PEP_CMD_PROFILE_DEL - do */
@@ -161,7 +163,7 @@ static const struct nla_policy pep_limit_set_nl_policy[PEP_A_LIMIT_DRAIN + 1] = 
 };
 
 /* PEP_CMD_PROFILE_REPLACE - do */
-static const struct nla_policy pep_profile_replace_nl_policy[PEP_A_PROFILE_RELEASE_IDLE + 1] = {
+static const struct nla_policy pep_profile_replace_nl_policy[PEP_A_PROFILE_INITIAL_WINDOW + 1] = {
 	[PEP_A_PROFILE_NAME] = { .type = NLA_NUL_STRING, .len = 15, },
 	[PEP_A_PROFILE_CC_WIRELESS] = { .type = NLA_NUL_STRING, .len = 15, },
 	[PEP_A_PROFILE_CC_SERVER] = { .type = NLA_NUL_STRING, .len = 15, },
@@ -187,6 +189,7 @@ static const struct nla_policy pep_profile_replace_nl_policy[PEP_A_PROFILE_RELEA
 	[PEP_A_PROFILE_SPLIT_TRIGGER] = NLA_POLICY_MASK(NLA_U32, 0x7),
 	[PEP_A_PROFILE_SPLIT_BYTES] = { .type = NLA_U32, },
 	[PEP_A_PROFILE_RELEASE_IDLE] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_INITIAL_WINDOW] = { .type = NLA_U32, },
 };
 
 /* PEP_CMD_LIMIT_REPLACE - do */
@@ -276,14 +279,14 @@ static const struct genl_split_ops pep_nl_ops[] = {
 		.cmd		= PEP_CMD_PROFILE_ADD,
 		.doit		= pep_nl_profile_add_doit,
 		.policy		= pep_profile_add_nl_policy,
-		.maxattr	= PEP_A_PROFILE_RELEASE_IDLE,
+		.maxattr	= PEP_A_PROFILE_INITIAL_WINDOW,
 		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
 		.cmd		= PEP_CMD_PROFILE_SET,
 		.doit		= pep_nl_profile_set_doit,
 		.policy		= pep_profile_set_nl_policy,
-		.maxattr	= PEP_A_PROFILE_RELEASE_IDLE,
+		.maxattr	= PEP_A_PROFILE_INITIAL_WINDOW,
 		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
@@ -345,7 +348,7 @@ static const struct genl_split_ops pep_nl_ops[] = {
 		.cmd		= PEP_CMD_PROFILE_REPLACE,
 		.doit		= pep_nl_profile_replace_doit,
 		.policy		= pep_profile_replace_nl_policy,
-		.maxattr	= PEP_A_PROFILE_RELEASE_IDLE,
+		.maxattr	= PEP_A_PROFILE_INITIAL_WINDOW,
 		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{

@@ -127,6 +127,9 @@ static const struct pep_setting pep_settings[] = {
 			 PEP_SETTING_UP_TO(PEP_RELEASE_IDLE_MAX, "seconds")),
 	PEP_SETTING(RESIDENCE, residence, PEP_RESIDENCE_MAX, "residence"
 		    PEP_SETTING_UP_TO(PEP_RESIDENCE_MAX, "milliseconds")),
+	PEP_SETTING(INITIAL_WINDOW, initial_window, PEP_INITIAL_WINDOW_MAX,
+		    "initial-window"
+		    PEP_SETTING_UP_TO(PEP_INITIAL_WINDOW_MAX, "segments")),
 	PEP_SETTING_BUFFER(WIRELESS_SNDBUF, sndbuf[PEP_SIDE_WIRELESS],
 			   "wireless-sndbuf"),
 	PEP_SETTING_BUFFER(WIRELESS_RCVBUF, rcvbuf[PEP_SIDE_WIRELESS],

@@ -30,6 +30,8 @@
  *	its ends, seconds; 0: never
  * @residence: how long payload may stay here, or one round trip of the leg
  *	that it leaves by if that is longer, ms; 0: as long as it fits
+ * @initial_window: congestion window that the wireless leg begins with at least,
+ *	segments; 0: its route's
  * @sndbuf: send buffer per side, enum pep_side, half the bytes that the kernel
  *	takes for it; 0: TCP's own sizing
  * @rcvbuf: receive buffer in the same way
@@ -53,6 +55,7 @@ struct pep_values {
 	u32 idle_timeout;
 	u32 release_idle;
 	u32 residence;
+	u32 initial_window;
 	u32 sndbuf[2];
 	u32 rcvbuf[2];
 	u32 max_flows;

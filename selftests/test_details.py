@@ -232,9 +232,10 @@ def profile():
              "mark 0 dscp copy keepalive-idle 0 keepalive-interval 0 "
              "keepalive-count 0 user-timeout 0 idle-timeout 0 "
              "release-idle 120")
-    last = (" wireless-sndbuf auto wireless-rcvbuf auto server-sndbuf auto "
-            "server-rcvbuf auto wireless-max-rate unlimited "
-            "server-max-rate unlimited max-flows unlimited")
+    last = (" initial-window 0 wireless-sndbuf auto wireless-rcvbuf auto "
+            "server-sndbuf auto server-rcvbuf auto "
+            "wireless-max-rate unlimited server-max-rate unlimited "
+            "max-flows unlimited")
     long = short.replace("residence", usual + " residence") + last
     used = " devices 4 flows 0"
     for options, line in zip(OPTIONS, (short, short + used, long,
@@ -244,8 +245,9 @@ def profile():
     words = ("connect early split 14601,loss mptcp split source local "
              "server-dev sv0 mark 1 dscp 0 keepalive-idle 2 "
              "keepalive-interval 3 keepalive-count 4 user-timeout 5 "
-             "idle-timeout 6 release-idle 0 residence 0 wireless-sndbuf 4096 "
-             "wireless-rcvbuf 4097 server-sndbuf 4098 server-rcvbuf 4099 "
+             "idle-timeout 6 release-idle 0 residence 0 initial-window 8 "
+             "wireless-sndbuf 4096 wireless-rcvbuf 4097 server-sndbuf 4098 "
+             "server-rcvbuf 4099 "
              "wireless-max-rate 8Mbit server-max-rate 9Mbit max-flows 7")
     pepadm("profile", "add", "odd", *words.split())
     for options in (), ("-d",):

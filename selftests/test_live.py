@@ -174,6 +174,7 @@ def refused():
                         ("mptcp", "split"), ("source", "local"),
                         ("server-dev", "sv0"),
                         ("mark", "7"), ("dscp", "3"), ("residence", "9"),
+                        ("initial-window", "9"),
                         ("wireless-sndbuf", "9000"),
                         ("wireless-rcvbuf", "9000"),
                         ("server-sndbuf", "9000"),

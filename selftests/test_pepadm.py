@@ -25,7 +25,7 @@ DEFAULT = {"name": "default", "cc_wireless": "bbr", "cc_server": "cubic",
            "server_dev": "none", "mark": 0, "dscp": "copy",
            "keepalive_idle": 0, "keepalive_interval": 0, "keepalive_count": 0,
            "user_timeout": 0, "idle_timeout": 0, "release_idle": 120,
-           "residence": 50,
+           "residence": 50, "initial_window": 0,
            "wireless_sndbuf": "auto", "wireless_rcvbuf": "auto",
            "server_sndbuf": "auto", "server_rcvbuf": "auto",
            "wireless_max_rate": "unlimited", "server_max_rate": "unlimited",
@@ -106,8 +106,8 @@ def profiles():
             "mptcp bypass source client server-dev none mark 0 dscp copy "
             "keepalive-idle 0 keepalive-interval 0 keepalive-count 0 "
             "user-timeout 0 idle-timeout 0 release-idle 120 residence 50 "
-            "wireless-sndbuf auto wireless-rcvbuf auto server-sndbuf auto "
-            "server-rcvbuf auto "
+            "initial-window 0 wireless-sndbuf auto wireless-rcvbuf auto "
+            "server-sndbuf auto server-rcvbuf auto "
             "wireless-max-rate unlimited server-max-rate unlimited "
             "max-flows unlimited "
             "devices 0 flows 0"])
@@ -138,6 +138,7 @@ def settings():
             ("idle-timeout", 604800, 1, 0),
             ("release-idle", 604800, 1, 0, 120),
             ("residence", 10000, 1, 0, 50),
+            ("initial-window", 1000, 1, 0),
             ("max-flows", 16777216, 1, "unlimited"),
             *((word, 536870912, 4096, "auto") for word in BUFFERS)):
         for value in values:

@@ -157,7 +157,8 @@ def profile():
            'connect, split, mptcp, source, server-dev, mark, dscp, '
            'keepalive-idle, keepalive-interval, keepalive-count, '
            'user-timeout, idle-timeout, release-idle, residence, '
-           'wireless-sndbuf, wireless-rcvbuf, server-sndbuf, server-rcvbuf, '
+           'initial-window, wireless-sndbuf, wireless-rcvbuf, '
+           'server-sndbuf, server-rcvbuf, '
            'wireless-max-rate, server-max-rate, max-flows',
            split("profile add new cc bbr")),
           ("profile add: cc-server: value missing",
@@ -372,6 +373,7 @@ def ranges():
                 ("idle-timeout release-idle", (604801,),
                  "a number from 0 to 604800"),
                 ("residence", (10001,), "a number from 0 to 10000"),
+                ("initial-window", (1001,), "a number from 0 to 1000"),
                 ("wireless-sndbuf wireless-rcvbuf server-sndbuf "
                  "server-rcvbuf", (1, 4095, 536870913, 4294967295),
                  "one of: auto, a number from 4096 to 536870912"),
@@ -399,6 +401,8 @@ def kernel_ranges():
             ("idle-timeout release-idle", (604801,),
              "1 to 604800 seconds, or 0"),
             ("residence", (10001,), "1 to 10000 milliseconds, or 0"),
+            ("initial-window", (1001, 4294967295),
+             "1 to 1000 segments, or 0"),
             ("wireless-sndbuf wireless-rcvbuf server-sndbuf server-rcvbuf",
              (1, 4095, 536870913, 4294967295),
              "4096 to 536870912 bytes, or 0"),
@@ -473,7 +477,7 @@ def kernel_unknown():
             ("profile_get profile_del", "profile", "name", False),
             ("profile_add profile_replace", "profile", "max_flows", False),
             ("profile_set profile_add profile_replace", "profile",
-             "release_idle", False),
+             "initial_window", False),
             ("flow_get", "flow", "id", False),
             ("flow_get", "flow", "bytes_min", True),
             ("flow_kill", "flow", "bytes_min", False),

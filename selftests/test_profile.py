@@ -42,7 +42,7 @@ def profile(**values):
              "mark": "0", "wireless-sndbuf": "auto",
              "wireless-rcvbuf": "auto", "server-sndbuf": "auto",
              "server-rcvbuf": "auto", "wireless-max-rate": "unlimited",
-             "server-max-rate": "unlimited"}
+             "server-max-rate": "unlimited", "initial-window": "0"}
     pepadm("profile", "set", "default",
            *(word for both in words.items() for word in both))
     try:
@@ -453,6 +453,23 @@ def start_rate(family, connect_mode):
                        pep.number(pep.legs()["wireless"],
                                   r" pacing_rate (\d+)bps"), rate)
                 exchange(both, 100)
+                pep.flows_end()
+
+
+@families("initial-window: a subscriber's leg begins with it", "follow")
+@families("initial-window: a subscriber's leg begins with it, early", "early")
+def initial_window(family, connect_mode):
+    """Whichever opens, and the server's leg as ever."""
+    for window, least_of, most_of in (0, 10, 20), (100, 100, 110):
+        with profile(connect=connect_mode, initial_window=window):
+            for opener, opened in ("sub", "srv"), ("srv", "sub"):
+                both = split_pair(family, opener, opened)
+                cwnd = {side: pep.number(line, r" cwnd:(\d+)")
+                        for side, line in pep.legs().items()}
+                if not least_of <= cwnd["wireless"] <= most_of:
+                    fail(f"{opener} opens, {window}: {cwnd['wireless']}")
+                expect_least("of the server's leg", 20, cwnd["server"])
+                exchange(both, 100000)
                 pep.flows_end()
 
 

@@ -20,8 +20,9 @@ PLAIN = """\
 profile default cc-wireless bbr cc-server cubic connect follow \
 split 12000,loss mptcp bypass source client server-dev none mark 0 dscp copy \
 keepalive-idle 0 keepalive-interval 0 keepalive-count 0 user-timeout 0 \
-idle-timeout 0 release-idle 120 residence 50 wireless-sndbuf auto \
-wireless-rcvbuf auto server-sndbuf auto server-rcvbuf auto \
+idle-timeout 0 release-idle 120 residence 50 initial-window 0 \
+wireless-sndbuf auto wireless-rcvbuf auto server-sndbuf auto \
+server-rcvbuf auto \
 wireless-max-rate unlimited server-max-rate unlimited max-flows unlimited
 limit flows 262144 pending 4096
 dev wl0 side wireless profile default

@@ -146,6 +146,8 @@ static const struct setting settings[] = {
 	NUMBER(RELEASE_IDLE, "release-idle", "release_idle",
 	       PEP_RELEASE_IDLE_MAX, RARE(PEP_RELEASE_IDLE_DEFAULT)),
 	NUMBER(RESIDENCE, "residence", "residence", PEP_RESIDENCE_MAX),
+	NUMBER(INITIAL_WINDOW, "initial-window", "initial_window",
+	       PEP_INITIAL_WINDOW_MAX, RARE(0)),
 	BUFFER(WIRELESS_SNDBUF, "wireless-sndbuf", "wireless_sndbuf"),
 	BUFFER(WIRELESS_RCVBUF, "wireless-rcvbuf", "wireless_rcvbuf"),
 	BUFFER(SERVER_SNDBUF, "server-sndbuf", "server_sndbuf"),
@@ -575,7 +577,7 @@ const struct pep_cmd_object pep_profile_object = {
 	"           [ server-dev { DEV | none } ] [ mark N ] [ dscp { copy | N } ]\n"
 	"           [ keepalive-idle SECONDS ] [ keepalive-interval SECONDS ]\n"
 	"           [ keepalive-count N ] [ user-timeout MS ] [ idle-timeout SECONDS ]\n"
-	"           [ release-idle SECONDS ] [ residence MS ]\n"
+	"           [ release-idle SECONDS ] [ residence MS ] [ initial-window N ]\n"
 	"           [ wireless-sndbuf { auto | BYTES } ] [ wireless-rcvbuf { auto | BYTES } ]\n"
 	"           [ server-sndbuf { auto | BYTES } ] [ server-rcvbuf { auto | BYTES } ]\n"
 	"           [ wireless-max-rate { unlimited | RATE } ]\n"
