@@ -247,11 +247,16 @@ static int pep_adopt_load(const struct pep_conn *conn, unsigned int side,
 	const struct pep_track_end *self = &conn->end[!side];
 	struct tcp_sock *tp = tcp_sk(sk);
 	u32 flight = self->next - peer->ack;
-	int err;
+	int sndbuf = sk->sk_sndbuf, err;
 
-	if (!(sk->sk_userlocks & SOCK_SNDBUF_LOCK))
-		WRITE_ONCE(sk->sk_sndbuf, max_t(u32, sk->sk_sndbuf, 4 * flight));
+	/* Each copy becomes a packet of its own, and may take many times what it
+	 * carries: all of them fit, whatever fits afterwards.
+	 */
+	WRITE_ONCE(sk->sk_sndbuf, INT_MAX);
 	err = pep_copies_load(conn->copies, !side, sk, &queue->ubuf);
+	if (!(sk->sk_userlocks & SOCK_SNDBUF_LOCK))
+		sndbuf = max_t(u32, sndbuf, 4 * flight);
+	WRITE_ONCE(sk->sk_sndbuf, sndbuf);
 	if (err)
 		return err;
 	if (tp->write_seq != self->next || tp->snd_nxt != self->next)

@@ -194,6 +194,20 @@ static u8 pep_copy_inline(const struct sk_buff *skb, u32 off, u32 payload)
 	return linear <= PEP_COPY_INLINE ? linear : 0;
 }
 
+/* One fragment more, with a reference to its page, or without a page; false when
+ * there is no room for it.
+ */
+static bool pep_copy_push(struct pep_copy *copy, struct page *page, u32 len,
+			  unsigned int off)
+{
+	if (WARN_ON_ONCE(copy->n == copy->most))
+		return false;
+	bvec_set_page(&copy->bvec[copy->n++], page, len, off);
+	if (page)
+		copy->memory += max_t(u32, len, PEP_GATHER_KEPT);
+	return true;
+}
+
 /* Copy from the linear part to pages; false for lack of memory. */
 static bool pep_copy_pages(struct pep_copy *copy, const void *data, u32 len)
 {
@@ -206,9 +220,10 @@ static bool pep_copy_pages(struct pep_copy *copy, const void *data, u32 len)
 			return false;
 		memcpy(to, data, part);
 		page = virt_to_head_page(to);
-		bvec_set_page(&copy->bvec[copy->n++], page, part,
-			      to - page_address(page));
-		copy->memory += max_t(u32, part, PEP_GATHER_KEPT);
+		if (!pep_copy_push(copy, page, part, to - page_address(page))) {
+			put_page(page);
+			return false;
+		}
 		data += part;
 		len -= part;
 	}
@@ -234,7 +249,8 @@ static bool pep_copy_flat(struct pep_copy *copy, const struct sk_buff *skb,
 	*left -= len;
 	if (len && len == copy->head && !copy->n) {
 		memcpy(pep_copy_data(copy), skb->data + skip, len);
-		bvec_set_page(&copy->bvec[copy->n++], NULL, len, 0);
+		if (!pep_copy_push(copy, NULL, len, 0))
+			return false;
 	} else if (!pep_copy_pages(copy, skb->data + skip, len)) {
 		return false;
 	}
@@ -248,10 +264,9 @@ static bool pep_copy_flat(struct pep_copy *copy, const struct sk_buff *skb,
 		*left -= len;
 		if (!len)
 			continue;
+		if (!pep_copy_push(copy, page, len, skb_frag_off(frag) + skip))
+			return false;
 		get_page(page);
-		bvec_set_page(&copy->bvec[copy->n++], page, len,
-			      skb_frag_off(frag) + skip);
-		copy->memory += max_t(u32, len, PEP_GATHER_KEPT);
 	}
 	return true;
 }
@@ -323,18 +338,24 @@ bool pep_copies_add(struct pep_copies *copies, unsigned int side,
 		    const struct pep_packet *pkt)
 {
 	u32 seq = ntohl(pkt->th->seq), off = pkt->thoff + __tcp_hdrlen(pkt->th);
-	unsigned int n = pep_copy_count(skb);
 	struct list_head *list = &copies->list[side];
 	struct pep_copy *copy, *at;
+	unsigned int n;
 	bool filled;
 
 	if (!after(seq + pkt->payload, end->next)) {
 		pep_copies_again(copies, side, seq, seq + pkt->payload);
 		return true;
 	}
-	/* Pages of a local sender's that are to be given back to it. */
-	if (n > PEP_COPY_BVECS || !pep_copies_room(copies) ||
-	    skb_orphan_frags_rx(skb, GFP_ATOMIC))
+	if (!pep_copies_room(copies))
+		return false;
+	/* Pages of a local sender's that are to be given back to it: others take
+	 * their place, and may be more.
+	 */
+	if (skb_orphan_frags_rx(skb, GFP_ATOMIC))
+		return false;
+	n = pep_copy_count(skb);
+	if (n > PEP_COPY_BVECS)
 		return false;
 	copy = pep_copy_alloc(n, pep_copy_inline(skb, off, pkt->payload));
 	if (!copy)
@@ -443,7 +464,7 @@ static bool pep_copy_load_head(struct pep_copies *copies, struct pep_copy *copy)
 	u32 memory;
 	void *to;
 
-	if (!copy->head || copy->bvec[0].bv_page)
+	if (!copy->head)
 		return true;
 	to = napi_alloc_frag(copy->head);
 	if (!to)

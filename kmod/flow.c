@@ -140,8 +140,8 @@ void pep_flow_wake_in(struct pep_flow *flow, unsigned long delay)
  * @ifindex: device by which it came
  * @born: when it came, ns of ktime_get_ns()
  *
- * It can be killed as soon as it is in the table: the caller schedules it when it
- * has a leg.
+ * It can be killed as soon as it is in the table, and is when a side has lost its
+ * last device meanwhile: the caller schedules it when it has a leg.
  *
  * Context: softirq.
  * Return: a connecting flow with a reference for the caller, or NULL.
@@ -185,6 +185,13 @@ struct pep_flow *pep_flow_create(struct pep_gen *gen,
 				 GFP_ATOMIC);
 	if (err < 0)
 		goto err_count;
+	/* Pairs with atomic_dec_and_test() in pep_action_free_params(), after which
+	 * pep_flow_kill() ends the flows that are in the table.
+	 */
+	smp_mb();
+	if (!atomic_read(&pn->devices[PEP_SIDE_WIRELESS]) ||
+	    !atomic_read(&pn->devices[PEP_SIDE_SERVER]))
+		WRITE_ONCE(flow->killed, true);
 	return flow;
 
 err_count:

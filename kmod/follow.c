@@ -85,11 +85,13 @@ static void pep_follow_keep(struct pep_net *pn, struct pep_gen *gen,
 }
 
 /* The first payload of a connection since it was handed back for being idle: the
- * triggers begin anew, as its profile has them by now.
+ * triggers begin anew, as its profile has them by now; where no device uses that any
+ * more, as the one has them by whose device the opener's packets come, OTHER.
  */
-static void pep_follow_rearm(struct pep_net *pn, struct pep_conn *conn)
+static void pep_follow_rearm(struct pep_net *pn, struct pep_gen *other,
+			     struct pep_conn *conn)
 {
-	struct pep_gen *gen = rcu_dereference(conn->tally->gen);
+	struct pep_gen *gen = rcu_dereference(conn->tally->gen) ?: other;
 	int side;
 
 	conn->trigger = gen ? gen->values.split_trigger : 0;
@@ -267,9 +269,9 @@ static void pep_follow_resume(struct pep_net *pn, struct pep_gen *gen,
 }
 
 /* A packet of an established connection. */
-static void pep_follow_segment(struct pep_net *pn, struct pep_conn *conn,
-			       unsigned int side, struct sk_buff *skb,
-			       const struct pep_packet *pkt)
+static void pep_follow_segment(struct pep_net *pn, struct pep_gen *gen,
+			       struct pep_conn *conn, unsigned int side,
+			       struct sk_buff *skb, const struct pep_packet *pkt)
 {
 	struct pep_track_end *self = &conn->end[side];
 	bool fin = pkt->th->fin, urg = pkt->th->urg;
@@ -279,7 +281,7 @@ static void pep_follow_segment(struct pep_net *pn, struct pep_conn *conn,
 		return;
 	if (conn->tally && !conn->copies &&
 	    after(seq + pkt->payload, self->next))
-		pep_follow_rearm(pn, conn);
+		pep_follow_rearm(pn, side == conn->opener ? gen : NULL, conn);
 	pep_follow_note(conn, side, skb, pkt);
 	pep_follow_ack(conn, side, pkt);
 	if (pkt->payload)
@@ -365,7 +367,7 @@ static void pep_follow_step(struct pep_net *pn, struct pep_gen *gen,
 	if (conn->stage == PEP_TRACK_FOLLOWED && conn->resume)
 		pep_follow_resume(pn, gen, conn, side, skb, pkt);
 	else if (conn->stage == PEP_TRACK_FOLLOWED)
-		pep_follow_segment(pn, conn, side, skb, pkt);
+		pep_follow_segment(pn, gen, conn, side, skb, pkt);
 }
 
 /* Side that a packet of a connection comes from, enum pep_side. */

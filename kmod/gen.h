@@ -34,7 +34,8 @@ struct pep_profile;
  * @server_ifindex: device that server legs are bound to, 0 for none
  * @listeners: by family and opener, see pep_gen_listener()
  * @pools: ready sockets per CPU
- * @ref: one of the profile or @linger, one per flow
+ * @ref: one of the profile or @linger, one per flow, and one per connection that
+ *	keeps copies for it
  * @linger: drops the profile's reference when handshakes have had their time
  * @release: frees it all when @ref is zero
  * @rcu: frees the memory

@@ -14,8 +14,7 @@
 /* Does the flow of a connection that is answered early wait for its opener? */
 static bool pep_reopen_waits(const struct pep_flow *flow)
 {
-	return flow->mode == PEP_CONNECT_MODE_EARLY &&
-	       READ_ONCE(flow->state) == PEP_FLOW_STATE_CONNECTING;
+	return READ_ONCE(flow->state) == PEP_FLOW_STATE_CONNECTING;
 }
 
 /*

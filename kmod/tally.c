@@ -2,7 +2,8 @@
 /*
  * A tally belongs to a profile's name: the number of its flows, and the generation
  * that it has now. It outlives both the profile, which may be deleted while it has
- * flows, and any of its generations, which are replaced.
+ * flows, and any of its generations, which are replaced. A name that is taken again
+ * when none of these is left gets another tally.
  */
 
 #include "tally.h"

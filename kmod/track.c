@@ -405,7 +405,7 @@ static int pep_track_enter(struct pep_net *pn, struct pep_conn *conn)
  * @pn: started instance
  * @conn: from pep_track_new(), filled in; freed when it cannot be entered
  *
- * Context: softirq, RCU read side.
+ * Context: BH off, RCU read side.
  * Return: 0, -ENOSPC when the table is full, -EEXIST when the connection is there
  * already, or -ENOMEM.
  */
@@ -501,6 +501,11 @@ int pep_track_import(struct pep_net *pn, struct pep_conn *conn)
 					  PEP_TRACK_FOLLOWED)) {
 		pep_track_put(conn);
 		return -ETIME;
+	}
+	/* Before another connection makes room for it. */
+	if (pep_track_find(pn, &conn->tuple, conn->vrf)) {
+		pep_track_put(conn);
+		return -EEXIST;
 	}
 	conn->resume = true;
 	return pep_track_insert(pn, conn);

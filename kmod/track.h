@@ -84,7 +84,8 @@ enum pep_track_event {
  * @ack: highest acknowledgment sent: what the other end has got through
  * @edge: highest right edge offered: what the other end may send
  * @tsval: its clock, RFC 7323, as the other end has seen it in order
- * @seen: when its latest packet came, jiffies
+ * @seen: when its latest packet came, jiffies; after a flow has had the connection,
+ *	the latest acknowledgment that its leg has processed
  * @repeated: payload sent a second time, bytes
  * @rtt: round trip between here and the end, us, of the handshake, or the
  *	smallest that a leg has seen lately; 0 when unknown
@@ -131,7 +132,8 @@ struct pep_track_end {
  * @ref: one while in the table, one while @job is queued or waits for a socket, one
  *	of @flow, and those of callers
  * @isn: of the opener's SYN
- * @seen: when its latest packet came, jiffies; read locklessly
+ * @seen: when its latest packet came, or it was handed back, jiffies; read
+ *	locklessly
  * @split_bytes: how much payload of an end in one turn makes it split, bytes
  * @born: when the SYN came, ns of ktime_get_ns()
  * @end: by side, enum pep_side

@@ -4,16 +4,16 @@ trigger, and neither end sees more of it than a change of round trip: all bytes
 arrive, both ways at once, and both ends close as ever."""
 
 import contextlib
-import hashlib
 import os
 import socket
 
 from peptest import pep
 from peptest.env import amount
-from peptest.ktap import case, expect, expect_least, families, must
-from peptest.netns import (SERVER, WIRELESS, contiguous, impaired, sysctls)
+from peptest.ktap import case, expect, expect_least, families
+from peptest.netns import (SERVER, WIRELESS, addr, contiguous, impaired, ip,
+                           sysctls)
 from peptest.pep import grows, least
-from peptest.tcp import (digest, exchange, exchange_all, exchange_part,
+from peptest.tcp import (exchange, exchange_all, exchange_part, expect_stream,
                          next_offset, one_way, pair, pieces, start)
 
 BYTES = amount(4000000)
@@ -21,7 +21,6 @@ COUNTERS = {"handshake": "split_handshake", "1": "split_bytes",
             "12000": "split_bytes", "100000": "split_bytes"}
 LOSSY = "delay 5ms loss random 1% limit 5000".split()
 REORDERED = "delay 5ms 2ms reorder 20% 50% duplicate 1% limit 5000".split()
-MESSAGES = 20
 WAYS = ("sub", "srv"), ("srv", "sub")
 
 
@@ -138,30 +137,43 @@ def marked(family):
         exchange(pair(family), BYTES)
 
 
-def linear(family, size):
-    """Taken over with lost messages under way, in packets without page
-    fragments, as many drivers have small ones: the leg repeats what was kept.
-    Up to 192 bytes are kept with their copy, more of them in pages."""
-    pep.follow(str(4 * size))
-    with contiguous("sub", "srv"), taken("split_bytes"):
+def lost(family, size, count):
+    """Taken over with messages under way that are lost: the leg repeats what
+    was kept."""
+    with taken("split_bytes"):
         near, far = pair(family)
         far.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        offset, sha = next_offset(), hashlib.sha256()
+        offset = next_offset()
         with impaired(WIRELESS, "loss", "100%"):
-            for number in range(MESSAGES):
+            for number in range(count):
                 far.sendall(b"".join(pieces(offset + number * size, size)))
             pep.wait_flows(1)
-        left = MESSAGES * size
-        while left:
-            data = near.recv(left)
-            sha.update(data)
-            left -= len(data)
-        must("SHA-256", sha.hexdigest(), digest(offset, MESSAGES * size))
+        expect_stream(near, offset, size * count)
         exchange((near, far), BYTES // 10)
+
+
+def linear(family, size):
+    """In packets without page fragments, as many drivers have small ones. Up
+    to 192 bytes are kept with their copy, more of them in pages."""
+    pep.follow(str(4 * size))
+    with contiguous("sub", "srv"):
+        lost(family, size, 20)
 
 
 for _size in 100, 192, 193, 1400:
     families(f"linear packets of {_size} bytes", _size)(linear)
+
+
+@families("a flight of small messages")
+def flight(family):
+    """Each takes as much of the leg's buffer as a large packet."""
+    pep.follow("12000")
+    route = "route replace default via " + addr("sv", family)
+    ip("srv", route + " initcwnd 300")
+    try:
+        lost(family, 100, 200)
+    finally:
+        ip("srv", route)
 
 
 def rough(family, split, args, devices):

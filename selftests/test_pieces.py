@@ -2,24 +2,32 @@
 """Payload in many small pieces: packets with as many page fragments as fit
 into one (MAX_SKB_FRAGS, 17), each of a few bytes of a page of its own, and
 with receive offload on, lists of such packets. All bytes arrive in order, by
-reference."""
+reference. And the other way round: fragments of many pages."""
 
+import ctypes
 import fcntl
 import hashlib
+import mmap
 import os
+import socket
 
 from peptest import pep
 from peptest.env import SLOW
-from peptest.ktap import expect_least, families, must, wait_for
-from peptest.netns import netem, netem_end, offloads
+from peptest.ktap import expect_least, families, must, skip, wait_for
+from peptest.netns import addr, ip, netem, netem_end, offloads
 from peptest.pep import grows
-from peptest.tcp import digest, next_offset, one_way, pair, pieces
+from peptest.tcp import (digest, exchange, expect_stream, next_offset, one_way,
+                         pair, pieces)
 
 O_DIRECT = 0o40000
 F_SETPIPE_SZ = 1031
 SPLICE_F_MORE = 4
 KEPT = 1000             # bytes that are not acknowledged
 BATCH = 200             # pieces under way in the pipe
+SO_ZEROCOPY = 60
+MSG_ZEROCOPY = 0x4000000
+HUGE = 2 << 20          # bytes of a huge page
+SENT = 60000            # of them, at once
 SIZES = {1: 20000, 7: 70000, 100: 400000, 1447: 2000000}
 
 
@@ -138,3 +146,28 @@ def take(sock, sha):
 for _size in SIZES:
     families(f"pieces of {_size} B", "sub", "srv", _size)(small)
 families("pieces of 100 B, the server opens", "srv", "sub", 100)(small)
+
+
+@families("a sender's own large pages, by MSG_ZEROCOPY")
+def zerocopy(family):
+    """A fragment of 28 KB of one huge page becomes one of each of its pages
+    when it is kept."""
+    memory = mmap.mmap(-1, 2 * HUGE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    try:
+        memory.madvise(mmap.MADV_HUGEPAGE)
+    except OSError:
+        skip("this kernel has no huge pages")
+    at = -ctypes.addressof(ctypes.c_char.from_buffer(memory)) % HUGE
+    offset = next_offset()
+    memory[at:at + SENT] = b"".join(pieces(offset, SENT))
+    pep.follow("40000")
+    ip("srv", f"route replace default via {addr('sv', family)} initcwnd 40")
+    with grows(split_bytes=1, flow_closed=1, flow_reset=0):
+        near, far = pair(family)
+        far.setsockopt(socket.SOL_SOCKET, SO_ZEROCOPY, 1)
+        view = memoryview(memory)
+        must("bytes sent", far.send(view[at:at + SENT], MSG_ZEROCOPY), SENT)
+        expect_stream(near, offset, SENT)
+        exchange((near, far), 100000)
+        view.release()
+    pep.follow("handshake")

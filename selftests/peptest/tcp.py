@@ -350,6 +350,18 @@ def expect_same(sender, receiver):
          digest(sender.offset, sender.size))
 
 
+def expect_stream(sock, offset, size):
+    """Fail unless so many bytes of the stream come next."""
+    left, sha = size, hashlib.sha256()
+    while left:
+        data = sock.recv(min(left, CHUNK))
+        if not data:
+            raise Failure(f"the end of the stream {left} bytes early")
+        sha.update(data)
+        left -= len(data)
+    must("SHA-256", sha.hexdigest(), digest(offset, size))
+
+
 def fill(ends, seconds=30):
     """Have ends send until nothing moves any more, none of them reading."""
     last, sent = time.monotonic(), -1
