@@ -19,14 +19,14 @@ TEST_BUILT='sim simdebug debug'
 # two CPUs do not keep, and do nothing that a kernel in simulated time cannot: the
 # full run has them there in place of the stock kernel.
 TEST_SIMULATED="adopt asymmetric_link asymmetry capture conn death flood legs ports \
-release reload route timers window"
+release reload route save timers window"
 
 # Those of which one kernel shows all, and simdebug most: of programs and files that
 # the module is read and set by, and of connections in every situation, the same
 # whatever else runs. The full run has them there alone, but for what two CPUs meet
 # in.
 TEST_CHECKED="completion conf dashboard idle live metrics middle numbers \
-pepadm_bad profile save ynl"
+pepadm_bad profile ynl"
 
 # Tests of programs, which the debug kernel only makes slow: it is left out
 # unless they are named. It has no events to trace.

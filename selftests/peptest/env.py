@@ -17,6 +17,8 @@ WITHOUT = os.environ.get("PEP_WITHOUT") == "1"
 # It checks for errors: KASAN, lockdep, kmemleak, failslab.
 DEBUG = KERNEL in ("debug", "simdebug")
 SLOW = KERNEL == "debug"                # and is emulated
+# Computing takes no time: delays are what they are set to.
+EXACT = KERNEL == "sim"
 # Computing takes simulated time, more on a busy host: delays grow there.
 LATE = KERNEL == "simdebug"
 
