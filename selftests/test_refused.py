@@ -20,7 +20,7 @@ from peptest import pep
 from peptest.ktap import case, expect, fail, families, note
 from peptest.netns import addr, ip, sysctl
 from peptest.pep import grows
-from peptest.tcp import (PORT, client, connect_errno, exchange, outcome, pair,
+from peptest.tcp import (PORT, client, connect_errno, exchange, outcome,
                          settled)
 
 NETWORKS = {
@@ -133,7 +133,7 @@ def recovers(family):
            connect_errno("sub", family, addr("srv", family), 5001, bind=bind),
            "ECONNREFUSED")
     with grows(split_handshake=1, flow_closed=1):
-        exchange(pair(family, port=5001, bind=bind), 1000)
+        exchange(pep.split_pair(family, port=5001, bind=bind), 1000)
 
 
 @case("set early")
