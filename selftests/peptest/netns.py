@@ -124,7 +124,16 @@ def sysctls(ns, *settings):
 
 
 def space_up(ns, *links):
-    """Give a namespace its devices' addresses: (DEV, ADDR4, ADDR6)..."""
+    """Give a namespace its devices' addresses: (DEV, ADDR4, ADDR6)...
+
+    Their link-local ones are there at once: a router solicits no neighbour for
+    what it forwards while its own is tentative, and with the second that a
+    device takes to come up that may last longer than a packet waits."""
+    with Within(ns):
+        for dev, _, _ in links:
+            with open(f"/proc/sys/net/ipv6/conf/{dev}/accept_dad", "w",
+                      encoding="ascii") as file:
+                file.write("0")
     lines = ["link set lo up"]
     for dev, addr4, addr6 in links:
         lines += [f"address add {addr4}/24 dev {dev}",
