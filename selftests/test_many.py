@@ -4,13 +4,14 @@ nothing left of them."""
 
 from peptest import pep
 from peptest.env import amount
-from peptest.ktap import expect, families
-from peptest.pep import grows, least
-from peptest.tcp import (exchange_all, exchange_part, expect_same, pump,
-                         start, End)
+from peptest.ktap import expect, families, wait_for
+from peptest.pep import grows
+from peptest.tcp import (End, Load, exchange_all, exchange_part, expect_same,
+                         pump, start)
 
 FLOWS = 200
 BYTES = amount(100000)
+RATE = amount(2000000)  # bytes per second, of all flows together
 
 
 @families(f"{FLOWS} flows both ways", "sub", "srv", BYTES, BYTES)
@@ -25,15 +26,20 @@ def many(family, opener, opened, up, down):
 
 @families(f"{FLOWS} flows that begin at once")
 def at_once(family):
-    """Payload moves while sockets are made for most of them: one that ends
-    before its turn is only forwarded."""
-    with grows(follow_established=FLOWS, flow_reset=0, follow_reset=0,
-               split_handshake=least(FLOWS // 2)) as before:
-        exchange_all(start(family, FLOWS), BYTES)
-    after = pep.stats()
-    expect("connections that were split or ended before",
-           sum(after[name] - before[name] for name in
-               ("split_handshake", "split_pass_end")), FLOWS)
+    """Payload moves while sockets are made for most of them: each is split
+    when its turn comes."""
+    with grows(follow_established=FLOWS, split_handshake=FLOWS,
+               flow_established=FLOWS, flow_closed=FLOWS, flow_reset=0,
+               follow_reset=0) as before:
+        load = Load(start(family, FLOWS), RATE // FLOWS)
+        wait_for("all to be split",
+                 lambda: pep.stat("split_handshake") ==
+                 before["split_handshake"] + FLOWS)
+        load.more(1000)
+        load.finish()
+        load.expect_whole()
+        for end in load.ends:
+            end.sock.close()
 
 
 @families(f"{FLOWS} flows half-closed")
