@@ -25,6 +25,24 @@ bench_known() # WHAT LIST NAME...
 	done
 }
 
+# Print the command of a bench for its report: with what decides about figures, not
+# where they go or what they are compared with.
+bench_command() # cost|profile|residence|link [ARGUMENT...]
+{
+	local words="scripts/lab bench $1"
+
+	shift
+	while [ $# -gt 0 ]; do
+		case $1 in
+		-o | --against) shift ;;
+		--fresh | --json) ;;
+		*) words+=" $1" ;;
+		esac
+		shift || true
+	done
+	echo "$words"
+}
+
 # Run a program of scripts/bench in a guest of one CPU that counts
 # instructions, unless told otherwise; it writes its results to a folder.
 bench_guest() # TITLE PROGRAM CONTESTANT [ARGUMENT...]
@@ -68,9 +86,10 @@ BENCH_PARTS='works steer record idle scale'
 # Measure contestants and report.
 bench_cost() # [--short] [-6] [-k KERNEL] [-o FOLDER] [-p PART]... [CONTESTANT...]
 {
-	local size=full family=4 out='' command="scripts/lab bench cost $*"
+	local size=full family=4 out='' command
 	local contestants=$BENCH_CONTESTANTS parts=''
 
+	command=$(bench_command cost "$@")
 	while [ $# -gt 0 ]; do
 		case $1 in
 		--short)
@@ -106,7 +125,7 @@ bench_cost() # [--short] [-6] [-k KERNEL] [-o FOLDER] [-p PART]... [CONTESTANT..
 	# shellcheck disable=SC2086 # a list of names
 	bench_build $contestants
 	bench_cost_parts "$size" "$family" "$contestants" "$parts"
-	bench_report cost "${out:-$(bench_folder "$size")}" "${command% }"
+	bench_report cost "${out:-$(bench_folder "$size")}" "$command"
 }
 
 # Each part of the contestants that have one.
@@ -159,9 +178,10 @@ bench_report() # cost|profile|residence FOLDER COMMAND
 # Sample the works of contestants and report.
 bench_profile() # [-6] [-o FOLDER] [-w WORK]... [CONTESTANT...]
 {
-	local family=4 out='' name works='' command="scripts/lab bench profile $*"
+	local family=4 out='' name works='' command
 	local contestants=$BENCH_PROFILED
 
+	command=$(bench_command profile "$@")
 	while [ $# -gt 0 ]; do
 		case $1 in
 		-6) family=6 ;;
@@ -186,15 +206,16 @@ bench_profile() # [-6] [-o FOLDER] [-w WORK]... [CONTESTANT...]
 		say "looking at where $name spends instructions"
 		bench_guest "profile-$name" sample.py "$name" "$family" "$works"
 	done
-	bench_report profile "${out:-$(bench_folder full)}" "${command% }"
+	bench_report profile "${out:-$(bench_folder full)}" "$command"
 }
 
 # Sample a slow download by contestants and report.
 bench_residence() # [--short] [-6] [-o FOLDER] [CONTESTANT...]
 {
 	local size=full family=4 out='' name
-	local contestants=$BENCH_PROFILED command="scripts/lab bench residence $*"
+	local contestants=$BENCH_PROFILED command
 
+	command=$(bench_command residence "$@")
 	while [ $# -gt 0 ]; do
 		case $1 in
 		--short) size=short ;;
@@ -220,7 +241,7 @@ bench_residence() # [--short] [-6] [-o FOLDER] [CONTESTANT...]
 			"$family"
 	done
 	bench_report residence "${out:-$(bench_folder "$size")}" \
-		"${command% }"
+		"$command"
 }
 
 # A benchmark in its short form, as a KTAP stream of one case: it runs, and its

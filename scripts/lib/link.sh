@@ -16,9 +16,10 @@ LINK_REPORT+='|report|sections|story|targets|words)\.py$'
 bench_link() # [OPTION...]
 {
 	local set=quick seed=1 fresh='' out='' against='' json='' folder
-	local command="scripts/lab bench link $*" program=scripts/bench/link
+	local command program=scripts/bench/link
 	local only=()
 
+	command=$(bench_command link "$@")
 	while [ $# -gt 0 ]; do
 		case $1 in
 		--json) json=1 ;;
@@ -63,7 +64,7 @@ bench_link() # [OPTION...]
 	mkdir -p "$out"
 	out=$(realpath "$out")
 	cd "$BENCH_DIR" || exit
-	"$program/plan.py" gather "$folder" "${command% }" "$(cat \
+	"$program/plan.py" gather "$folder" "$command" "$(cat \
 		"$(kernel_build sim)/include/config/kernel.release")" \
 		"$set" "$seed" "${only[@]}"
 	[ -z "$against" ] ||
