@@ -89,7 +89,7 @@ sim_guest() # KERNEL TERMINAL PARAMETER...
 		"$sim_parameters" "$build/.parameters"
 		taskset -c "$SIM_CPU" setarch -R
 		env "SIM_SEED=$SIM_SEED"
-		"LD_PRELOAD=$build/tools/bench/seeded.so"
+		"LD_PRELOAD=$build/tools/bench/seeded.so:$build/tools/bench/xstate.so"
 		"$linux" "mem=$GUEST_MEMORY" rootfstype=hostfs rootflags=/ ro
 		"init=$build/scripts/lib/sim-init.sh" "time-travel${time:+=$time}"
 		"time-travel-start=$SIM_DATE"
