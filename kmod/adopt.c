@@ -316,14 +316,19 @@ static unsigned int pep_adopt_leg(struct pep_flow *flow,
 }
 
 /* The legs are what the ends see from now on. */
-static void pep_adopt_begin(struct pep_flow *flow)
+static void pep_adopt_begin(struct pep_flow *flow,
+			    const struct pep_conn *conn)
 {
+	struct pep_path *path;
 	int side;
 
 	pep_flow_advance(flow, PEP_FLOW_UP);
 	pep_live_up(flow);
 	pep_leg_start(flow->leg[PEP_SIDE_WIRELESS].sk,
 		      flow->gen->values.initial_window);
+	path = conn->copies->path;
+	conn->copies->path = NULL;
+	pep_resume_begin(flow, path);
 	pep_stat_inc(flow->pn, PEP_A_STAT_FLOW_ESTABLISHED);
 	for (side = 0; side < 2; side++) {
 		struct sock *sk = flow->leg[side].sk;
@@ -381,7 +386,7 @@ static unsigned int pep_adopt_legs(struct pep_flow *flow,
 	if (reason)
 		pep_adopt_undo(flow, reason);
 	else
-		pep_adopt_begin(flow);
+		pep_adopt_begin(flow, conn);
 	pep_flow_unlock_legs(flow);
 	return reason;
 }

@@ -18,6 +18,7 @@
 
 #include "gather.h"
 #include "gen.h"
+#include "path.h"
 #include "track.h"
 
 /* Memory that a connection's copies may keep, bytes. */
@@ -167,6 +168,8 @@ void pep_copies_free(struct pep_copies *copies)
 {
 	pep_copies_flush(copies, 0);
 	pep_copies_flush(copies, 1);
+	if (copies->path)
+		pep_path_put(copies->path);
 	pep_gen_put(copies->gen);
 	kfree(copies);
 }

@@ -8,12 +8,14 @@
 #include "packet.h"
 
 struct pep_gen;
+struct pep_path;
 struct pep_track_end;
 struct sock;
 
 /**
  * struct pep_copies - unacknowledged payload of a connection that may be split
  * @gen: generation that would split it, with a reference
+ * @path: of the subscriber's link, with a reference, or NULL
  * @list: struct pep_copy by side of the sender, in the order of the stream
  * @start: by side of the sender, sequence number that they are whole from
  * @memory: memory that they keep, bytes
@@ -21,6 +23,7 @@ struct sock;
  */
 struct pep_copies {
 	struct pep_gen *gen;
+	struct pep_path *path;
 	struct list_head list[2];
 	u32 start[2];
 	u32 memory;

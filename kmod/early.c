@@ -23,6 +23,7 @@
 #include "handshake.h"
 #include "limit.h"
 #include "live.h"
+#include "path.h"
 #include "relay.h"
 #include "release.h"
 #include "reopen.h"
@@ -150,6 +151,8 @@ static void pep_early_step(struct pep_flow *flow)
 		pep_leg_keep_alive(target);
 		pep_leg_start(flow->leg[PEP_SIDE_WIRELESS].sk,
 			      flow->gen->values.initial_window);
+		pep_resume_begin(flow, pep_path_get(flow->pn, &flow->tuple,
+						    flow->opener));
 		pep_flow_advance(flow, PEP_FLOW_UP);
 		pep_live_up(flow);
 		pep_stat_inc(flow->pn, PEP_A_STAT_FLOW_ESTABLISHED);

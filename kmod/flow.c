@@ -398,6 +398,7 @@ void pep_flow_end(struct pep_flow *flow, unsigned int cause)
 	/* One that has no connection: that goes on as it was. */
 	if (flow->conn)
 		pep_report_closed(flow, cause);
+	pep_resume_end(flow);
 	pep_flow_advance(flow, PEP_FLOW_END);
 	for (side = 0; side < 2; side++) {
 		struct pep_leg *leg = &flow->leg[side];

@@ -9,6 +9,7 @@
 #include "leg.h"
 #include "net.h"
 #include "queue.h"
+#include "resume.h"
 
 struct pep_conn;
 struct pep_flow;
@@ -96,6 +97,7 @@ enum pep_flow_time {
  *	seconds; 0: never
  * @ifindex: device by which that SYN came; constant
  * @leg: by enum pep_side
+ * @resume: how the wireless leg begins; guarded by the lock of its socket
  * @copied: relayed payload that had to be copied, bytes
  * @born: when the SYN came, ns of ktime_get_ns(); constant
  * @at: by enum pep_flow_time, when it happened first, in the same way; 0 when
@@ -131,6 +133,7 @@ struct pep_flow {
 	u32 release_idle;
 	int ifindex;
 	struct pep_leg leg[2];
+	struct pep_resume resume;
 	u64 copied;
 	u64 born;
 	u64 at[PEP_FLOW_TIMES];

@@ -19,6 +19,7 @@
 #include "flow.h"
 #include "gen.h"
 #include "handshake.h"
+#include "path.h"
 #include "release.h"
 #include "stat.h"
 #include "tally.h"
@@ -76,12 +77,19 @@ static void pep_follow_scan(const struct pep_packet *pkt,
 static void pep_follow_keep(struct pep_net *pn, struct pep_gen *gen,
 			    struct pep_conn *conn)
 {
-	conn->copies = pep_copies_new(gen, conn->end);
-	if (!conn->copies)
-		pep_adopt_give_up(pn, conn, PEP_A_STAT_SPLIT_PASS_NO_MEMORY);
-	else
-		pep_adopt_prepare(conn);
+	struct pep_path *path;
+
 	conn->due = conn->trigger & PEP_SPLIT_TRIGGER_HANDSHAKE;
+	conn->copies = pep_copies_new(gen, conn->end);
+	if (!conn->copies) {
+		pep_adopt_give_up(pn, conn, PEP_A_STAT_SPLIT_PASS_NO_MEMORY);
+		return;
+	}
+	path = pep_path_get(pn, &conn->tuple, conn->opener);
+	conn->copies->path = path;
+	if (path)
+		pep_path_rtt(path, conn->end[PEP_SIDE_WIRELESS].rtt);
+	pep_adopt_prepare(conn);
 }
 
 /* The first payload of a connection since it was handed back for being idle: the
@@ -177,6 +185,10 @@ static void pep_follow_ack(struct pep_conn *conn, unsigned int side,
 	u32 edge = ack + (ntohs(pkt->th->window) << self->wscale);
 
 	if (after(ack, self->ack)) {
+		if (conn->copies && conn->copies->path &&
+		    side == PEP_SIDE_WIRELESS)
+			pep_path_acked(conn->copies->path, ack - self->ack,
+				       tcp_clock_us(), false);
 		self->ack = ack;
 		if (conn->copies)
 			pep_copies_acked(conn->copies, !side, ack,

@@ -24,6 +24,7 @@
 #include "limit.h"
 #include "live.h"
 #include "net.h"
+#include "path.h"
 #include "pool.h"
 #include "profile.h"
 #include "release.h"
@@ -57,24 +58,32 @@ static int pep_instance_start(struct pep_net *pn)
 	if (pn->started)
 		return 0;
 	err = pep_memo_init(&pn->reset);
-	if (!err)
-		err = pep_untrack_start(pn);
-	if (!err) {
-		err = pep_track_start(pn);
-		if (err)
-			pep_untrack_stop(pn);
-	}
-	if (!err) {
-		err = pep_deliver_start(pn);
-		if (err) {
-			pep_track_purge(pn);
-			pep_track_stop(pn);
-			pep_untrack_stop(pn);
-		}
-	}
-	pn->started = !err;
 	if (err)
-		pep_memo_exit(&pn->reset);
+		return err;
+	err = pep_untrack_start(pn);
+	if (err)
+		goto err_memo;
+	err = pep_path_start(pn);
+	if (err)
+		goto err_untrack;
+	err = pep_track_start(pn);
+	if (err)
+		goto err_path;
+	err = pep_deliver_start(pn);
+	if (err)
+		goto err_track;
+	pn->started = true;
+	return 0;
+
+err_track:
+	pep_track_purge(pn);
+	pep_track_stop(pn);
+err_path:
+	pep_path_stop(pn);
+err_untrack:
+	pep_untrack_stop(pn);
+err_memo:
+	pep_memo_exit(&pn->reset);
 	return err;
 }
 
@@ -161,6 +170,7 @@ static void __net_exit pep_instance_stop(struct net *net)
 	pep_gen_flush();
 	pep_pool_flush();
 	pep_track_stop(pn);
+	pep_path_stop(pn);
 	pep_deliver_stop(pn);
 	pep_untrack_stop(pn);
 }

@@ -14,6 +14,7 @@
 #include "instance.h"
 #include "live.h"
 #include "netlink-gen.h"
+#include "path.h"
 #include "pool.h"
 #include "queue.h"
 #include "report.h"
@@ -47,6 +48,7 @@ static void pep_genl_unregister(void)
 
 /* Each stands on those before it; taken down in reverse. */
 static const struct pep_part pep_parts[] = {
+	{ pep_path_init, pep_path_exit },
 	{ pep_flow_init, pep_flow_exit },
 	{ pep_track_init, pep_track_exit },
 	{ pep_queue_init, pep_queue_exit },

@@ -96,6 +96,9 @@ static const char * const pep_stat_names[] = {
 	[90] = "flow_released",
 	[91] = "flow_released_idle",
 	[92] = "follow_imported",
+	[93] = "path_evicted",
+	[94] = "resume_jump",
+	[95] = "resume_retreat",
 };
 
 #endif

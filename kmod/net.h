@@ -59,6 +59,12 @@ struct rt6_info;
  * @leaving_until: see @leaving; both read locklessly
  * @copied: memory that the copies of unacknowledged payload keep, bytes, all
  *	but what CPUs count by themselves; see copy.c
+ * @paths: struct pep_path, what is known of subscribers' links; see path.c
+ * @paths_lock: guards @paths_lru and @npaths, BH off; no other lock of ours is
+ *	taken with it
+ * @paths_lru: all of @paths, the one that was seen least lately about first
+ * @npaths: how many there are
+ * @max_paths: how many there may be; constant
  * @idle: woken when @nflows gets to zero
  * @live: brings changed settings to flows; see live.c
  * @lock: guards @started, @profiles, @gens and the profiles' settings
@@ -96,6 +102,11 @@ struct pep_net {
 	int leaving;
 	unsigned long leaving_until;
 	struct percpu_counter copied;
+	struct rhashtable paths;
+	spinlock_t paths_lock; /* paths_lru, npaths */
+	struct list_head paths_lru;
+	u32 npaths;
+	u32 max_paths;
 	wait_queue_head_t idle;
 	struct work_struct live;
 	struct mutex lock; /* profiles and generations; see above */

@@ -53,7 +53,7 @@ static const struct nla_policy pep_profile_get_nl_policy[PEP_A_PROFILE_NAME + 1]
 };
 
 /* PEP_CMD_PROFILE_ADD - do */
-static const struct nla_policy pep_profile_add_nl_policy[PEP_A_PROFILE_INITIAL_WINDOW + 1] = {
+static const struct nla_policy pep_profile_add_nl_policy[PEP_A_PROFILE_LINK_RTT + 1] = {
 	[PEP_A_PROFILE_NAME] = { .type = NLA_NUL_STRING, .len = 15, },
 	[PEP_A_PROFILE_CC_WIRELESS] = { .type = NLA_NUL_STRING, .len = 15, },
 	[PEP_A_PROFILE_CC_SERVER] = { .type = NLA_NUL_STRING, .len = 15, },
@@ -80,10 +80,14 @@ static const struct nla_policy pep_profile_add_nl_policy[PEP_A_PROFILE_INITIAL_W
 	[PEP_A_PROFILE_SPLIT_BYTES] = { .type = NLA_U32, },
 	[PEP_A_PROFILE_RELEASE_IDLE] = { .type = NLA_U32, },
 	[PEP_A_PROFILE_INITIAL_WINDOW] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_RESUME] = NLA_POLICY_MAX(NLA_U32, 1),
+	[PEP_A_PROFILE_RESUME_MAX] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_LINK_RATE] = { .type = NLA_UINT, },
+	[PEP_A_PROFILE_LINK_RTT] = { .type = NLA_U32, },
 };
 
 /* PEP_CMD_PROFILE_SET - do */
-static const struct nla_policy pep_profile_set_nl_policy[PEP_A_PROFILE_INITIAL_WINDOW + 1] = {
+static const struct nla_policy pep_profile_set_nl_policy[PEP_A_PROFILE_LINK_RTT + 1] = {
 	[PEP_A_PROFILE_NAME] = { .type = NLA_NUL_STRING, .len = 15, },
 	[PEP_A_PROFILE_CC_WIRELESS] = { .type = NLA_NUL_STRING, .len = 15, },
 	[PEP_A_PROFILE_CC_SERVER] = { .type = NLA_NUL_STRING, .len = 15, },
@@ -111,6 +115,10 @@ static const struct nla_policy pep_profile_set_nl_policy[PEP_A_PROFILE_INITIAL_W
 	[PEP_A_PROFILE_SPLIT_BYTES] = { .type = NLA_U32, },
 	[PEP_A_PROFILE_RELEASE_IDLE] = { .type = NLA_U32, },
 	[PEP_A_PROFILE_INITIAL_WINDOW] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_RESUME] = NLA_POLICY_MAX(NLA_U32, 1),
+	[PEP_A_PROFILE_RESUME_MAX] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_LINK_RATE] = { .type = NLA_UINT, },
+	[PEP_A_PROFILE_LINK_RTT] = { .type = NLA_U32, },
 };
 
 /* PEP_CMD_PROFILE_DEL - do */
@@ -163,7 +171,7 @@ static const struct nla_policy pep_limit_set_nl_policy[PEP_A_LIMIT_DRAIN + 1] = 
 };
 
 /* PEP_CMD_PROFILE_REPLACE - do */
-static const struct nla_policy pep_profile_replace_nl_policy[PEP_A_PROFILE_INITIAL_WINDOW + 1] = {
+static const struct nla_policy pep_profile_replace_nl_policy[PEP_A_PROFILE_LINK_RTT + 1] = {
 	[PEP_A_PROFILE_NAME] = { .type = NLA_NUL_STRING, .len = 15, },
 	[PEP_A_PROFILE_CC_WIRELESS] = { .type = NLA_NUL_STRING, .len = 15, },
 	[PEP_A_PROFILE_CC_SERVER] = { .type = NLA_NUL_STRING, .len = 15, },
@@ -190,6 +198,10 @@ static const struct nla_policy pep_profile_replace_nl_policy[PEP_A_PROFILE_INITI
 	[PEP_A_PROFILE_SPLIT_BYTES] = { .type = NLA_U32, },
 	[PEP_A_PROFILE_RELEASE_IDLE] = { .type = NLA_U32, },
 	[PEP_A_PROFILE_INITIAL_WINDOW] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_RESUME] = NLA_POLICY_MAX(NLA_U32, 1),
+	[PEP_A_PROFILE_RESUME_MAX] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_LINK_RATE] = { .type = NLA_UINT, },
+	[PEP_A_PROFILE_LINK_RTT] = { .type = NLA_U32, },
 };
 
 /* PEP_CMD_LIMIT_REPLACE - do */
@@ -279,14 +291,14 @@ static const struct genl_split_ops pep_nl_ops[] = {
 		.cmd		= PEP_CMD_PROFILE_ADD,
 		.doit		= pep_nl_profile_add_doit,
 		.policy		= pep_profile_add_nl_policy,
-		.maxattr	= PEP_A_PROFILE_INITIAL_WINDOW,
+		.maxattr	= PEP_A_PROFILE_LINK_RTT,
 		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
 		.cmd		= PEP_CMD_PROFILE_SET,
 		.doit		= pep_nl_profile_set_doit,
 		.policy		= pep_profile_set_nl_policy,
-		.maxattr	= PEP_A_PROFILE_INITIAL_WINDOW,
+		.maxattr	= PEP_A_PROFILE_LINK_RTT,
 		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
@@ -348,7 +360,7 @@ static const struct genl_split_ops pep_nl_ops[] = {
 		.cmd		= PEP_CMD_PROFILE_REPLACE,
 		.doit		= pep_nl_profile_replace_doit,
 		.policy		= pep_profile_replace_nl_policy,
-		.maxattr	= PEP_A_PROFILE_INITIAL_WINDOW,
+		.maxattr	= PEP_A_PROFILE_LINK_RTT,
 		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{

@@ -59,6 +59,8 @@ void pep_profile_defaults(struct pep_values *values)
 	values->dscp = PEP_DSCP_COPY;
 	values->release_idle = PEP_RELEASE_IDLE_DEFAULT;
 	values->residence = PEP_PROFILE_RESIDENCE;
+	values->resume = PEP_RESUME_MODE_ON;
+	values->resume_max = PEP_RESUME_MAX_DEFAULT;
 }
 EXPORT_SYMBOL_IF_KUNIT(pep_profile_defaults);
 

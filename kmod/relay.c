@@ -117,6 +117,8 @@ pep_relay_once(struct pep_flow *flow, unsigned int from, struct sk_buff *skb,
 
 	more = pep_relay_gather(&g, in, skb, off);
 	flow->sending = true;
+	if (from == PEP_SIDE_SERVER)
+		pep_resume_send(flow, g.len);
 	if (g.len) {
 		len = g.len;
 		how = PEP_A_STAT_BYTES_FRAGMENT;
@@ -290,6 +292,7 @@ static enum pep_relay_result pep_relay_locked(struct pep_flow *flow,
 	}
 	to_wireless = pep_relay_measured(flow, PEP_SIDE_SERVER, queue);
 	to_server = pep_relay_measured(flow, PEP_SIDE_WIRELESS, queue);
+	pep_resume_sent(flow);
 	if (pep_relay_over(flow, to_wireless == PEP_RELAY_BROKEN ||
 			   to_server == PEP_RELAY_BROKEN))
 		return PEP_RELAY_IDLE;

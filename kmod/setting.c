@@ -130,6 +130,22 @@ static const struct pep_setting pep_settings[] = {
 	PEP_SETTING(INITIAL_WINDOW, initial_window, PEP_INITIAL_WINDOW_MAX,
 		    "initial-window"
 		    PEP_SETTING_UP_TO(PEP_INITIAL_WINDOW_MAX, "segments")),
+	PEP_SETTING(RESUME, resume, PEP_RESUME_MODE_ON,
+		    "resume: 0 off or 1 on"),
+	{
+		.attr = PEP_A_PROFILE_RESUME_MAX,
+		.offset = offsetof(struct pep_values, resume_max),
+		.size = sizeof(u32),
+		.nonzero = true,
+		.min = PEP_RESUME_MAX_MIN,
+		.max = PEP_RESUME_MAX_MAX,
+		.text = "resume-max: " __stringify(PEP_RESUME_MAX_MIN) " to "
+			__stringify(PEP_RESUME_MAX_MAX) " bytes",
+	},
+	PEP_SETTING_FROM(LINK_RATE, link_rate, u64, false, PEP_RATE_MIN,
+			 PEP_RATE_MAX, "link-rate: 8kbit to 1tbit, or 0"),
+	PEP_SETTING(LINK_RTT, link_rtt, PEP_LINK_RTT_MAX, "link-rtt"
+		    PEP_SETTING_UP_TO(PEP_LINK_RTT_MAX, "milliseconds")),
 	PEP_SETTING_BUFFER(WIRELESS_SNDBUF, sndbuf[PEP_SIDE_WIRELESS],
 			   "wireless-sndbuf"),
 	PEP_SETTING_BUFFER(WIRELESS_RCVBUF, rcvbuf[PEP_SIDE_WIRELESS],
@@ -286,6 +302,24 @@ static int pep_setting_check_split(struct genl_info *info,
 	return 0;
 }
 
+/* A round trip alone is nothing to begin with. */
+static int pep_setting_check_link(struct genl_info *info,
+				  const struct pep_values *values)
+{
+	struct nlattr *attr = info->attrs[PEP_A_PROFILE_LINK_RTT];
+
+	if (!values->link_rtt || values->link_rate)
+		return 0;
+	if (attr)
+		NL_SET_ERR_MSG_ATTR(info->extack, attr,
+				    "link-rtt: needs link-rate");
+	else
+		NL_SET_ERR_MSG_ATTR(info->extack,
+				    info->attrs[PEP_A_PROFILE_LINK_RATE],
+				    "link-rate: link-rtt needs it");
+	return -EINVAL;
+}
+
 /**
  * pep_setting_parse() - take over what a request says
  * @pn: instance
@@ -314,6 +348,8 @@ int pep_setting_parse(struct pep_net *pn, struct genl_info *info,
 		err = pep_setting_parse_dev(pn, info, known, values);
 	if (!err)
 		err = pep_setting_check_source(info, values);
+	if (!err)
+		err = pep_setting_check_link(info, values);
 	return err ? err : pep_setting_check_split(info, values);
 }
 

@@ -341,9 +341,17 @@ static unsigned int pep_steer_unknown(struct pep_net *pn,
 static unsigned int pep_steer_leg(struct pep_net *pn, struct sock *sk,
 				  struct sk_buff *skb, struct pep_packet *pkt)
 {
+	struct pep_flow *flow = NULL;
+
 	if (unlikely(pep_steer_ahead(sk, pkt)))
 		pep_steer_catch_up(sk, skb, pkt);
+	if ((1 << sk->sk_state) & PEP_STEER_SYNCED)
+		flow = rcu_dereference_sk_user_data(sk);
+	if (flow && flow->leg[PEP_SIDE_WIRELESS].sk != sk)
+		flow = NULL;
 	pep_deliver_local(pn, skb, sk);
+	if (flow)
+		pep_resume_acked(flow);
 	return 0;
 }
 

@@ -12,6 +12,7 @@
 #include "flow.h"
 #include "name.h"
 #include "net.h"
+#include "path.h"
 #include "track.h"
 #include "tuple.h"
 

@@ -36,6 +36,12 @@ TRACE_DEFINE_ENUM(PEP_FLOW_STATE_ESTABLISHED);
 TRACE_DEFINE_ENUM(PEP_FLOW_STATE_CLOSING);
 TRACE_DEFINE_ENUM(PEP_FLOW_STATE_DEAD);
 
+TRACE_DEFINE_ENUM(PEP_RESUME_PHASE_NORMAL);
+TRACE_DEFINE_ENUM(PEP_RESUME_PHASE_RECONNAISSANCE);
+TRACE_DEFINE_ENUM(PEP_RESUME_PHASE_UNVALIDATED);
+TRACE_DEFINE_ENUM(PEP_RESUME_PHASE_VALIDATING);
+TRACE_DEFINE_ENUM(PEP_RESUME_PHASE_RETREAT);
+
 TRACE_DEFINE_ENUM(PEP_TRACK_OPENING);
 TRACE_DEFINE_ENUM(PEP_TRACK_ANSWERED);
 TRACE_DEFINE_ENUM(PEP_TRACK_FOLLOWED);
@@ -70,6 +76,15 @@ TRACE_DEFINE_ENUM(PEP_TRACK_GONE);
 			 { PEP_TRACK_SPLIT, "split" },			\
 			 { PEP_TRACK_RELEASING, "releasing" },		\
 			 { PEP_TRACK_GONE, "gone" })
+
+#define pep_show_phase(phase)						\
+	__print_symbolic(phase,						\
+			 { PEP_RESUME_PHASE_NORMAL, "normal" },		\
+			 { PEP_RESUME_PHASE_RECONNAISSANCE,		\
+			   "reconnaissance" },				\
+			 { PEP_RESUME_PHASE_UNVALIDATED, "unvalidated" },	\
+			 { PEP_RESUME_PHASE_VALIDATING, "validating" },	\
+			 { PEP_RESUME_PHASE_RETREAT, "retreat" })
 
 /*
  * A packet came by a device: "taken", or the counter of why it passes. The last
@@ -291,6 +306,48 @@ DEFINE_EVENT(pep_backpressure, pep_stall,
 DEFINE_EVENT(pep_backpressure, pep_resume,
 	TP_PROTO(const struct pep_flow *flow, unsigned int side),
 	TP_ARGS(flow, side)
+);
+
+/*
+ * The leg of a subscriber begins with what is known of the link, RFC 9959: another
+ * phase. Rate in bytes per second; what the subscriber's legs may have under way,
+ * and what the others have, bytes; the leg's window, segments.
+ */
+TRACE_EVENT(pep_careful,
+
+	TP_PROTO(const struct pep_flow *flow, unsigned int phase),
+
+	TP_ARGS(flow, phase),
+
+	TP_STRUCT__entry(
+		__field(u64, netns)
+		__field(u64, rate)
+		__field(u32, flow)
+		__field(u32, budget)
+		__field(u32, others)
+		__field(u32, cwnd)
+		__field(u8, old)
+		__field(u8, new)
+	),
+
+	TP_fast_assign(
+		const struct pep_resume *r = &flow->resume;
+
+		__entry->netns = flow->pn->net->net_cookie;
+		__entry->rate = r->rate;
+		__entry->flow = flow->id;
+		__entry->budget = r->budget;
+		__entry->others = pep_path_others(r->path, r->claim);
+		__entry->cwnd = tcp_snd_cwnd(tcp_sk(flow->leg[PEP_SIDE_WIRELESS].sk));
+		__entry->old = r->phase;
+		__entry->new = phase;
+	),
+
+	TP_printk("netns=%llu flow=%u %s -> %s rate=%llu budget=%u others=%u cwnd=%u",
+		  __entry->netns, __entry->flow,
+		  pep_show_phase(__entry->old), pep_show_phase(__entry->new),
+		  __entry->rate, __entry->budget, __entry->others,
+		  __entry->cwnd)
 );
 
 /*

@@ -32,6 +32,12 @@
  *	that it leaves by if that is longer, ms; 0: as long as it fits
  * @initial_window: congestion window that the wireless leg begins with at least,
  *	segments; 0: its route's
+ * @resume: whether that leg begins with what is known of the subscriber's link,
+ *	enum pep_resume_mode
+ * @resume_max: what the subscriber's legs may have under way at most then, bytes
+ * @link_rate: rate of the subscribers' link, bytes per second; 0: what it has
+ *	shown
+ * @link_rtt: smallest round trip of that link, ms; 0: what it has shown
  * @sndbuf: send buffer per side, enum pep_side, half the bytes that the kernel
  *	takes for it; 0: TCP's own sizing
  * @rcvbuf: receive buffer in the same way
@@ -39,6 +45,7 @@
  */
 struct pep_values {
 	u64 max_rate[2];
+	u64 link_rate;
 	char cc[2][PEP_NAME_LEN];
 	char server_dev[PEP_NAME_LEN];
 	u32 mode;
@@ -56,6 +63,9 @@ struct pep_values {
 	u32 release_idle;
 	u32 residence;
 	u32 initial_window;
+	u32 resume;
+	u32 resume_max;
+	u32 link_rtt;
 	u32 sndbuf[2];
 	u32 rcvbuf[2];
 	u32 max_flows;

@@ -72,14 +72,15 @@ static u32 pep_window_rtt(const struct tcp_sock *in)
  * What a leg can send on, bytes per second, and 0 before anything was seen to
  * be delivered; see tcp_compute_delivery_rate().
  */
-static u64 pep_window_rate(const struct tcp_sock *out)
+static u64 pep_window_rate(const struct tcp_sock *out, u64 known)
 {
 	u64 pacing = READ_ONCE(((const struct sock *)out)->sk_pacing_rate);
 	u64 rate = (u64)out->rate_delivered * out->mss_cache * USEC_PER_SEC;
 
 	if (!out->rate_interval_us)
-		return 0;
+		return known;
 	rate = div_u64(rate, out->rate_interval_us) * 2;
+	rate = max(rate, known);
 	return min3(pacing, rate, PEP_WINDOW_RATE_MAX);
 }
 
@@ -166,7 +167,8 @@ void pep_window_couple(struct pep_flow *flow, unsigned int from, u32 done)
 	    (s32)(leg->edge - in->rcv_nxt) > (s32)(leg->window / 4 * 3))
 		return;
 
-	rate = pep_window_rate(out);
+	rate = pep_window_rate(out, from == PEP_SIDE_SERVER ?
+				    flow->resume.rate : 0);
 	stay = pep_window_stay(flow, out);
 	WRITE_ONCE(out->notsent_lowat,
 		   clamp_t(u64, div_u64(rate * (stay / 4), USEC_PER_SEC),

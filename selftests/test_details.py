@@ -232,7 +232,8 @@ def profile():
              "mark 0 dscp copy keepalive-idle 0 keepalive-interval 0 "
              "keepalive-count 0 user-timeout 0 idle-timeout 0 "
              "release-idle 120")
-    last = (" initial-window 0 wireless-sndbuf auto wireless-rcvbuf auto "
+    last = (" initial-window 0 resume on resume-max 2097152 "
+            "link-rate auto link-rtt auto wireless-sndbuf auto wireless-rcvbuf auto "
             "server-sndbuf auto server-rcvbuf auto "
             "wireless-max-rate unlimited server-max-rate unlimited "
             "max-flows unlimited")
@@ -246,6 +247,7 @@ def profile():
              "server-dev sv0 mark 1 dscp 0 keepalive-idle 2 "
              "keepalive-interval 3 keepalive-count 4 user-timeout 5 "
              "idle-timeout 6 release-idle 0 residence 0 initial-window 8 "
+             "resume off resume-max 16384 link-rate 8Mbit link-rtt 600 "
              "wireless-sndbuf 4096 wireless-rcvbuf 4097 server-sndbuf 4098 "
              "server-rcvbuf 4099 "
              "wireless-max-rate 8Mbit server-max-rate 9Mbit max-flows 7")

@@ -26,6 +26,8 @@ DEFAULT = {"name": "default", "cc_wireless": "bbr", "cc_server": "cubic",
            "keepalive_idle": 0, "keepalive_interval": 0, "keepalive_count": 0,
            "user_timeout": 0, "idle_timeout": 0, "release_idle": 120,
            "residence": 50, "initial_window": 0,
+           "resume": "on", "resume_max": 2097152,
+           "link_rate": "auto", "link_rtt": "auto",
            "wireless_sndbuf": "auto", "wireless_rcvbuf": "auto",
            "server_sndbuf": "auto", "server_rcvbuf": "auto",
            "wireless_max_rate": "unlimited", "server_max_rate": "unlimited",
@@ -106,7 +108,8 @@ def profiles():
             "mptcp bypass source client server-dev none mark 0 dscp copy "
             "keepalive-idle 0 keepalive-interval 0 keepalive-count 0 "
             "user-timeout 0 idle-timeout 0 release-idle 120 residence 50 "
-            "initial-window 0 wireless-sndbuf auto wireless-rcvbuf auto "
+            "initial-window 0 resume on resume-max 2097152 "
+            "link-rate auto link-rtt auto wireless-sndbuf auto wireless-rcvbuf auto "
             "server-sndbuf auto server-rcvbuf auto "
             "wireless-max-rate unlimited server-max-rate unlimited "
             "max-flows unlimited "
@@ -139,6 +142,8 @@ def settings():
             ("release-idle", 604800, 1, 0, 120),
             ("residence", 10000, 1, 0, 50),
             ("initial-window", 1000, 1, 0),
+            ("resume", "off", "on"),
+            ("resume-max", 1073741824, 16384, 2097152),
             ("max-flows", 16777216, 1, "unlimited"),
             *((word, 536870912, 4096, "auto") for word in BUFFERS)):
         for value in values:

@@ -157,7 +157,8 @@ def profile():
            'connect, split, mptcp, source, server-dev, mark, dscp, '
            'keepalive-idle, keepalive-interval, keepalive-count, '
            'user-timeout, idle-timeout, release-idle, residence, '
-           'initial-window, wireless-sndbuf, wireless-rcvbuf, '
+           'initial-window, resume, resume-max, link-rate, link-rtt, '
+           'wireless-sndbuf, wireless-rcvbuf, '
            'server-sndbuf, server-rcvbuf, '
            'wireless-max-rate, server-max-rate, max-flows',
            split("profile add new cc bbr")),
@@ -374,6 +375,13 @@ def ranges():
                  "a number from 0 to 604800"),
                 ("residence", (10001,), "a number from 0 to 10000"),
                 ("initial-window", (1001,), "a number from 0 to 1000"),
+                ("resume", ("maybe", "1"), "one of: off, on"),
+                ("resume-max", (0, 16383, 1073741825),
+                 "a number from 16384 to 1073741824"),
+                ("link-rate", (1, "999bps", "1001gbit"),
+                 "one of: auto, a rate from 8Kbit to 1Tbit"),
+                ("link-rtt", (60001,),
+                 "one of: auto, a number from 1 to 60000"),
                 ("wireless-sndbuf wireless-rcvbuf server-sndbuf "
                  "server-rcvbuf", (1, 4095, 536870913, 4294967295),
                  "one of: auto, a number from 4096 to 536870912"),
@@ -403,6 +411,10 @@ def kernel_ranges():
             ("residence", (10001,), "1 to 10000 milliseconds, or 0"),
             ("initial-window", (1001, 4294967295),
              "1 to 1000 segments, or 0"),
+            ("resume-max", (0, 16383, 1073741825),
+             "16384 to 1073741824 bytes"),
+            ("link-rate", (1, 999, 125000000001), "8kbit to 1tbit, or 0"),
+            ("link-rtt", (60001,), "1 to 60000 milliseconds, or 0"),
             ("wireless-sndbuf wireless-rcvbuf server-sndbuf server-rcvbuf",
              (1, 4095, 536870913, 4294967295),
              "4096 to 536870912 bytes, or 0"),
@@ -477,7 +489,7 @@ def kernel_unknown():
             ("profile_get profile_del", "profile", "name", False),
             ("profile_add profile_replace", "profile", "max_flows", False),
             ("profile_set profile_add profile_replace", "profile",
-             "initial_window", False),
+             "link_rtt", False),
             ("flow_get", "flow", "id", False),
             ("flow_get", "flow", "bytes_min", True),
             ("flow_kill", "flow", "bytes_min", False),

@@ -21,6 +21,7 @@ profile default cc-wireless bbr cc-server cubic connect follow \
 split 12000,loss mptcp bypass source client server-dev none mark 0 dscp copy \
 keepalive-idle 0 keepalive-interval 0 keepalive-count 0 user-timeout 0 \
 idle-timeout 0 release-idle 120 residence 50 initial-window 0 \
+resume on resume-max 2097152 link-rate auto link-rtt auto \
 wireless-sndbuf auto wireless-rcvbuf auto server-sndbuf auto \
 server-rcvbuf auto \
 wireless-max-rate unlimited server-max-rate unlimited max-flows unlimited

@@ -29,6 +29,19 @@ static const char * const names_source_mode[] = {
 	[1] = "local",
 };
 
+static const char * const names_resume_mode[] = {
+	[0] = "off",
+	[1] = "on",
+};
+
+static const char * const names_resume_phase[] = {
+	[0] = "normal",
+	[1] = "reconnaissance",
+	[2] = "unvalidated",
+	[3] = "validating",
+	[4] = "retreat",
+};
+
 static const char * const names_flow_state[] = {
 	[0] = "connecting",
 	[1] = "established",
@@ -170,6 +183,9 @@ static const char * const names_stat[] = {
 	[90] = "flow_released",
 	[91] = "flow_released_idle",
 	[92] = "follow_imported",
+	[93] = "path_evicted",
+	[94] = "resume_jump",
+	[95] = "resume_retreat",
 };
 
 static const char * const docs_stat[] = {
@@ -265,6 +281,9 @@ static const char * const docs_stat[] = {
 	[90] = "Flows handed back to their ends at a command, without a reset.",
 	[91] = "Flows handed back to their ends as they were idle for release-idle.",
 	[92] = "Connections followed from what flow-import has given of them.",
+	[93] = "Subscribers whose link was forgotten to make room for another one's.",
+	[94] = "Windows of legs that were opened to a share of what the subscriber's link has carried before.",
+	[95] = "Those of them that were closed, as too much was lost.",
 };
 
 #endif

@@ -33,6 +33,9 @@ static const char * const names_flows[] = { [0] = "unlimited" };
 /* The rate that is none. */
 static const char * const names_rate[] = { [0] = "unlimited" };
 
+/* The property of a link that it shows by itself. */
+static const char * const names_link[] = { [0] = "auto" };
+
 /**
  * struct setting - a word of "add" and "set" and what it sets
  * @attr: its attribute
@@ -88,12 +91,12 @@ struct setting {
 			 ARRAY_SIZE(names_buffer), PEP_BUFFER_MIN,	\
 			 PEP_BUFFER_MAX, 0)
 
-#define RATE(_attr, _word, _key) {					\
+#define RATE(_attr, _word, _key, _choices) {				\
 	.attr = PEP_A_PROFILE_##_attr,					\
 	.option = {							\
 		.word = _word,						\
-		.choices = names_rate,					\
-		.n_choices = ARRAY_SIZE(names_rate),			\
+		.choices = _choices,					\
+		.n_choices = ARRAY_SIZE(_choices),			\
 		.numeric = true,					\
 		.rate = true,						\
 		.min = PEP_RATE_MIN,					\
@@ -148,12 +151,21 @@ static const struct setting settings[] = {
 	NUMBER(RESIDENCE, "residence", "residence", PEP_RESIDENCE_MAX),
 	NUMBER(INITIAL_WINDOW, "initial-window", "initial_window",
 	       PEP_INITIAL_WINDOW_MAX, RARE(0)),
+	CHOICE(RESUME, "resume", "resume", names_resume_mode,
+	       ARRAY_SIZE(names_resume_mode), RARE(PEP_RESUME_MODE_ON)),
+	NUMBER(RESUME_MAX, "resume-max", "resume_max", PEP_RESUME_MAX_MAX,
+	       .option.min = PEP_RESUME_MAX_MIN, RARE(PEP_RESUME_MAX_DEFAULT)),
+	RATE(LINK_RATE, "link-rate", "link_rate", names_link),
+	CHOICE_OR_NUMBER(LINK_RTT, "link-rtt", "link_rtt", names_link,
+			 ARRAY_SIZE(names_link), 1, PEP_LINK_RTT_MAX, 0),
 	BUFFER(WIRELESS_SNDBUF, "wireless-sndbuf", "wireless_sndbuf"),
 	BUFFER(WIRELESS_RCVBUF, "wireless-rcvbuf", "wireless_rcvbuf"),
 	BUFFER(SERVER_SNDBUF, "server-sndbuf", "server_sndbuf"),
 	BUFFER(SERVER_RCVBUF, "server-rcvbuf", "server_rcvbuf"),
-	RATE(WIRELESS_MAX_RATE, "wireless-max-rate", "wireless_max_rate"),
-	RATE(SERVER_MAX_RATE, "server-max-rate", "server_max_rate"),
+	RATE(WIRELESS_MAX_RATE, "wireless-max-rate", "wireless_max_rate",
+	     names_rate),
+	RATE(SERVER_MAX_RATE, "server-max-rate", "server_max_rate",
+	     names_rate),
 	CHOICE_OR_NUMBER(MAX_FLOWS, "max-flows", "max_flows", names_flows,
 			 ARRAY_SIZE(names_flows), 1, PEP_FLOWS_MAX, 0),
 };
@@ -284,13 +296,17 @@ find_given(const struct pep_args_option *options, __u16 attr)
 /* Check what options say together; what is not given is as by default. */
 static enum pep_exit check_together(const struct pep_args_option *options)
 {
-	const struct pep_args_option *source, *mode;
+	const struct pep_args_option *source, *mode, *rate, *rtt;
 
 	source = find_given(options, PEP_A_PROFILE_SOURCE);
 	mode = find_given(options, PEP_A_PROFILE_CONNECT_MODE);
 	if (source && source->number == PEP_SOURCE_MODE_LOCAL &&
 	    !(mode && mode->number == PEP_CONNECT_MODE_EARLY))
 		return pep_err_usage("source: local needs connect early");
+	rate = find_given(options, PEP_A_PROFILE_LINK_RATE);
+	rtt = find_given(options, PEP_A_PROFILE_LINK_RTT);
+	if (rtt && rtt->number && !(rate && rate->number))
+		return pep_err_usage("link-rtt: needs link-rate");
 	return PEP_OK;
 }
 
@@ -578,6 +594,8 @@ const struct pep_cmd_object pep_profile_object = {
 	"           [ keepalive-idle SECONDS ] [ keepalive-interval SECONDS ]\n"
 	"           [ keepalive-count N ] [ user-timeout MS ] [ idle-timeout SECONDS ]\n"
 	"           [ release-idle SECONDS ] [ residence MS ] [ initial-window N ]\n"
+	"           [ resume { on | off } ] [ resume-max BYTES ]\n"
+	"           [ link-rate { auto | RATE } ] [ link-rtt { auto | MS } ]\n"
 	"           [ wireless-sndbuf { auto | BYTES } ] [ wireless-rcvbuf { auto | BYTES } ]\n"
 	"           [ server-sndbuf { auto | BYTES } ] [ server-rcvbuf { auto | BYTES } ]\n"
 	"           [ wireless-max-rate { unlimited | RATE } ]\n"

@@ -80,12 +80,49 @@ enum pep_source_mode {
 #define PEP_RELEASE_IDLE_MAX		604800
 #define PEP_RELEASE_IDLE_DEFAULT	120
 #define PEP_INITIAL_WINDOW_MAX		1000
-#define PEP_RESIDENCE_MAX		10000
-#define PEP_BUFFER_MIN			4096
-#define PEP_BUFFER_MAX			536870912
-#define PEP_RATE_MIN			1000
-#define PEP_RATE_MAX			125000000000
-#define PEP_FLOWS_MAX			16777216
+
+/**
+ * enum pep_resume_mode - Whether legs of subscribers begin with what is known
+ *   of their link.
+ * @PEP_RESUME_MODE_OFF: They begin with their initial window.
+ * @PEP_RESUME_MODE_ON: They begin with a share of what the link has carried
+ *   lately.
+ */
+enum pep_resume_mode {
+	PEP_RESUME_MODE_OFF,
+	PEP_RESUME_MODE_ON,
+};
+
+/**
+ * enum pep_resume_phase - How far the leg of a subscriber has come with what
+ *   is known of the link; the names are those of RFC 9959.
+ * @PEP_RESUME_PHASE_NORMAL: Its congestion control goes on by itself.
+ * @PEP_RESUME_PHASE_RECONNAISSANCE: It sends within its window, which may be
+ *   opened.
+ * @PEP_RESUME_PHASE_UNVALIDATED: Its window is open, and nothing sent beyond
+ *   is acknowledged.
+ * @PEP_RESUME_PHASE_VALIDATING: A part of that is acknowledged.
+ * @PEP_RESUME_PHASE_RETREAT: Too much of that was lost, and the window has
+ *   been closed.
+ */
+enum pep_resume_phase {
+	PEP_RESUME_PHASE_NORMAL,
+	PEP_RESUME_PHASE_RECONNAISSANCE,
+	PEP_RESUME_PHASE_UNVALIDATED,
+	PEP_RESUME_PHASE_VALIDATING,
+	PEP_RESUME_PHASE_RETREAT,
+};
+
+#define PEP_RESUME_MAX_DEFAULT	2097152
+#define PEP_RESUME_MAX_MIN	16384
+#define PEP_RESUME_MAX_MAX	1073741824
+#define PEP_LINK_RTT_MAX	60000
+#define PEP_RESIDENCE_MAX	10000
+#define PEP_BUFFER_MIN		4096
+#define PEP_BUFFER_MAX		536870912
+#define PEP_RATE_MIN		1000
+#define PEP_RATE_MAX		125000000000
+#define PEP_FLOWS_MAX		16777216
 
 /**
  * enum pep_flow_state - Where a flow is in its life.
@@ -223,6 +260,10 @@ enum {
 	PEP_A_PROFILE_SPLIT_BYTES,
 	PEP_A_PROFILE_RELEASE_IDLE,
 	PEP_A_PROFILE_INITIAL_WINDOW,
+	PEP_A_PROFILE_RESUME,
+	PEP_A_PROFILE_RESUME_MAX,
+	PEP_A_PROFILE_LINK_RATE,
+	PEP_A_PROFILE_LINK_RTT,
 
 	__PEP_A_PROFILE_MAX,
 	PEP_A_PROFILE_MAX = (__PEP_A_PROFILE_MAX - 1)
@@ -417,6 +458,9 @@ enum {
 	PEP_A_STAT_FLOW_RELEASED,
 	PEP_A_STAT_FLOW_RELEASED_IDLE,
 	PEP_A_STAT_FOLLOW_IMPORTED,
+	PEP_A_STAT_PATH_EVICTED,
+	PEP_A_STAT_RESUME_JUMP,
+	PEP_A_STAT_RESUME_RETREAT,
 
 	__PEP_A_STAT_MAX,
 	PEP_A_STAT_MAX = (__PEP_A_STAT_MAX - 1)

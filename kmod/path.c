@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What is known of a subscriber's link, by all connections of the subscriber.
+ *
+ * An entry per subscriber, an IPv4 address or an IPv6 network of 64 bits, keeps
+ * the smallest round trip and the highest rate that they have seen lately. The rate
+ * is that of the sum of all connections: what the subscriber acknowledges within a
+ * round trip or more. The highest one is kept over two periods, each of which ends
+ * after so many rounds in which a leg had more to send than it might: a subscriber
+ * who loads little does not make the link forget its rate.
+ *
+ * The table takes a stated share of memory. When it is full the subscriber who was
+ * seen least lately makes room.
+ */
+
+#include "path.h"
+
+#include <linux/mm.h>
+#include <linux/rhashtable.h>
+#include <linux/slab.h>
+#include <net/tcp.h>
+
+#include "stat.h"
+
+/* The share of the machine's memory that a namespace's paths may take, a divisor. */
+#define PEP_PATH_SHARE		512
+
+/* Rounds in which a leg has used all it might, after which the present period of
+ * rates becomes the one before.
+ */
+#define PEP_PATH_ROUNDS		64
+
+/* How long a period of round trips is, seconds. */
+#define PEP_PATH_RTT_PERIOD	150
+
+/* A round takes no less, us: acknowledgments come in bursts. */
+#define PEP_PATH_ROUND_MIN	5000
+
+/* Entries that are looked at for one that nobody uses. */
+#define PEP_PATH_TRIES		8
+
+static struct kmem_cache *pep_path_cache;
+
+static const struct rhashtable_params pep_path_params = {
+	.head_offset = offsetof(struct pep_path, node),
+	.key_offset = offsetof(struct pep_path, key),
+	.key_len = sizeof(struct pep_path_key),
+	.automatic_shrinking = true,
+};
+
+/* Whose path a connection takes: the address on the wireless side. */
+static void pep_path_key(struct pep_path_key *key,
+			 const struct pep_tuple *tuple, unsigned int opener)
+{
+	const union pep_addr *addr = opener == PEP_SIDE_WIRELESS ?
+				     &tuple->src : &tuple->dst;
+
+	memset(key, 0, sizeof(*key));
+	key->family = tuple->family;
+	if (tuple->family == AF_INET6)
+		memcpy(&key->addr, addr, sizeof(u64));
+	else
+		key->addr.v4 = addr->v4;
+}
+
+static void pep_path_free(struct rcu_head *rcu)
+{
+	kmem_cache_free(pep_path_cache,
+			container_of(rcu, struct pep_path, rcu));
+}
+
+/**
+ * pep_path_hold() - take another reference
+ * @path: path, by a reference
+ *
+ * Context: any.
+ */
+void pep_path_hold(struct pep_path *path)
+{
+	refcount_inc(&path->ref);
+}
+
+/**
+ * pep_path_put() - drop a reference
+ * @path: path
+ *
+ * Context: any.
+ */
+void pep_path_put(struct pep_path *path)
+{
+	if (refcount_dec_and_test(&path->ref))
+		call_rcu(&path->rcu, pep_path_free);
+}
+
+/* Take an entry out of the table; its reference goes. */
+static void pep_path_remove(struct pep_net *pn, struct pep_path *path)
+{
+	lockdep_assert_held(&pn->paths_lock);
+	list_del(&path->lru);
+	pn->npaths--;
+	rhashtable_remove_fast(&pn->paths, &path->node, pep_path_params);
+	pep_path_put(path);
+}
+
+/* Make room where the table is full: whoever was seen least lately, and is not in
+ * use, goes. Return: false when there is none.
+ */
+static bool pep_path_room(struct pep_net *pn)
+{
+	struct pep_path *path, *next;
+	int tries = PEP_PATH_TRIES;
+
+	if (pn->npaths < pn->max_paths)
+		return true;
+	list_for_each_entry_safe(path, next, &pn->paths_lru, lru) {
+		if (refcount_read(&path->ref) == 1) {
+			pep_path_remove(pn, path);
+			pep_stat_inc(pn, PEP_A_STAT_PATH_EVICTED);
+			return true;
+		}
+		list_move_tail(&path->lru, &pn->paths_lru);
+		if (!--tries)
+			break;
+	}
+	return false;
+}
+
+/* A new entry in the table, or the one that another CPU has made meanwhile; NULL
+ * without room or memory. With a reference for the caller.
+ */
+static struct pep_path *pep_path_new(struct pep_net *pn,
+				     const struct pep_path_key *key)
+{
+	struct pep_path *path, *old;
+
+	path = kmem_cache_zalloc(pep_path_cache, GFP_ATOMIC);
+	if (!path)
+		return NULL;
+	path->key = *key;
+	refcount_set(&path->ref, 2);
+	spin_lock_init(&path->lock);
+	path->seen = ktime_get_seconds();
+	path->rtt_since = path->seen;
+
+	spin_lock_bh(&pn->paths_lock);
+	old = pep_path_room(pn) ?
+	      rhashtable_lookup_get_insert_fast(&pn->paths, &path->node,
+						pep_path_params) :
+	      ERR_PTR(-ENOSPC);
+	if (!old) {
+		list_add_tail(&path->lru, &pn->paths_lru);
+		pn->npaths++;
+		spin_unlock_bh(&pn->paths_lock);
+		return path;
+	}
+	/* Under the lock nobody takes it out of the table. */
+	if (!IS_ERR(old))
+		refcount_inc(&old->ref);
+	spin_unlock_bh(&pn->paths_lock);
+	kmem_cache_free(pep_path_cache, path);
+	return IS_ERR(old) ? NULL : old;
+}
+
+/**
+ * pep_path_get() - find or make the entry of a connection's subscriber
+ * @pn: started instance
+ * @tuple: tuple of the opener's SYN
+ * @opener: side that it came from, enum pep_side
+ *
+ * Context: BH off, RCU read side.
+ * Return: the entry with a reference, or NULL without room or memory: nothing is
+ * known of the link then, and nothing is learned.
+ */
+struct pep_path *pep_path_get(struct pep_net *pn,
+			      const struct pep_tuple *tuple,
+			      unsigned int opener)
+{
+	struct pep_path_key key;
+	struct pep_path *path;
+
+	pep_path_key(&key, tuple, opener);
+	path = rhashtable_lookup(&pn->paths, &key, pep_path_params);
+	if (!path || !refcount_inc_not_zero(&path->ref))
+		return pep_path_new(pn, &key);
+	return path;
+}
+
+/**
+ * pep_path_known() - tell what a subscriber's link has shown
+ * @path: path
+ * @known: filled
+ *
+ * Context: any.
+ * Return: true when there are a rate and a round trip, not older than
+ * PEP_PATH_LIFETIME.
+ */
+bool pep_path_known(const struct pep_path *path,
+		    struct pep_path_known *known)
+{
+	known->rate = max(READ_ONCE(path->rate[0]), READ_ONCE(path->rate[1]));
+	known->rtt = min_not_zero(READ_ONCE(path->rtt[0]),
+				  READ_ONCE(path->rtt[1]));
+	known->age = (u32)ktime_get_seconds() - READ_ONCE(path->seen);
+	return known->rate && known->rtt && known->age <= PEP_PATH_LIFETIME;
+}
+
+/**
+ * pep_path_rtt() - note a sample of the round trip
+ * @path: path
+ * @rtt: sample, us; 0 is none
+ *
+ * Context: BH off.
+ */
+void pep_path_rtt(struct pep_path *path, u32 rtt)
+{
+	u32 now = ktime_get_seconds(), least = READ_ONCE(path->rtt[0]);
+
+	if (!rtt || (least && rtt >= least &&
+		     now - READ_ONCE(path->rtt_since) < PEP_PATH_RTT_PERIOD))
+		return;
+	spin_lock(&path->lock);
+	if (now - path->rtt_since >= PEP_PATH_RTT_PERIOD) {
+		WRITE_ONCE(path->rtt[1], path->rtt[0]);
+		WRITE_ONCE(path->rtt[0], rtt);
+		WRITE_ONCE(path->rtt_since, now);
+	} else {
+		WRITE_ONCE(path->rtt[0], min_not_zero(path->rtt[0], rtt));
+	}
+	spin_unlock(&path->lock);
+}
+
+/* End a round with a sample of the rate, locked. */
+static void pep_path_sample(struct pep_path *path, u64 acked, u64 now,
+			    bool full)
+{
+	u64 bytes = acked - path->round_acked, took = now - path->round_at;
+	u64 rate = div64_u64(bytes * USEC_PER_SEC, took);
+
+	/* Behind a pause nothing is known but that it was none. */
+	if (path->round_at && bytes && full &&
+	    ++path->full >= PEP_PATH_ROUNDS) {
+		path->full = 0;
+		WRITE_ONCE(path->rate[1], path->rate[0]);
+		WRITE_ONCE(path->rate[0], rate);
+	}
+	if (path->round_at && rate > path->rate[0])
+		WRITE_ONCE(path->rate[0], rate);
+	path->round_acked = acked;
+	WRITE_ONCE(path->round_at, now);
+	WRITE_ONCE(path->seen, ktime_get_seconds());
+}
+
+/**
+ * pep_path_acked() - note what a subscriber has acknowledged
+ * @path: path
+ * @bytes: how much that is new on a connection
+ * @now: when, us of tcp_clock_us()
+ * @full: the connection's sender had more to send than it might
+ *
+ * A round begins with the first acknowledgment after the one before has ended, and
+ * takes a round trip at least: what is acknowledged in it was sent within two.
+ *
+ * Context: BH off.
+ */
+void pep_path_acked(struct pep_path *path, u32 bytes, u64 now, bool full)
+{
+	u64 acked = atomic64_add_return(bytes, &path->acked);
+	u32 least = max(min_not_zero(READ_ONCE(path->rtt[0]),
+				     READ_ONCE(path->rtt[1])),
+			PEP_PATH_ROUND_MIN);
+
+	if ((s64)(now - READ_ONCE(path->round_at)) < least ||
+	    !spin_trylock(&path->lock))
+		return;
+	if ((s64)(now - path->round_at) >= least)
+		pep_path_sample(path, acked, now, full);
+	spin_unlock(&path->lock);
+}
+
+/**
+ * pep_path_claim() - change what a leg has under way or may send at once
+ * @path: path
+ * @claim: what it had, bytes; becomes @bytes
+ * @bytes: what it has now
+ *
+ * Context: BH off, with the leg's socket locked.
+ */
+void pep_path_claim(struct pep_path *path, u32 *claim, u32 bytes)
+{
+	if (bytes == *claim)
+		return;
+	atomic_add((int)(bytes - *claim), &path->claimed);
+	if (!bytes != !*claim)
+		atomic_add(bytes ? 1 : -1, &path->busy);
+	*claim = bytes;
+}
+
+/**
+ * pep_path_others() - tell what a subscriber's other legs have under way
+ * @path: path
+ * @claim: what the leg itself has claimed, bytes
+ *
+ * Context: any.
+ * Return: bytes.
+ */
+u32 pep_path_others(const struct pep_path *path, u32 claim)
+{
+	return max(atomic_read(&path->claimed) - (int)claim, 0);
+}
+
+/**
+ * pep_path_refute() - note that a link does not carry what it was known for
+ * @path: path
+ * @rate: rate that it has delivered instead, bytes per second
+ *
+ * Context: BH off.
+ */
+void pep_path_refute(struct pep_path *path, u64 rate)
+{
+	spin_lock(&path->lock);
+	WRITE_ONCE(path->rate[0], min(path->rate[0], rate));
+	WRITE_ONCE(path->rate[1], min(path->rate[1], rate));
+	path->full = 0;
+	spin_unlock(&path->lock);
+}
+
+/**
+ * pep_path_end() - note a leg that has ended
+ * @path: path
+ * @segs: segments with payload that it has sent
+ * @again: those of them that repeated others
+ *
+ * Context: BH off.
+ */
+void pep_path_end(struct pep_path *path, u32 segs, u32 again)
+{
+	spin_lock(&path->lock);
+	path->segs += segs;
+	path->again += again;
+	path->flows++;
+	spin_unlock(&path->lock);
+}
+
+/**
+ * pep_path_flush() - forget all subscribers
+ * @pn: instance
+ *
+ * Flows that are up keep the entry that they have, which nobody else finds.
+ *
+ * Context: may sleep.
+ * Return: how many there were.
+ */
+unsigned int pep_path_flush(struct pep_net *pn)
+{
+	struct pep_path *path, *next;
+	unsigned int n = 0;
+
+	spin_lock_bh(&pn->paths_lock);
+	list_for_each_entry_safe(path, next, &pn->paths_lru, lru) {
+		pep_path_remove(pn, path);
+		n++;
+	}
+	spin_unlock_bh(&pn->paths_lock);
+	return n;
+}
+
+/**
+ * pep_path_start() - make an instance's table
+ * @pn: instance
+ *
+ * Context: may sleep, pn->lock held.
+ * Return: 0 or a negative error.
+ */
+int pep_path_start(struct pep_net *pn)
+{
+	unsigned long room = (totalram_pages() << PAGE_SHIFT) / PEP_PATH_SHARE;
+
+	spin_lock_init(&pn->paths_lock);
+	INIT_LIST_HEAD(&pn->paths_lru);
+	pn->npaths = 0;
+	pn->max_paths = room / kmem_cache_size(pep_path_cache);
+	return rhashtable_init(&pn->paths, &pep_path_params);
+}
+
+/**
+ * pep_path_stop() - free an instance's table
+ * @pn: instance without flows and without connections in its table
+ *
+ * Context: may sleep.
+ */
+void pep_path_stop(struct pep_net *pn)
+{
+	pep_path_flush(pn);
+	rhashtable_destroy(&pn->paths);
+}
+
+/**
+ * pep_path_init() - prepare for paths
+ *
+ * Context: may sleep; once, at load.
+ * Return: 0 or -ENOMEM.
+ */
+int pep_path_init(void)
+{
+	pep_path_cache = KMEM_CACHE(pep_path, 0);
+	return pep_path_cache ? 0 : -ENOMEM;
+}
+
+/**
+ * pep_path_exit() - undo pep_path_init()
+ *
+ * Context: may sleep; once, at unload.
+ */
+void pep_path_exit(void)
+{
+	/* Paths are freed after a grace period. */
+	rcu_barrier();
+	kmem_cache_destroy(pep_path_cache);
+}

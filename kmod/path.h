@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _PEP_PATH_H
+#define _PEP_PATH_H
+
+#include <linux/refcount.h>
+#include <linux/rhashtable-types.h>
+#include <linux/spinlock.h>
+
+#include "net.h"
+#include "tuple.h"
+
+/* How long a path's properties may stand for it after the latest of its
+ * connections has shown them, seconds; see RFC 9959, section 4.2.
+ */
+#define PEP_PATH_LIFETIME	600
+
+/**
+ * struct pep_path_key - whose path it is
+ * @addr: the subscriber's address, of IPv6 its network of 64 bits
+ * @family: AF_INET or AF_INET6
+ *
+ * Unused bytes are zero: it can be hashed as it is.
+ */
+struct pep_path_key {
+	union pep_addr addr;
+	u32 family;
+};
+
+/**
+ * struct pep_path - what a subscriber's connections have shown of the link
+ * @node: in pep_net.paths
+ * @key: whose it is; constant
+ * @ref: one while in the table, one per flow and per connection that may be split
+ * @lru: in pep_net.paths_lru; guarded by pep_net.paths_lock
+ * @acked: what the subscriber has acknowledged on all connections, bytes
+ * @claimed: what legs have under way or may send at once, bytes
+ * @busy: legs of which @claimed has a part
+ * @lock: guards the members below, unless they say otherwise; BH off
+ * @round_at: when the round of a sample began, us of tcp_clock_us()
+ * @round_acked: @acked at that time
+ * @full: rounds since the rates have moved on in which a leg had more to send
+ *	than it might
+ * @rate: highest rate of a round, the present one first and then the one
+ *	before, bytes per second; read locklessly
+ * @rtt: smallest round trip, of the present period and the one before, us; 0 when
+ *	there is no sample; read locklessly
+ * @rtt_since: when the present period of @rtt began, seconds of
+ *	ktime_get_seconds()
+ * @seen: when a round has ended last, in the same way; read locklessly
+ * @segs: segments with payload that legs have sent and ended since, under
+ *	@lock
+ * @again: those of them that were sent again
+ * @flows: flows that have begun; under @lock
+ * @rcu: frees the memory
+ */
+struct pep_path {
+	struct rhash_head node;
+	struct pep_path_key key;
+	refcount_t ref;
+	struct list_head lru;
+	atomic64_t acked;
+	atomic_t claimed;
+	atomic_t busy;
+	spinlock_t lock; /* rounds and rates; see above */
+	u64 round_at;
+	u64 round_acked;
+	u32 full;
+	u64 rate[2];
+	u32 rtt[2];
+	u32 rtt_since;
+	u32 seen;
+	u64 segs;
+	u64 again;
+	u32 flows;
+	struct rcu_head rcu;
+};
+
+/**
+ * struct pep_path_known - what is known of a subscriber's link
+ * @rate: rate at which it has delivered, bytes per second
+ * @rtt: its smallest round trip, us
+ * @age: how long ago that was shown last, seconds
+ */
+struct pep_path_known {
+	u64 rate;
+	u32 rtt;
+	u32 age;
+};
+
+struct pep_path *pep_path_get(struct pep_net *pn,
+			      const struct pep_tuple *tuple,
+			      unsigned int opener);
+void pep_path_hold(struct pep_path *path);
+void pep_path_put(struct pep_path *path);
+bool pep_path_known(const struct pep_path *path,
+		    struct pep_path_known *known);
+void pep_path_rtt(struct pep_path *path, u32 rtt);
+void pep_path_acked(struct pep_path *path, u32 bytes, u64 now, bool full);
+void pep_path_claim(struct pep_path *path, u32 *claim, u32 bytes);
+u32 pep_path_others(const struct pep_path *path, u32 claim);
+void pep_path_refute(struct pep_path *path, u64 rate);
+void pep_path_end(struct pep_path *path, u32 segs, u32 again);
+unsigned int pep_path_flush(struct pep_net *pn);
+int pep_path_start(struct pep_net *pn);
+void pep_path_stop(struct pep_net *pn);
+int pep_path_init(void);
+void pep_path_exit(void);
+
+#endif

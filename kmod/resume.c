@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * How the leg of a subscriber begins: with what is known of the link.
+ *
+ * Careful Resume, RFC 9959, and the sharing of state between connections, RFC
+ * 9040, for a proxy that sees all connections of a subscriber. The names of the
+ * phases are those of RFC 9959:
+ *
+ * reconnaissance	the leg sends within the window that its congestion control
+ *			gives it
+ * unvalidated		it has more to send, and its window has been opened to a
+ *			share of what the link has carried before
+ * validating		the first of what was sent so is acknowledged: the window
+ *			opens no further, until all of it is
+ * retreat		too much of it was lost, or its round trip has grown: the
+ *			window is half of what was delivered
+ * normal		the congestion control goes on by itself
+ *
+ * The share is half of what the link carries in a round trip, less what the other
+ * legs of the subscriber have under way, and it is paced at the rate of the link.
+ * Where the subscriber's connections have shown that rate within the latest round
+ * trips, it is all of it. A leg that has sent everything and got it acknowledged
+ * begins with reconnaissance again.
+ *
+ * BBR keeps a larger window until it has found the link full, and a higher pacing
+ * rate likewise: bbr_set_cwnd(), bbr_set_pacing_rate(). Other congestion controls
+ * grow the window from where it is; they get a pacing rate for the round trip.
+ */
+
+#include "resume.h"
+
+#include <net/tcp.h>
+
+#include "flow.h"
+#include "gen.h"
+#include "path.h"
+#include "stat.h"
+#include "trace.h"
+
+/* What a leg may always have under way, segments. */
+#define PEP_RESUME_LEAST	TCP_INIT_CWND
+
+/* Of so many segments beyond the window one may get lost, where the congestion
+ * control does not take a loss for congestion, and so many in any case.
+ */
+#define PEP_RESUME_LOSS_SHARE	8
+#define PEP_RESUME_LOSS_MIN	3
+
+static struct tcp_sock *pep_resume_tcp(const struct pep_flow *flow)
+{
+	return tcp_sk(flow->leg[PEP_SIDE_WIRELESS].sk);
+}
+
+static void pep_resume_phase(struct pep_flow *flow, u8 phase)
+{
+	struct pep_resume *r = &flow->resume;
+
+	if (r->phase == phase)
+		return;
+	trace_pep_careful(flow, phase);
+	WRITE_ONCE(r->phase, phase);
+}
+
+/* What is known of the link: by the profile, or by what it has shown. */
+static bool pep_resume_known(const struct pep_flow *flow,
+			     struct pep_path_known *known)
+{
+	const struct pep_values *values = &flow->gen->values;
+	bool found = pep_path_known(flow->resume.path, known);
+
+	if (!values->link_rate)
+		return found && values->resume;
+	known->rate = values->link_rate;
+	known->age = 0;
+	if (values->link_rtt)
+		known->rtt = values->link_rtt * USEC_PER_MSEC;
+	return known->rtt;
+}
+
+/* Is the round trip that of the link that is known? RFC 9959, section 4.3. */
+static bool pep_resume_same(u32 rtt, u32 known)
+{
+	return rtt >= known / 2 && rtt / 10 <= known;
+}
+
+/* Begin to watch the leg, which has nothing under way but what came with it. */
+static void pep_resume_watch(struct pep_flow *flow)
+{
+	const struct pep_values *values = &flow->gen->values;
+	struct tcp_sock *tp = pep_resume_tcp(flow);
+	struct pep_resume *r = &flow->resume;
+	struct pep_path_known known;
+	u32 rtt = tp->srtt_us >> 3;
+	u64 bytes;
+
+	r->rate = 0;
+	if (!rtt || !pep_resume_known(flow, &known) ||
+	    !pep_resume_same(rtt, known.rtt)) {
+		pep_resume_phase(flow, PEP_RESUME_PHASE_NORMAL);
+		return;
+	}
+	r->rate = min_t(u64, known.rate,
+			((struct sock *)tp)->sk_max_pacing_rate);
+	bytes = div_u64(r->rate * min(rtt, known.rtt), USEC_PER_SEC);
+	if (!values->link_rate && known.age > 1)
+		bytes /= 2;
+	r->budget = min_t(u64, bytes, values->resume_max);
+	pep_resume_phase(flow, PEP_RESUME_PHASE_RECONNAISSANCE);
+}
+
+/**
+ * pep_resume_begin() - begin with what is known of a subscriber's link
+ * @flow: flow that comes up, locked, with its legs locked
+ * @path: what is known, with a reference, which the flow takes over; or NULL
+ *
+ * Context: softirq.
+ */
+void pep_resume_begin(struct pep_flow *flow, struct pep_path *path)
+{
+	struct pep_resume *r = &flow->resume;
+
+	r->path = path;
+	if (!path)
+		return;
+	r->una = pep_resume_tcp(flow)->snd_una;
+	pep_resume_watch(flow);
+	pep_resume_sent(flow);
+}
+
+/* What the leg has under way or may send at once, bytes. */
+static u32 pep_resume_claim(const struct tcp_sock *tp)
+{
+	return min_t(u64, tp->write_seq - tp->snd_una,
+		     (u64)tcp_snd_cwnd(tp) * tp->mss_cache);
+}
+
+/* Go beyond the window: from here on it is to be validated. */
+static void pep_resume_jump(struct pep_flow *flow, u32 window)
+{
+	struct sock *sk = flow->leg[PEP_SIDE_WIRELESS].sk;
+	struct pep_resume *r = &flow->resume;
+	struct tcp_sock *tp = tcp_sk(sk);
+	unsigned int busy = atomic_read(&r->path->busy);
+
+	if (r->phase == PEP_RESUME_PHASE_RECONNAISSANCE) {
+		r->delivered = tp->delivered;
+		r->lost = tp->lost;
+		r->since = tcp_clock_us();
+		r->end = tp->snd_nxt;
+		cmpxchg(&sk->sk_pacing_status, SK_PACING_NONE,
+			SK_PACING_NEEDED);
+		WRITE_ONCE(sk->sk_pacing_rate,
+			   div_u64(r->rate, max(busy, 1U)));
+		pep_stat_inc(flow->pn, PEP_A_STAT_RESUME_JUMP);
+		pep_resume_phase(flow, PEP_RESUME_PHASE_UNVALIDATED);
+	}
+	tcp_snd_cwnd_set(tp, window);
+}
+
+/**
+ * pep_resume_send() - open a leg's window for payload that is to be sent
+ * @flow: flow with its legs locked
+ * @len: payload that the leg of the subscriber is about to get, bytes
+ *
+ * Context: softirq.
+ */
+void pep_resume_send(struct pep_flow *flow, u32 len)
+{
+	struct tcp_sock *tp = pep_resume_tcp(flow);
+	struct pep_resume *r = &flow->resume;
+	u32 others, room, busy, window;
+
+	if (!r->path)
+		return;
+	if (r->phase == PEP_RESUME_PHASE_NORMAL &&
+	    tp->snd_una == tp->write_seq)
+		pep_resume_watch(flow);
+	if (r->phase != PEP_RESUME_PHASE_RECONNAISSANCE &&
+	    r->phase != PEP_RESUME_PHASE_UNVALIDATED)
+		return;
+	others = pep_path_others(r->path, r->claim);
+	busy = max(atomic_read(&r->path->busy) + !r->claim, 1);
+	room = r->budget > others ? r->budget - others : 0;
+	room = max(room, r->budget / busy);
+	window = min(tp->write_seq - tp->snd_una + len, room) / tp->mss_cache +
+		 1;
+	window = min(window, tp->snd_cwnd_clamp);
+	if (window > tcp_snd_cwnd(tp))
+		pep_resume_jump(flow, window);
+}
+
+/**
+ * pep_resume_sent() - note what a leg has under way
+ * @flow: flow with the leg of its subscriber locked
+ *
+ * Context: softirq.
+ */
+void pep_resume_sent(struct pep_flow *flow)
+{
+	struct pep_resume *r = &flow->resume;
+
+	if (r->path)
+		pep_path_claim(r->path, &r->claim,
+			       pep_resume_claim(pep_resume_tcp(flow)));
+}
+
+/* How many segments may get lost before the leg retreats. */
+static u32 pep_resume_may_lose(const struct pep_flow *flow)
+{
+	const struct sock *sk = flow->leg[PEP_SIDE_WIRELESS].sk;
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 sent = flow->resume.budget / tp->mss_cache;
+
+	/* A congestion control by rate is not one by loss. */
+	if (!inet_csk(sk)->icsk_ca_ops->cong_control)
+		return 0;
+	return max(sent / PEP_RESUME_LOSS_SHARE, PEP_RESUME_LOSS_MIN);
+}
+
+/* RFC 9959, section 4.6: the window is half of what was delivered. */
+static void pep_resume_retreat(struct pep_flow *flow)
+{
+	struct tcp_sock *tp = pep_resume_tcp(flow);
+	struct pep_resume *r = &flow->resume;
+	u32 segs = tp->delivered - r->delivered;
+	u64 took = tcp_clock_us() - r->since;
+	u32 window = max(segs / 2, PEP_RESUME_LEAST);
+
+	if (window < tcp_snd_cwnd(tp))
+		tcp_snd_cwnd_set(tp, window);
+	if (!inet_csk((struct sock *)tp)->icsk_ca_ops->cong_control)
+		tp->snd_ssthresh = window;
+	pep_path_refute(r->path, div64_u64((u64)segs * tp->mss_cache *
+					   USEC_PER_SEC, took + 1));
+	r->rate = 0;
+	pep_stat_inc(flow->pn, PEP_A_STAT_RESUME_RETREAT);
+	pep_resume_phase(flow, PEP_RESUME_PHASE_RETREAT);
+}
+
+/* See how what was sent beyond the window fares. */
+static void pep_resume_step(struct pep_flow *flow)
+{
+	struct tcp_sock *tp = pep_resume_tcp(flow);
+	struct pep_resume *r = &flow->resume;
+
+	if (tp->lost - r->lost > pep_resume_may_lose(flow)) {
+		pep_resume_retreat(flow);
+		return;
+	}
+	if (r->phase == PEP_RESUME_PHASE_UNVALIDATED &&
+	    after(tp->snd_una, r->end)) {
+		r->end = tp->snd_nxt;
+		pep_resume_phase(flow, PEP_RESUME_PHASE_VALIDATING);
+	} else if (r->phase == PEP_RESUME_PHASE_VALIDATING &&
+		   !before(tp->snd_una, r->end)) {
+		r->rate = 0;
+		pep_resume_phase(flow, PEP_RESUME_PHASE_NORMAL);
+	}
+}
+
+/* What a subscriber has acknowledged, with the leg locked. */
+static void pep_resume_count(struct pep_flow *flow)
+{
+	struct tcp_sock *tp = pep_resume_tcp(flow);
+	struct pep_resume *r = &flow->resume;
+	u32 bytes = tp->snd_una - r->una;
+
+	if (!bytes || sock_owned_by_user((struct sock *)tp))
+		return;
+	r->una = tp->snd_una;
+	pep_path_acked(r->path, bytes, tp->tcp_mstamp, !tp->app_limited);
+	pep_path_rtt(r->path, tp->rack.rtt_us);
+	if (r->phase == PEP_RESUME_PHASE_UNVALIDATED ||
+	    r->phase == PEP_RESUME_PHASE_VALIDATING)
+		pep_resume_step(flow);
+	else if (r->phase == PEP_RESUME_PHASE_RETREAT)
+		pep_resume_phase(flow, PEP_RESUME_PHASE_NORMAL);
+	pep_resume_sent(flow);
+}
+
+/**
+ * pep_resume_acked() - look at what a subscriber's packet has acknowledged
+ * @flow: flow whose leg has received it, by a reference or under RCU
+ *
+ * Context: softirq, no lock of the flow or its legs held.
+ */
+void pep_resume_acked(struct pep_flow *flow)
+{
+	struct sock *sk = flow->leg[PEP_SIDE_WIRELESS].sk;
+
+	if (!flow->resume.path || READ_ONCE(tcp_sk(sk)->snd_una) ==
+				  READ_ONCE(flow->resume.una))
+		return;
+	pep_leg_lock(sk, PEP_SIDE_WIRELESS);
+	if (flow->resume.path)
+		pep_resume_count(flow);
+	pep_leg_unlock(sk);
+}
+
+/**
+ * pep_resume_end() - give back what a leg has of its subscriber's link
+ * @flow: flow that ends, with its legs locked
+ *
+ * Context: BH off.
+ */
+void pep_resume_end(struct pep_flow *flow)
+{
+	struct tcp_sock *tp = pep_resume_tcp(flow);
+	struct pep_resume *r = &flow->resume;
+	struct pep_path *path = r->path;
+
+	if (!path)
+		return;
+	pep_path_claim(path, &r->claim, 0);
+	pep_path_end(path, tp->data_segs_out, tp->total_retrans);
+	WRITE_ONCE(r->path, NULL);
+	pep_path_put(path);
+}
