@@ -280,19 +280,23 @@ void pep_path_acked(struct pep_path *path, u32 bytes, u64 now, bool full)
 /**
  * pep_path_claim() - change what a leg has under way or may send at once
  * @path: path
- * @claim: what it had, bytes; becomes @bytes
- * @bytes: what it has now
+ * @claim: what it had; becomes what it has
+ * @bytes: what it has now, bytes
+ * @more: it has more to send
  *
  * Context: BH off, with the leg's socket locked.
  */
-void pep_path_claim(struct pep_path *path, u32 *claim, u32 bytes)
+void pep_path_claim(struct pep_path *path, struct pep_path_claim *claim,
+		    u32 bytes, bool more)
 {
-	if (bytes == *claim)
-		return;
-	atomic_add((int)(bytes - *claim), &path->claimed);
-	if (!bytes != !*claim)
-		atomic_add(bytes ? 1 : -1, &path->busy);
-	*claim = bytes;
+	if (bytes != claim->bytes)
+		atomic_add((int)(bytes - claim->bytes), &path->claimed);
+	if (!bytes != !claim->bytes)
+		atomic_add(bytes ? 1 : -1, &path->legs);
+	if (more != claim->more)
+		atomic_add(more ? 1 : -1, &path->busy);
+	claim->bytes = bytes;
+	claim->more = more;
 }
 
 /**

@@ -34,7 +34,8 @@ struct pep_path_key {
  * @lru: in pep_net.paths_lru; guarded by pep_net.paths_lock
  * @acked: what the subscriber has acknowledged on all connections, bytes
  * @claimed: what legs have under way or may send at once, bytes
- * @busy: legs of which @claimed has a part
+ * @legs: legs that have a part in @claimed
+ * @busy: legs that have more to send than is under way
  * @lock: guards the members below, unless they say otherwise; BH off
  * @round_at: when the round of a sample began, us of tcp_clock_us()
  * @round_acked: @acked at that time
@@ -60,6 +61,7 @@ struct pep_path {
 	struct list_head lru;
 	atomic64_t acked;
 	atomic_t claimed;
+	atomic_t legs;
 	atomic_t busy;
 	spinlock_t lock; /* rounds and rates; see above */
 	u64 round_at;
@@ -87,6 +89,16 @@ struct pep_path_known {
 	u32 age;
 };
 
+/**
+ * struct pep_path_claim - a leg's part of its subscriber's link
+ * @bytes: what it has under way or may send at once, bytes
+ * @more: it has more to send
+ */
+struct pep_path_claim {
+	u32 bytes;
+	bool more;
+};
+
 struct pep_path *pep_path_get(struct pep_net *pn,
 			      const struct pep_tuple *tuple,
 			      unsigned int opener);
@@ -96,7 +108,8 @@ bool pep_path_known(const struct pep_path *path,
 		    struct pep_path_known *known);
 void pep_path_rtt(struct pep_path *path, u32 rtt);
 void pep_path_acked(struct pep_path *path, u32 bytes, u64 now, bool full);
-void pep_path_claim(struct pep_path *path, u32 *claim, u32 bytes);
+void pep_path_claim(struct pep_path *path, struct pep_path_claim *claim,
+		    u32 bytes, bool more);
 u32 pep_path_others(const struct pep_path *path, u32 claim);
 void pep_path_refute(struct pep_path *path, u64 rate);
 void pep_path_end(struct pep_path *path, u32 segs, u32 again);

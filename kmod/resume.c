@@ -29,6 +29,7 @@
 
 #include "resume.h"
 
+#include <linux/inet_diag.h>
 #include <net/tcp.h>
 
 #include "flow.h"
@@ -45,6 +46,15 @@
  */
 #define PEP_RESUME_LOSS_SHARE	8
 #define PEP_RESUME_LOSS_MIN	3
+
+/* What a leg may have under way beside others, segments: BBR's own least. */
+#define PEP_RESUME_SHARE_MIN	4U
+
+/* BBR paces its startup with 2.89, of 256, and nothing else with more than 1.25. */
+#define PEP_RESUME_GAIN		(3 * 256 / 2)
+
+/* Round trips within which a rate is a present one. */
+#define PEP_RESUME_FRESH	8
 
 static struct tcp_sock *pep_resume_tcp(const struct pep_flow *flow)
 {
@@ -102,10 +112,86 @@ static void pep_resume_watch(struct pep_flow *flow)
 	r->rate = min_t(u64, known.rate,
 			((struct sock *)tp)->sk_max_pacing_rate);
 	bytes = div_u64(r->rate * min(rtt, known.rtt), USEC_PER_SEC);
-	if (!values->link_rate && known.age > 1)
+	if (!values->link_rate &&
+	    known.age > max(PEP_RESUME_FRESH * rtt / (u32)USEC_PER_SEC, 1U))
 		bytes /= 2;
 	r->budget = min_t(u64, bytes, values->resume_max);
 	pep_resume_phase(flow, PEP_RESUME_PHASE_RECONNAISSANCE);
+}
+
+/* Has BBR left its startup, in which it paces with more than this gain? Others have
+ * none.
+ */
+static bool pep_resume_grown(struct sock *sk)
+{
+	const struct tcp_congestion_ops *ca = inet_csk(sk)->icsk_ca_ops;
+	union tcp_cc_info info;
+	int attr;
+
+	if (!ca->get_info ||
+	    !ca->get_info(sk, BIT(INET_DIAG_BBRINFO - 1), &attr, &info) ||
+	    attr != INET_DIAG_BBRINFO)
+		return true;
+	/* It has none before its first acknowledgment. */
+	return info.bbr.bbr_pacing_gain &&
+	       info.bbr.bbr_pacing_gain < PEP_RESUME_GAIN;
+}
+
+/* Have a leg send no more than this; what somebody else has set is kept, and
+ * stands when there is no bound any more.
+ */
+static void pep_resume_limit(struct pep_flow *flow, u32 window,
+			     unsigned long rate)
+{
+	struct sock *sk = flow->leg[PEP_SIDE_WIRELESS].sk;
+	struct pep_resume *r = &flow->resume;
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (tp->snd_cwnd_clamp != r->window)
+		r->window_before = tp->snd_cwnd_clamp;
+	if (sk->sk_max_pacing_rate != r->pacing)
+		r->pacing_before = sk->sk_max_pacing_rate;
+	r->window = min(window, r->window_before);
+	r->pacing = min(rate, r->pacing_before);
+	tp->snd_cwnd_clamp = r->window;
+	WRITE_ONCE(sk->sk_max_pacing_rate, r->pacing);
+	if (tcp_snd_cwnd(tp) > r->window)
+		tcp_snd_cwnd_set(tp, r->window);
+	if (sk->sk_pacing_rate > r->pacing)
+		WRITE_ONCE(sk->sk_pacing_rate, r->pacing);
+}
+
+/*
+ * In its startup BBR sends nearly three times what it has found, and looks for more
+ * until nothing comes of it. Where several legs of a subscriber do that they flood the
+ * queue several times over. Together they get one and a half times what the
+ * link holds, and pace at one and a quarter of its rate: each has what the others
+ * leave, or as much as every one that has more to send.
+ */
+static void pep_resume_share(struct pep_flow *flow)
+{
+	struct tcp_sock *tp = pep_resume_tcp(flow);
+	struct pep_resume *r = &flow->resume;
+	u32 others, total, room, busy;
+	struct pep_path_known known;
+	unsigned long rate = ~0UL;
+	u32 window = ~0U;
+
+	if (r->grown)
+		return;
+	r->grown = pep_resume_grown((struct sock *)tp);
+	others = pep_path_others(r->path, r->claim.bytes);
+	if (!r->grown && others && pep_path_known(r->path, &known)) {
+		total = min_t(u64, div_u64(known.rate * known.rtt,
+					   USEC_PER_SEC), U32_MAX / 2);
+		total += total / 2;
+		busy = atomic_read(&r->path->busy) + !r->claim.more;
+		room = total > others ? total - others : 0;
+		room = max(room, total / max(busy, 1U));
+		window = max(room / tp->mss_cache, PEP_RESUME_SHARE_MIN);
+		rate = div_u64(known.rate * 5, 4 * max(busy, 1U));
+	}
+	pep_resume_limit(flow, window, rate);
 }
 
 /**
@@ -124,6 +210,7 @@ void pep_resume_begin(struct pep_flow *flow, struct pep_path *path)
 		return;
 	r->una = pep_resume_tcp(flow)->snd_una;
 	pep_resume_watch(flow);
+	pep_resume_share(flow);
 	pep_resume_sent(flow);
 }
 
@@ -168,7 +255,7 @@ void pep_resume_send(struct pep_flow *flow, u32 len)
 {
 	struct tcp_sock *tp = pep_resume_tcp(flow);
 	struct pep_resume *r = &flow->resume;
-	u32 others, room, busy, window;
+	u32 others, legs, room, window;
 
 	if (!r->path)
 		return;
@@ -178,10 +265,10 @@ void pep_resume_send(struct pep_flow *flow, u32 len)
 	if (r->phase != PEP_RESUME_PHASE_RECONNAISSANCE &&
 	    r->phase != PEP_RESUME_PHASE_UNVALIDATED)
 		return;
-	others = pep_path_others(r->path, r->claim);
-	busy = max(atomic_read(&r->path->busy) + !r->claim, 1);
+	others = pep_path_others(r->path, r->claim.bytes);
+	legs = atomic_read(&r->path->legs) + !r->claim.bytes;
 	room = r->budget > others ? r->budget - others : 0;
-	room = max(room, r->budget / busy);
+	room = max(room, r->budget / max(legs, 1U));
 	window = min(tp->write_seq - tp->snd_una + len, room) / tp->mss_cache +
 		 1;
 	window = min(window, tp->snd_cwnd_clamp);
@@ -197,11 +284,12 @@ void pep_resume_send(struct pep_flow *flow, u32 len)
  */
 void pep_resume_sent(struct pep_flow *flow)
 {
+	struct tcp_sock *tp = pep_resume_tcp(flow);
 	struct pep_resume *r = &flow->resume;
 
 	if (r->path)
-		pep_path_claim(r->path, &r->claim,
-			       pep_resume_claim(pep_resume_tcp(flow)));
+		pep_path_claim(r->path, &r->claim, pep_resume_claim(tp),
+			       tp->write_seq != tp->snd_nxt);
 }
 
 /* How many segments may get lost before the leg retreats. */
@@ -275,6 +363,7 @@ static void pep_resume_count(struct pep_flow *flow)
 		pep_resume_step(flow);
 	else if (r->phase == PEP_RESUME_PHASE_RETREAT)
 		pep_resume_phase(flow, PEP_RESUME_PHASE_NORMAL);
+	pep_resume_share(flow);
 	pep_resume_sent(flow);
 }
 
@@ -311,7 +400,7 @@ void pep_resume_end(struct pep_flow *flow)
 
 	if (!path)
 		return;
-	pep_path_claim(path, &r->claim, 0);
+	pep_path_claim(path, &r->claim, 0, false);
 	pep_path_end(path, tp->data_segs_out, tp->total_retrans);
 	WRITE_ONCE(r->path, NULL);
 	pep_path_put(path);

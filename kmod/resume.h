@@ -2,10 +2,9 @@
 #ifndef _PEP_RESUME_H
 #define _PEP_RESUME_H
 
-#include <linux/types.h>
+#include "path.h"
 
 struct pep_flow;
-struct pep_path;
 
 /**
  * struct pep_resume - how the leg of a subscriber begins, see resume.c
@@ -29,13 +28,18 @@ struct pep_resume {
 	struct pep_path *path;
 	u64 rate;
 	u32 budget;
-	u32 claim;
+	struct pep_path_claim claim;
 	u32 una;
 	u32 end;
 	u32 delivered;
 	u32 lost;
 	u64 since;
 	u8 phase;
+	bool grown;
+	u32 window;
+	u32 window_before;
+	unsigned long pacing;
+	unsigned long pacing_before;
 };
 
 void pep_resume_begin(struct pep_flow *flow, struct pep_path *path);

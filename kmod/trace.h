@@ -337,7 +337,7 @@ TRACE_EVENT(pep_careful,
 		__entry->rate = r->rate;
 		__entry->flow = flow->id;
 		__entry->budget = r->budget;
-		__entry->others = pep_path_others(r->path, r->claim);
+		__entry->others = pep_path_others(r->path, r->claim.bytes);
 		__entry->cwnd = tcp_snd_cwnd(tcp_sk(flow->leg[PEP_SIDE_WIRELESS].sk));
 		__entry->old = r->phase;
 		__entry->new = phase;
