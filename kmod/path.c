@@ -186,7 +186,7 @@ struct pep_path *pep_path_get(struct pep_net *pn,
 }
 
 /**
- * pep_path_known() - tell what a subscriber's link has shown
+ * pep_path_known() - sum up what a subscriber's link has shown
  * @path: path
  * @known: filled
  *
@@ -300,16 +300,17 @@ void pep_path_claim(struct pep_path *path, struct pep_path_claim *claim,
 }
 
 /**
- * pep_path_others() - tell what a subscriber's other legs have under way
+ * pep_path_others() - sum up what a subscriber's other legs have under way
  * @path: path
- * @claim: what the leg itself has claimed, bytes
+ * @claim: what the leg itself has
  *
  * Context: any.
  * Return: bytes.
  */
-u32 pep_path_others(const struct pep_path *path, u32 claim)
+u32 pep_path_others(const struct pep_path *path,
+		    const struct pep_path_claim *claim)
 {
-	return max(atomic_read(&path->claimed) - (int)claim, 0);
+	return max(atomic_read(&path->claimed) - (int)claim->bytes, 0);
 }
 
 /**

@@ -110,7 +110,8 @@ void pep_path_rtt(struct pep_path *path, u32 rtt);
 void pep_path_acked(struct pep_path *path, u32 bytes, u64 now, bool full);
 void pep_path_claim(struct pep_path *path, struct pep_path_claim *claim,
 		    u32 bytes, bool more);
-u32 pep_path_others(const struct pep_path *path, u32 claim);
+u32 pep_path_others(const struct pep_path *path,
+		    const struct pep_path_claim *claim);
 void pep_path_refute(struct pep_path *path, u64 rate);
 void pep_path_end(struct pep_path *path, u32 segs, u32 again);
 unsigned int pep_path_flush(struct pep_net *pn);

@@ -42,6 +42,12 @@ static u32 pep_trace_srtt(const struct pep_leg *leg)
 	return leg->sk ? READ_ONCE(tcp_sk(leg->sk)->srtt_us) >> 3 : 0;
 }
 
+/* Congestion window of a leg, segments. */
+static u32 pep_trace_cwnd(const struct pep_leg *leg)
+{
+	return tcp_snd_cwnd(tcp_sk(leg->sk));
+}
+
 /* Segments that a leg has sent again. */
 static u32 pep_trace_retrans(const struct pep_leg *leg)
 {

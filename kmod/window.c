@@ -70,7 +70,8 @@ static u32 pep_window_rtt(const struct tcp_sock *in)
 
 /*
  * What a leg can send on, bytes per second, and 0 before anything was seen to
- * be delivered; see tcp_compute_delivery_rate().
+ * be delivered; see tcp_compute_delivery_rate(). At the beginning of a leg it is
+ * what its link is KNOWN for, at least.
  */
 static u64 pep_window_rate(const struct tcp_sock *out, u64 known)
 {
@@ -168,7 +169,7 @@ void pep_window_couple(struct pep_flow *flow, unsigned int from, u32 done)
 		return;
 
 	rate = pep_window_rate(out, from == PEP_SIDE_SERVER ?
-				    flow->resume.rate : 0);
+				    pep_resume_rate(flow) : 0);
 	stay = pep_window_stay(flow, out);
 	WRITE_ONCE(out->notsent_lowat,
 		   clamp_t(u64, div_u64(rate * (stay / 4), USEC_PER_SEC),

@@ -233,7 +233,8 @@ def profile():
              "keepalive-count 0 user-timeout 0 idle-timeout 0 "
              "release-idle 120")
     last = (" initial-window 0 resume on resume-max 2097152 "
-            "link-rate auto link-rtt auto wireless-sndbuf auto wireless-rcvbuf auto "
+            "link-rate auto link-rtt auto "
+            "wireless-sndbuf auto wireless-rcvbuf auto "
             "server-sndbuf auto server-rcvbuf auto "
             "wireless-max-rate unlimited server-max-rate unlimited "
             "max-flows unlimited")
