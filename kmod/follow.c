@@ -88,7 +88,7 @@ static void pep_follow_keep(struct pep_net *pn, struct pep_gen *gen,
 	path = pep_path_get(pn, &conn->tuple, conn->opener);
 	conn->copies->path = path;
 	if (path)
-		pep_path_rtt(path, conn->end[PEP_SIDE_WIRELESS].rtt);
+		pep_path_handshake(path, conn->end[PEP_SIDE_WIRELESS].rtt);
 	pep_adopt_prepare(conn);
 }
 

@@ -229,6 +229,25 @@ void pep_path_rtt(struct pep_path *path, u32 rtt)
 	spin_unlock(&path->lock);
 }
 
+/**
+ * pep_path_handshake() - note the round trip of a handshake
+ * @path: path
+ * @rtt: sample, us; 0 is none
+ *
+ * One that is less than half of the known one belongs to another link, which the
+ * leg of the connection is to find out first; see RFC 9959, section 4.2.
+ *
+ * Context: BH off.
+ */
+void pep_path_handshake(struct pep_path *path, u32 rtt)
+{
+	u32 known = min_not_zero(READ_ONCE(path->rtt[0]),
+				 READ_ONCE(path->rtt[1]));
+
+	if (rtt >= known / 2)
+		pep_path_rtt(path, rtt);
+}
+
 /* End a round with a sample of the rate, locked. */
 static void pep_path_sample(struct pep_path *path, u64 acked, u64 now,
 			    bool full)

@@ -107,6 +107,7 @@ void pep_path_put(struct pep_path *path);
 bool pep_path_known(const struct pep_path *path,
 		    struct pep_path_known *known);
 void pep_path_rtt(struct pep_path *path, u32 rtt);
+void pep_path_handshake(struct pep_path *path, u32 rtt);
 void pep_path_acked(struct pep_path *path, u32 bytes, u64 now, bool full);
 void pep_path_claim(struct pep_path *path, struct pep_path_claim *claim,
 		    u32 bytes, bool more);

@@ -224,7 +224,7 @@ void pep_resume_begin(struct pep_flow *flow, struct pep_path *path)
 		return;
 	WRITE_ONCE(r->path, path);
 	r->una = tp->snd_una;
-	pep_path_rtt(path, tp->srtt_us >> 3);
+	pep_path_handshake(path, tp->srtt_us >> 3);
 	pep_resume_watch(flow);
 	pep_resume_share(flow);
 	pep_resume_sent(flow);

@@ -91,12 +91,12 @@ struct setting {
 			 ARRAY_SIZE(names_buffer), PEP_BUFFER_MIN,	\
 			 PEP_BUFFER_MAX, 0)
 
-#define RATE(_attr, _word, _key, _choices) {				\
+#define RATE(_attr, _word, _key, _choices, _n) {			\
 	.attr = PEP_A_PROFILE_##_attr,					\
 	.option = {							\
 		.word = _word,						\
 		.choices = _choices,					\
-		.n_choices = ARRAY_SIZE(_choices),			\
+		.n_choices = _n,					\
 		.numeric = true,					\
 		.rate = true,						\
 		.min = PEP_RATE_MIN,					\
@@ -155,7 +155,8 @@ static const struct setting settings[] = {
 	       ARRAY_SIZE(names_resume_mode), RARE(PEP_RESUME_MODE_ON)),
 	NUMBER(RESUME_MAX, "resume-max", "resume_max", PEP_RESUME_MAX_MAX,
 	       .option.min = PEP_RESUME_MAX_MIN, RARE(PEP_RESUME_MAX_DEFAULT)),
-	RATE(LINK_RATE, "link-rate", "link_rate", names_link),
+	RATE(LINK_RATE, "link-rate", "link_rate", names_link,
+	     ARRAY_SIZE(names_link)),
 	CHOICE_OR_NUMBER(LINK_RTT, "link-rtt", "link_rtt", names_link,
 			 ARRAY_SIZE(names_link), 1, PEP_LINK_RTT_MAX, 0),
 	BUFFER(WIRELESS_SNDBUF, "wireless-sndbuf", "wireless_sndbuf"),
@@ -163,9 +164,9 @@ static const struct setting settings[] = {
 	BUFFER(SERVER_SNDBUF, "server-sndbuf", "server_sndbuf"),
 	BUFFER(SERVER_RCVBUF, "server-rcvbuf", "server_rcvbuf"),
 	RATE(WIRELESS_MAX_RATE, "wireless-max-rate", "wireless_max_rate",
-	     names_rate),
+	     names_rate, ARRAY_SIZE(names_rate)),
 	RATE(SERVER_MAX_RATE, "server-max-rate", "server_max_rate",
-	     names_rate),
+	     names_rate, ARRAY_SIZE(names_rate)),
 	CHOICE_OR_NUMBER(MAX_FLOWS, "max-flows", "max_flows", names_flows,
 			 ARRAY_SIZE(names_flows), 1, PEP_FLOWS_MAX, 0),
 };

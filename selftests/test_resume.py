@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What a subscriber's connections have shown of the link: the next one's leg
+begins with it, retreats where it does not hold, and shares it with others."""
+
+import time
+
+from peptest import pep
+from peptest.ktap import (after_case, case, expect, expect_least, fail,
+                          families, note)
+from peptest.netns import impaired, netem
+from peptest.pep import grows, least, pepadm, split_pair, split_start
+from peptest.tcp import exchange_all, one_way
+
+DELAY = 100             # ms each way, on the wireless link
+LINK = "rate", "8mbit", "delay", f"{DELAY}ms", "limit", "1000"
+WIRELESS = ("sub", "eth0"), ("pep", "wl0")
+LEARNED = 800_000       # bytes, after which the link is known
+OBJECT = 60_000         # bytes: three round trips of a slow start
+PLAIN = ("cc-wireless", "bbr", "connect", "follow", "resume", "on",
+         "resume-max", "2097152", "link-rate", "auto", "link-rtt", "auto")
+
+
+def setup():
+    """Connections are split at their handshake."""
+    pep.attached()
+
+
+@after_case
+def plain():
+    """What a case has set goes."""
+    if pep.loaded():
+        pepadm("profile", "set", "default", *PLAIN)
+
+
+def load(family, size, opener="sub"):
+    """A new connection, whose server sends; return the seconds it takes."""
+    opened = {"sub": "srv", "srv": "sub"}[opener]
+    ends = split_pair(family, opener, opened)
+    sub, srv = ends if opener == "sub" else ends[::-1]
+    begun = time.monotonic()
+    one_way(srv, sub, size, fin=True)
+    took = time.monotonic() - begun
+    sub.close()
+    srv.close()
+    pep.flows_end()
+    return took
+
+
+def learn(family):
+    """Have the link known."""
+    load(family, LEARNED)
+    load(family, LEARNED)
+
+
+@families("the next connection begins with it", "sub", "bbr")
+@families("the next connection begins with it, of a server", "srv", "bbr")
+@families("the next connection begins with it, CUBIC", "sub", "cubic")
+def begins(family, opener, control):
+    """It saves two round trips of 200 ms at least."""
+    pepadm("profile", "set", "default", "cc-wireless", control)
+    with impaired(WIRELESS, *LINK, single=True):
+        learn(family)
+        pepadm("profile", "set", "default", "resume", "off")
+        with grows(resume_jump=0):
+            without = load(family, OBJECT, opener)
+        pepadm("profile", "set", "default", "resume", "on")
+        with grows(resume_jump=1, resume_retreat=0):
+            took = load(family, OBJECT, opener)
+    note(f"{took:.3f} s, without {without:.3f} s")
+    expect_least("seconds less", without - took, 3 * DELAY / 1e3)
+
+
+@families("connect early: the next connection begins with it")
+def early(family):
+    with impaired(WIRELESS, *LINK, single=True):
+        learn(family)
+        pepadm("profile", "set", "default", "connect", "early")
+        with grows(resume_jump=1, resume_retreat=0):
+            load(family, OBJECT)
+
+
+@families("a connection that pauses begins anew")
+def pause(family):
+    """All of it is acknowledged, then comes more than its window holds."""
+    with impaired(WIRELESS, *LINK, single=True):
+        learn(family)
+        sub, srv = split_pair(family)
+        with grows(ended=False, resume_jump=least(1)):
+            one_way(srv, sub, OBJECT)
+        pep.quiet()
+        with grows(ended=False, resume_jump=1):
+            one_way(srv, sub, 5 * OBJECT)
+        sub.close()
+        srv.close()
+        pep.flows_end()
+
+
+@families("the link carries less than it did: a retreat")
+def retreats(family):
+    """Much of what is sent beyond the window is lost; all of it arrives, and
+    the link is known for less from then on."""
+    with impaired(WIRELESS, *LINK, single=True):
+        learn(family)
+        sub, srv = split_pair(family)
+        netem("pep", "wl0", "delay", f"{DELAY}ms", "loss", "30%")
+        with grows(resume_jump=least(1), resume_retreat=least(1)):
+            one_way(srv, sub, 2 * OBJECT, fin=True)
+            sub.close()
+            srv.close()
+    with impaired(WIRELESS, *LINK, single=True):
+        with grows(resume_retreat=0):
+            load(family, OBJECT)
+
+
+@families("another round trip than the link's: as without")
+def elsewhere(family):
+    """Less than half of the known one."""
+    with impaired(WIRELESS, *LINK, single=True):
+        learn(family)
+    with impaired(WIRELESS, "rate", "8mbit", "delay", f"{DELAY // 5}ms",
+                  "limit", "1000", single=True):
+        with grows(resume_jump=0):
+            load(family, OBJECT)
+
+
+@families("link-rate and link-rtt: the first connection begins with them")
+def operator(family):
+    """Nothing else has to be known, and resume may be off."""
+    pepadm("profile", "set", "default", "resume", "off", "link-rate", "8mbit",
+           "link-rtt", str(2 * DELAY))
+    with impaired(WIRELESS, *LINK, single=True):
+        with grows(resume_jump=1, resume_retreat=0):
+            load(family, OBJECT)
+        pepadm("profile", "set", "default", "link-rtt", str(5 * DELAY))
+        with grows(resume_jump=0):
+            load(family, OBJECT)
+
+
+@families("resume-max bounds it")
+def bound(family):
+    """With little more than the initial window it takes a round trip more."""
+    with impaired(WIRELESS, *LINK, single=True):
+        learn(family)
+        free = load(family, OBJECT)
+        pepadm("profile", "set", "default", "resume-max", "16384")
+        bounded = load(family, OBJECT)
+    expect_least("seconds more", bounded - free, DELAY / 1e3)
+
+
+@families("six connections at once share the link", "bbr")
+@families("six connections at once share the link, CUBIC", "cubic")
+def together(family, control):
+    """All arrives, and the link is known as before."""
+    pepadm("profile", "set", "default", "cc-wireless", control)
+    with impaired(WIRELESS, "rate", "8mbit", "delay", f"{DELAY}ms", "limit",
+                  "100", single=True):
+        learn(family)
+        for _ in range(2):
+            exchange_all(split_start(family, 6), 100, OBJECT)
+            pep.flows_end()
+        with grows(resume_jump=1):
+            load(family, 2 * OBJECT)
+
+
+@case("a round trip without a rate is refused")
+def refused():
+    """By pepadm in a file, by the kernel in a command; nothing changes."""
+    before = pepadm("profile", "show").stdout
+    for words, name in (("link-rtt 600", "link-rtt"),):
+        done = pepadm("profile", "set", "default", *words.split(), check=False)
+        expect("exit code", done.returncode, 1)
+        expect("message", done.stderr,
+               f"pepadm: profile set: {name}: needs link-rate\n")
+    done = pepadm("conf", "check", "-", check=False,
+                  stdin="profile default link-rtt 600\n")
+    if not done.returncode or "link-rtt: needs link-rate" not in done.stderr:
+        fail(f"conf check: {done.returncode}, {done.stderr}")
+    expect("profiles", pepadm("profile", "show").stdout, before)
