@@ -273,6 +273,18 @@ static const struct nla_policy pep_flow_import_nl_policy[PEP_A_CONN_VRF + 1] = {
 	[PEP_A_CONN_VRF] = { .type = NLA_NUL_STRING, .len = 15, },
 };
 
+/* PEP_CMD_PATH_GET - dump */
+static const struct nla_policy pep_path_get_nl_policy[PEP_A_PATH_SUBSCRIBER_PREFIX + 1] = {
+	[PEP_A_PATH_SUBSCRIBER_ADDR] = { .type = NLA_BINARY, },
+	[PEP_A_PATH_SUBSCRIBER_PREFIX] = NLA_POLICY_MAX(NLA_U32, 128),
+};
+
+/* PEP_CMD_PATH_FLUSH - do */
+static const struct nla_policy pep_path_flush_nl_policy[PEP_A_PATH_SUBSCRIBER_PREFIX + 1] = {
+	[PEP_A_PATH_SUBSCRIBER_ADDR] = { .type = NLA_BINARY, },
+	[PEP_A_PATH_SUBSCRIBER_PREFIX] = NLA_POLICY_MAX(NLA_U32, 128),
+};
+
 /* Ops table for pep */
 static const struct genl_split_ops pep_nl_ops[] = {
 	{
@@ -400,6 +412,22 @@ static const struct genl_split_ops pep_nl_ops[] = {
 		.doit		= pep_nl_flow_import_doit,
 		.policy		= pep_flow_import_nl_policy,
 		.maxattr	= PEP_A_CONN_VRF,
+		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
+	},
+	{
+		.cmd		= PEP_CMD_PATH_GET,
+		.start		= pep_nl_path_get_start,
+		.dumpit		= pep_nl_path_get_dumpit,
+		.done		= pep_nl_path_get_done,
+		.policy		= pep_path_get_nl_policy,
+		.maxattr	= PEP_A_PATH_SUBSCRIBER_PREFIX,
+		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DUMP,
+	},
+	{
+		.cmd		= PEP_CMD_PATH_FLUSH,
+		.doit		= pep_nl_path_flush_doit,
+		.policy		= pep_path_flush_nl_policy,
+		.maxattr	= PEP_A_PATH_SUBSCRIBER_PREFIX,
 		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 };

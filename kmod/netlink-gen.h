@@ -15,7 +15,9 @@
 extern const struct nla_policy pep_end_nl_policy[PEP_A_END_TSVAL + 1];
 
 int pep_nl_conn_get_start(struct netlink_callback *cb);
+int pep_nl_path_get_start(struct netlink_callback *cb);
 int pep_nl_conn_get_done(struct netlink_callback *cb);
+int pep_nl_path_get_done(struct netlink_callback *cb);
 
 int pep_nl_profile_get_doit(struct sk_buff *skb, struct genl_info *info);
 int pep_nl_profile_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
@@ -36,6 +38,8 @@ int pep_nl_flow_release_doit(struct sk_buff *skb, struct genl_info *info);
 int pep_nl_conn_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
 int pep_nl_flow_export_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
 int pep_nl_flow_import_doit(struct sk_buff *skb, struct genl_info *info);
+int pep_nl_path_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
+int pep_nl_path_flush_doit(struct sk_buff *skb, struct genl_info *info);
 
 enum {
 	PEP_NLGRP_FLOWS,

@@ -92,14 +92,18 @@ void pep_path_put(struct pep_path *path)
 		call_rcu(&path->rcu, pep_path_free);
 }
 
-/* Take an entry out of the table; its reference goes. */
-static void pep_path_remove(struct pep_net *pn, struct pep_path *path)
+/* Take an entry out of the table, whose reference goes; false when it was taken out
+ * before.
+ */
+static bool pep_path_remove(struct pep_net *pn, struct pep_path *path)
 {
 	lockdep_assert_held(&pn->paths_lock);
+	if (rhashtable_remove_fast(&pn->paths, &path->node, pep_path_params))
+		return false;
 	list_del(&path->lru);
 	pn->npaths--;
-	rhashtable_remove_fast(&pn->paths, &path->node, pep_path_params);
 	pep_path_put(path);
+	return true;
 }
 
 /* Make room where the table is full: whoever was seen least lately, and is not in
@@ -366,25 +370,35 @@ void pep_path_end(struct pep_path *path, u32 segs, u32 again)
 }
 
 /**
- * pep_path_flush() - forget all subscribers
- * @pn: instance
+ * pep_path_flush() - forget subscribers
+ * @pn: started instance
+ * @match: is a subscriber meant? Called under RCU
+ * @filter: what it is called with
  *
  * Flows that are up keep the entry that they have, which nobody else finds.
  *
  * Context: may sleep.
  * Return: how many there were.
  */
-unsigned int pep_path_flush(struct pep_net *pn)
+unsigned int pep_path_flush(struct pep_net *pn, pep_path_match *match,
+			    const void *filter)
 {
-	struct pep_path *path, *next;
+	struct rhashtable_iter iter;
+	struct pep_path *path;
 	unsigned int n = 0;
 
-	spin_lock_bh(&pn->paths_lock);
-	list_for_each_entry_safe(path, next, &pn->paths_lru, lru) {
-		pep_path_remove(pn, path);
-		n++;
+	rhashtable_walk_enter(&pn->paths, &iter);
+	rhashtable_walk_start(&iter);
+	while ((path = rhashtable_walk_next(&iter))) {
+		/* The table is being resized: some come twice. */
+		if (IS_ERR(path) || !match(path, filter))
+			continue;
+		spin_lock_bh(&pn->paths_lock);
+		n += pep_path_remove(pn, path);
+		spin_unlock_bh(&pn->paths_lock);
 	}
-	spin_unlock_bh(&pn->paths_lock);
+	rhashtable_walk_stop(&iter);
+	rhashtable_walk_exit(&iter);
 	return n;
 }
 
@@ -414,7 +428,12 @@ int pep_path_start(struct pep_net *pn)
  */
 void pep_path_stop(struct pep_net *pn)
 {
-	pep_path_flush(pn);
+	struct pep_path *path, *next;
+
+	spin_lock_bh(&pn->paths_lock);
+	list_for_each_entry_safe(path, next, &pn->paths_lru, lru)
+		pep_path_remove(pn, path);
+	spin_unlock_bh(&pn->paths_lock);
 	rhashtable_destroy(&pn->paths);
 }
 

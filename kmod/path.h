@@ -99,6 +99,13 @@ struct pep_path_claim {
 	bool more;
 };
 
+/**
+ * typedef pep_path_match - is a subscriber meant?
+ * @path: what is known of the subscriber's link
+ * @filter: as given to those who call this
+ */
+typedef bool pep_path_match(const struct pep_path *path, const void *filter);
+
 struct pep_path *pep_path_get(struct pep_net *pn,
 			      const struct pep_tuple *tuple,
 			      unsigned int opener);
@@ -115,7 +122,8 @@ u32 pep_path_others(const struct pep_path *path,
 		    const struct pep_path_claim *claim);
 void pep_path_refute(struct pep_path *path, u64 rate);
 void pep_path_end(struct pep_path *path, u32 segs, u32 again);
-unsigned int pep_path_flush(struct pep_net *pn);
+unsigned int pep_path_flush(struct pep_net *pn, pep_path_match *match,
+			    const void *filter);
 int pep_path_start(struct pep_net *pn);
 void pep_path_stop(struct pep_net *pn);
 int pep_path_init(void);

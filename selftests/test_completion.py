@@ -120,6 +120,7 @@ def there():
             "subscriber-port"])
     expect("stages", offered("conn show stage s"), ["split"])
     expect("openers", offered("conn show opener "), ["server", "wireless"])
+    expect("words of paths", offered("path flush "), ["all", "subscriber"])
     expect("words of top", offered("flow top b"), ["bytes"])
     expect("times", [word for word in offered("flow top ")
                      if word in ("all", "count", "delay")],

@@ -2,12 +2,14 @@
 """What a subscriber's connections have shown of the link: the next one's leg
 begins with it, retreats where it does not hold, and shares it with others."""
 
+import ipaddress
+import json
 import time
 
 from peptest import pep
 from peptest.ktap import (after_case, case, expect, expect_least, fail,
                           families, note)
-from peptest.netns import impaired, netem
+from peptest.netns import addr, impaired, netem
 from peptest.pep import grows, least, pepadm, split_pair, split_start
 from peptest.tcp import exchange_all, one_way
 
@@ -16,6 +18,7 @@ LINK = "rate", "8mbit", "delay", f"{DELAY}ms", "limit", "1000"
 WIRELESS = ("sub", "eth0"), ("pep", "wl0")
 LEARNED = 800_000       # bytes, after which the link is known
 OBJECT = 60_000         # bytes: three round trips of a slow start
+OTHER = {4: "198.18.250.1", 6: "2001:db8:fff::1"}
 PLAIN = ("cc-wireless", "bbr", "connect", "follow", "resume", "on",
          "resume-max", "2097152", "link-rate", "auto", "link-rtt", "auto")
 
@@ -176,3 +179,64 @@ def refused():
     if not done.returncode or "link-rtt: needs link-rate" not in done.stderr:
         fail(f"conf check: {done.returncode}, {done.stderr}")
     expect("profiles", pepadm("profile", "show").stdout, before)
+
+
+def paths(*words):
+    """What is known of links, as pepadm's JSON has it."""
+    return json.loads(pepadm("-j", "path", "show", *words).stdout)
+
+
+@families("it is shown, and forgotten at a command", "sub")
+@families("it is shown, and forgotten at a command, of a server", "srv")
+def shown(family, opener):
+    """An IPv6 subscriber is a network of 64 bits."""
+    pepadm("path", "flush", "all")
+    expect("without any", paths(), [])
+    with impaired(WIRELESS, *LINK, single=True):
+        for _ in range(2):
+            load(family, LEARNED, opener)
+        known, = paths()
+        subscriber = addr("sub", family)
+        net = str(ipaddress.ip_network(f"{subscriber}/64", strict=False)) \
+            if family == 6 else subscriber
+        expect("subscriber", known["subscriber"], net)
+        note(str(known))
+        expect("flows, legs, bytes in flight", tuple(
+            known[key] for key in ("flows", "legs", "in_flight")), (2, 0, 0))
+        expect_least("round trip, us", known["rtt_us"], 2000 * DELAY)
+        expect_least("nearly that, us", 2200 * DELAY, known["rtt_us"])
+        expect_least("rate, bytes/s", known["rate"], 700_000)
+        expect_least("nearly that, bytes/s", 1_200_000, known["rate"])
+        expect_least("segments", known["segs"], 2 * LEARNED // 1460)
+        expect("of a filter", paths("subscriber", subscriber), [known])
+        expect("of another one", paths("subscriber", OTHER[family]), [])
+        expect("of a network", paths("subscriber", f"{subscriber}/8"), [known])
+        text = pepadm("path", "show").stdout
+        if not text.startswith(f"subscriber {net} rate ") or \
+                "Mbit rtt 20" not in text:
+            fail(text)
+        expect("flushed, another one's", pepadm(
+            "path", "flush", "subscriber", OTHER[family]).stdout,
+            "flushed 0\n")
+        sub, srv = split_pair(family)
+        expect("flushed", pepadm("path", "flush", "subscriber",
+                                 subscriber).stdout, "flushed 1\n")
+        expect("afterwards", paths(), [])
+        one_way(srv, sub, OBJECT, fin=True)
+        sub.close()
+        srv.close()
+        pep.flows_end()
+
+
+@case("what is known of links: bad words, and who may ask")
+def bad_words():
+    for words, code, message in (
+            (("flush",), 2, "path flush: subscriber or all: missing"),
+            (("flush", "subscriber", "nobody"), 2,
+             'path flush: subscriber: "nobody" is not an address or '
+             "ADDR/BITS"),
+            (("show", "server", "198.18.0.1"), 2,
+             'path show: "server" is not one of: subscriber')):
+        done = pepadm("path", *words, check=False)
+        expect(f"{words}: exit code", done.returncode, code)
+        expect(f"{words}: message", done.stderr, f"pepadm: {message}\n")

@@ -34,6 +34,7 @@ extern const struct pep_cmd_object pep_dev_object;
 extern const struct pep_cmd_object pep_profile_object;
 extern const struct pep_cmd_object pep_flow_object;
 extern const struct pep_cmd_object pep_conn_object;
+extern const struct pep_cmd_object pep_path_object;
 extern const struct pep_cmd_object pep_stat_object;
 extern const struct pep_cmd_object pep_limit_object;
 extern const struct pep_cmd_object pep_drain_object;

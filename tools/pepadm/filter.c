@@ -214,6 +214,12 @@ static const struct pep_filter_word conn_words[PEP_FILTER_WORDS] = {
 	  PEP_A_CONN_BYTES_MIN, 0 },
 };
 
+/* The same of what is known of links. */
+static const struct pep_filter_word path_words[] = {
+	{ { .word = "subscriber", .check = check_prefix }, put_prefix,
+	  PEP_A_PATH_SUBSCRIBER_ADDR, PEP_A_PATH_SUBSCRIBER_PREFIX },
+};
+
 /* Find the number of a device. */
 static enum pep_exit find_dev(struct pep_args_option *option)
 {
@@ -237,19 +243,19 @@ static bool is_id(const struct pep_args *args)
 
 /* Take the words that are left: "all", or pairs of a word and its value. */
 static enum pep_exit take_words(struct pep_args *args,
-				const struct pep_filter_word *words,
+				const struct pep_filter_word *words, size_t n,
 				struct pep_filter *filter)
 {
 	enum pep_exit err;
 	size_t i;
 
-	*filter = (struct pep_filter){ .words = words };
-	for (i = 0; i < PEP_FILTER_WORDS; i++)
+	*filter = (struct pep_filter){ .words = words, .n = n };
+	for (i = 0; i < n; i++)
 		filter->options[i] = words[i].option;
 	if (args->argc == 1 && !strcmp(args->argv[0], "all"))
 		return PEP_OK;
-	err = pep_args_options(args, filter->options, PEP_FILTER_WORDS);
-	for (i = 0; i < PEP_FILTER_WORDS && !err; i++)
+	err = pep_args_options(args, filter->options, n);
+	for (i = 0; i < n && !err; i++)
 		if (filter->options[i].text &&
 		    !strcmp(words[i].option.word, "dev"))
 			err = find_dev(&filter->options[i]);
@@ -269,7 +275,7 @@ enum pep_exit pep_filter_take(struct pep_args *args, struct pep_filter *filter)
 	enum pep_exit err;
 
 	if (!is_id(args))
-		return take_words(args, flow_words, filter);
+		return take_words(args, flow_words, PEP_FILTER_WORDS, filter);
 	*filter = (struct pep_filter){ .words = flow_words };
 	err = pep_args_u32(args, "ID", &filter->id);
 	return err ? err : pep_args_end(args);
@@ -285,7 +291,20 @@ enum pep_exit pep_filter_take(struct pep_args *args, struct pep_filter *filter)
 enum pep_exit pep_filter_take_conns(struct pep_args *args,
 				    struct pep_filter *filter)
 {
-	return take_words(args, conn_words, filter);
+	return take_words(args, conn_words, PEP_FILTER_WORDS, filter);
+}
+
+/**
+ * pep_filter_take_paths() - take all words that are left, which choose subscribers
+ * @args: the words: "all", or pairs of a word and its value; none for all
+ * @filter: where they go
+ *
+ * Return: PEP_OK, or another one after a message.
+ */
+enum pep_exit pep_filter_take_paths(struct pep_args *args,
+				    struct pep_filter *filter)
+{
+	return take_words(args, path_words, ARRAY_SIZE(path_words), filter);
 }
 
 /**
@@ -305,7 +324,7 @@ bool pep_filter_put(struct pep_nl_request *req, const struct pep_filter *filter)
 		pep_nl_put_u32(req, PEP_A_FLOW_ID, filter->id, "ID");
 		some = true;
 	}
-	for (i = 0; i < PEP_FILTER_WORDS; i++) {
+	for (i = 0; i < filter->n; i++) {
 		if (!filter->options[i].text)
 			continue;
 		words[i].put(req, &words[i], &filter->options[i]);

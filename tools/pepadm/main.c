@@ -18,6 +18,7 @@ static const struct pep_cmd_object * const objects[] = {
 	&pep_profile_object,
 	&pep_flow_object,
 	&pep_conn_object,
+	&pep_path_object,
 	&pep_stat_object,
 	&pep_limit_object,
 	&pep_drain_object,

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The generic netlink family, the part about what is known of subscribers' links: a
+ * dump of it, and forgetting it.
+ */
+
+#include "netlink-gen.h"
+
+#include <linux/rhashtable.h>
+#include <linux/slab.h>
+#include <net/ipv6.h>
+
+#include "filter.h"
+#include "net.h"
+#include "path.h"
+#include "reply.h"
+
+/* Bits of an IPv6 address that make a subscriber. */
+#define PEP_PATHS_PREFIX6	64
+
+/**
+ * struct pep_paths_filter - subscribers that agree with all of it are meant
+ * @family: AF_INET or AF_INET6, 0 for any
+ * @end: the address
+ */
+struct pep_paths_filter {
+	u32 family;
+	struct pep_filter_end end;
+};
+
+/**
+ * struct pep_paths - a dump that goes on
+ * @filter: subscribers that are meant
+ * @iter: place in pep_net.paths
+ */
+struct pep_paths {
+	struct pep_paths_filter filter;
+	struct rhashtable_iter iter;
+};
+
+static int pep_paths_parse(const struct genl_info *info,
+			   struct pep_paths_filter *filter)
+{
+	*filter = (struct pep_paths_filter){};
+	return pep_filter_parse_end(info, PEP_A_PATH_SUBSCRIBER_ADDR,
+				    PEP_A_PATH_SUBSCRIBER_PREFIX, 0,
+				    "subscriber", &filter->family,
+				    &filter->end);
+}
+
+/* Of an IPv6 address the bits count that a subscriber has. */
+static bool pep_paths_match(const struct pep_path *path, const void *data)
+{
+	const struct pep_paths_filter *filter = data;
+	u8 prefix = min_t(u8, filter->end.prefix, PEP_PATHS_PREFIX6);
+
+	return (!filter->family || filter->family == path->key.family) &&
+	       ipv6_prefix_equal(&filter->end.addr.v6, &path->key.addr.v6,
+				 prefix);
+}
+
+/* Is there a table? It stays as long as the namespace. */
+static bool pep_paths_started(struct pep_net *pn)
+{
+	bool started;
+
+	mutex_lock(&pn->lock);
+	started = pn->started;
+	mutex_unlock(&pn->lock);
+	return started;
+}
+
+/* Add what is known of a link to a message. Return: 0 or -EMSGSIZE. */
+static int pep_paths_fill(struct sk_buff *skb, struct pep_path *path)
+{
+	bool v6 = path->key.family == AF_INET6;
+	struct pep_path_known known;
+	u64 segs, again;
+	u32 flows;
+
+	pep_path_known(path, &known);
+	spin_lock_bh(&path->lock);
+	segs = path->segs;
+	again = path->again;
+	flows = path->flows;
+	spin_unlock_bh(&path->lock);
+	if (nla_put(skb, PEP_A_PATH_SUBSCRIBER_ADDR,
+		    v6 ? sizeof(struct in6_addr) : sizeof(struct in_addr),
+		    &path->key.addr) ||
+	    nla_put_u32(skb, PEP_A_PATH_SUBSCRIBER_PREFIX,
+			v6 ? PEP_PATHS_PREFIX6 : 32) ||
+	    (known.rate && nla_put_uint(skb, PEP_A_PATH_RATE, known.rate)) ||
+	    (known.rtt && nla_put_u32(skb, PEP_A_PATH_RTT_US, known.rtt)) ||
+	    nla_put_uint(skb, PEP_A_PATH_IDLE_MS, known.age * 1000ULL) ||
+	    nla_put_u32(skb, PEP_A_PATH_FLOWS, flows) ||
+	    nla_put_uint(skb, PEP_A_PATH_SEGS, segs) ||
+	    nla_put_uint(skb, PEP_A_PATH_SEGS_AGAIN, again) ||
+	    nla_put_uint(skb, PEP_A_PATH_IN_FLIGHT,
+			 max(atomic_read(&path->claimed), 0)) ||
+	    nla_put_u32(skb, PEP_A_PATH_LEGS,
+			max(atomic_read(&path->legs), 0)))
+		return -EMSGSIZE;
+	return 0;
+}
+
+/**
+ * pep_nl_path_get_start() - begin a dump of what is known of links
+ * @cb: state of the dump; args[0] becomes a struct pep_paths, or stays 0 where
+ *	there is nothing
+ *
+ * Context: may sleep.
+ * Return: 0 or a negative error.
+ */
+int pep_nl_path_get_start(struct netlink_callback *cb)
+{
+	const struct genl_info *info = genl_info_dump(cb);
+	struct pep_net *pn = pep_net(genl_info_net(info));
+	struct pep_paths_filter filter;
+	struct pep_paths *paths;
+	int err;
+
+	err = pep_paths_parse(info, &filter);
+	if (err || !pep_paths_started(pn))
+		return err;
+	paths = kzalloc(sizeof(*paths), GFP_KERNEL);
+	if (!paths)
+		return -ENOMEM;
+	paths->filter = filter;
+	rhashtable_walk_enter(&pn->paths, &paths->iter);
+	cb->args[0] = (long)paths;
+	return 0;
+}
+
+/**
+ * pep_nl_path_get_dumpit() - make a part of a dump of what is known of links
+ * @skb: where to
+ * @cb: state of the dump
+ *
+ * A subscriber may come twice, or not at all, when the table is resized meanwhile.
+ *
+ * Context: may sleep.
+ * Return: length or a negative error.
+ */
+int pep_nl_path_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	const struct genl_info *info = genl_info_dump(cb);
+	struct pep_paths *paths = (void *)cb->args[0];
+	struct pep_path *path;
+	int err = 0;
+	void *hdr;
+
+	if (!paths)
+		return 0;
+	rhashtable_walk_start(&paths->iter);
+	/* The one that did not fit into the part before. */
+	for (path = rhashtable_walk_peek(&paths->iter); path;
+	     path = rhashtable_walk_next(&paths->iter)) {
+		if (IS_ERR(path) || !pep_paths_match(path, &paths->filter))
+			continue;
+		hdr = pep_reply_part(skb, info);
+		err = hdr ? pep_paths_fill(skb, path) : -EMSGSIZE;
+		pep_reply_part_end(skb, hdr, err);
+		if (err)
+			break;
+	}
+	rhashtable_walk_stop(&paths->iter);
+	return err == -EMSGSIZE && skb->len ? skb->len : err;
+}
+
+/**
+ * pep_nl_path_get_done() - end a dump of what is known of links
+ * @cb: state of the dump, which may not be complete
+ *
+ * Context: may sleep.
+ * Return: 0.
+ */
+int pep_nl_path_get_done(struct netlink_callback *cb)
+{
+	struct pep_paths *paths = (void *)cb->args[0];
+
+	if (!paths)
+		return 0;
+	rhashtable_walk_exit(&paths->iter);
+	kfree(paths);
+	return 0;
+}
+
+/**
+ * pep_nl_path_flush_doit() - forget what is known of links
+ * @skb: request
+ * @info: its attributes
+ *
+ * Context: may sleep.
+ * Return: 0 or a negative error with nothing forgotten.
+ */
+int pep_nl_path_flush_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct pep_net *pn = pep_net(genl_info_net(info));
+	struct pep_paths_filter filter;
+	struct sk_buff *reply;
+	u32 flushed = 0;
+	void *hdr;
+	int err;
+
+	err = pep_paths_parse(info, &filter);
+	if (err)
+		return err;
+	reply = pep_reply_begin(info, &hdr);
+	if (!reply)
+		return -ENOMEM;
+	if (pep_paths_started(pn))
+		flushed = pep_path_flush(pn, pep_paths_match, &filter);
+	err = nla_put_u32(reply, PEP_A_PATH_FLUSHED, flushed);
+	return pep_reply_send(reply, info, hdr, err);
+}
