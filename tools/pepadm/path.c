@@ -34,24 +34,34 @@ static void show_subscriber(const struct nlattr **tb)
 	pep_out_string("subscriber", "subscriber", text);
 }
 
+/* Show a rate that was measured: three digits say enough. */
+static void show_rate(__u64 rate)
+{
+	static const char * const units[] = { "", "K", "M", "G", "T" };
+	double bits = (double)rate * 8;
+	char text[PEP_RATE_LEN];
+	size_t i = 0;
+
+	while (bits >= 1000 && i < ARRAY_SIZE(units) - 1) {
+		bits /= 1000;
+		i++;
+	}
+	snprintf(text, sizeof(text), "%.3g%sbit", bits, units[i]);
+	pep_out_uint("rate", NULL, rate);
+	pep_out_string(NULL, "rate", text);
+}
+
 /* Show one subscriber. */
 static int show_path(const struct nlmsghdr *nlh, void *data)
 {
 	const struct nlattr *tb[PEP_A_PATH_MAX + 1];
-	char text[PEP_RATE_LEN];
 
 	(void)data;
 	pep_genl_parse(nlh, tb, PEP_A_PATH_MAX);
 	pep_out_open_object(NULL);
 	show_subscriber(tb);
-	if (tb[PEP_A_PATH_RATE]) {
-		__u64 rate = pep_nl_uint(tb[PEP_A_PATH_RATE]);
-
-		/* As TCP finds it: three digits say enough. */
-		snprintf(text, sizeof(text), "%.3gMbit", rate * 8e-6);
-		pep_out_uint("rate", NULL, rate);
-		pep_out_string(NULL, "rate", text);
-	}
+	if (tb[PEP_A_PATH_RATE])
+		show_rate(pep_nl_uint(tb[PEP_A_PATH_RATE]));
 	if (tb[PEP_A_PATH_RTT_US])
 		pep_out_usec("rtt_us", "rtt",
 			     pep_nl_uint(tb[PEP_A_PATH_RTT_US]));
