@@ -36,6 +36,14 @@
 /* A round takes no less, us: acknowledgments come in bursts. */
 #define PEP_PATH_ROUND_MIN	5000
 
+/* After so many rounds in which legs had more to send than they might, and the rate
+ * did not grow, a link is full; as BBR finds it, bbr_check_full_bw_reached().
+ */
+#define PEP_PATH_FLAT		3
+
+/* It grows when it gains one of so many parts. */
+#define PEP_PATH_GROWTH		8
+
 /* Entries that are looked at for one that nobody uses. */
 #define PEP_PATH_TRIES		8
 
@@ -205,6 +213,7 @@ bool pep_path_known(const struct pep_path *path,
 	known->rtt = min_not_zero(READ_ONCE(path->rtt[0]),
 				  READ_ONCE(path->rtt[1]));
 	known->age = (u32)ktime_get_seconds() - READ_ONCE(path->seen);
+	known->full = READ_ONCE(path->flat) >= PEP_PATH_FLAT;
 	return known->rate && known->rtt && known->age <= PEP_PATH_LIFETIME;
 }
 
@@ -257,7 +266,13 @@ static void pep_path_sample(struct pep_path *path, u64 acked, u64 now,
 			    bool full)
 {
 	u64 bytes = acked - path->round_acked, took = now - path->round_at;
+	u64 best = max(path->rate[0], path->rate[1]);
 	u64 rate = div64_u64(bytes * USEC_PER_SEC, took);
+
+	if (rate > best + best / PEP_PATH_GROWTH)
+		WRITE_ONCE(path->flat, 0);
+	else if (full && path->flat < PEP_PATH_FLAT)
+		WRITE_ONCE(path->flat, path->flat + 1);
 
 	/* Behind a pause nothing is known but that it was none. */
 	if (path->round_at && bytes && full &&
@@ -349,6 +364,7 @@ void pep_path_refute(struct pep_path *path, u64 rate)
 	WRITE_ONCE(path->rate[0], min(path->rate[0], rate));
 	WRITE_ONCE(path->rate[1], min(path->rate[1], rate));
 	path->full = 0;
+	WRITE_ONCE(path->flat, 0);
 	spin_unlock(&path->lock);
 }
 

@@ -39,6 +39,8 @@ struct pep_path_key {
  * @lock: guards the members below, unless they say otherwise; BH off
  * @round_at: when the round of a sample began, us of tcp_clock_us()
  * @round_acked: @acked at that time
+ * @flat: rounds in a row in which a leg had more to send than it might, and the rate
+ *	did not grow, up to PEP_PATH_FLAT
  * @full: rounds since the rates have moved on in which a leg had more to send
  *	than it might
  * @rate: highest rate of a round, the present one first and then the one
@@ -66,6 +68,7 @@ struct pep_path {
 	spinlock_t lock; /* rounds and rates; see above */
 	u64 round_at;
 	u64 round_acked;
+	u32 flat;
 	u32 full;
 	u64 rate[2];
 	u32 rtt[2];
@@ -82,11 +85,13 @@ struct pep_path {
  * @rate: rate at which it has delivered, bytes per second
  * @rtt: its smallest round trip, us
  * @age: how long ago that was shown last, seconds
+ * @full: the link was full at that rate; else it may carry more
  */
 struct pep_path_known {
 	u64 rate;
 	u32 rtt;
 	u32 age;
+	bool full;
 };
 
 /**

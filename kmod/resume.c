@@ -97,6 +97,7 @@ static bool pep_resume_known(const struct pep_flow *flow,
 		return found;
 	known->rate = values->link_rate;
 	known->age = 0;
+	known->full = true;
 	if (values->link_rtt)
 		known->rtt = values->link_rtt * USEC_PER_MSEC;
 	return known->rtt;
@@ -178,9 +179,10 @@ static void pep_resume_limit(struct pep_flow *flow, u32 window,
 /*
  * In its startup BBR sends nearly three times what it has found, and looks for
  * more until it finds none. Several legs of a subscriber that do so flood the
- * queue several times over. Together they get one and a half times what the
- * link holds, each what the others leave or as much as every one that has more to
- * send, and pace at one and a quarter of its rate.
+ * queue several times over. Where the link was full at the known rate they get
+ * one and a half times what it holds together, each what the others leave or as
+ * much as every one that has more to send, and pace at one and a quarter of its
+ * rate.
  */
 static void pep_resume_share(struct pep_flow *flow)
 {
@@ -195,7 +197,8 @@ static void pep_resume_share(struct pep_flow *flow)
 		return;
 	r->grown = pep_resume_grown((struct sock *)tp);
 	others = pep_path_others(r->path, &r->claim);
-	if (!r->grown && others && pep_resume_known(flow, &known)) {
+	if (!r->grown && others && pep_resume_known(flow, &known) &&
+	    known.full) {
 		total = min_t(u64, div_u64(known.rate * known.rtt,
 					   USEC_PER_SEC), U32_MAX / 2);
 		total += total / 2;

@@ -11,7 +11,7 @@ from peptest.ktap import (after_case, case, expect, expect_least, fail,
                           families, note)
 from peptest.netns import addr, impaired, netem
 from peptest.pep import grows, least, pepadm, split_pair, split_start
-from peptest.tcp import exchange_all, one_way
+from peptest.tcp import exchange_all, exchange_part, one_way
 
 DELAY = 100             # ms each way, on the wireless link
 LINK = "rate", "8mbit", "delay", f"{DELAY}ms", "limit", "1000"
@@ -163,6 +163,32 @@ def together(family, control):
             pep.flows_end()
         with grows(resume_jump=1):
             load(family, 2 * OBJECT)
+
+
+@families("small messages beside do not hold a download up")
+def beside(family):
+    """They show little of what the link carries. The other connection has one
+    under way whenever the download begins."""
+    pepadm("path", "flush", "all")
+    took = {}
+    with impaired(WIRELESS, *LINK, single=True):
+        for resume in "on", "off":
+            pepadm("profile", "set", "default", "resume", resume)
+            near, far = split_pair(family)
+            sub, srv = split_pair(family)
+            for _ in range(5):
+                exchange_part((near, far), 100)
+            far.send(bytes(100))
+            begun = time.monotonic()
+            one_way(srv, sub, LEARNED, fin=True)
+            took[resume] = time.monotonic() - begun
+            near.recv(100)
+            for sock in near, far, sub, srv:
+                sock.close()
+            pep.flows_end()
+            pepadm("path", "flush", "all")
+    note(str(took))
+    expect_least("at most a fifth longer", 1.2 * took["off"], took["on"])
 
 
 @case("a round trip without a rate is refused")
