@@ -45,7 +45,7 @@ def setup():
 def commands():
     expect("objects", offered(""),
            ["conf", "conn", "dev", "drain", "flow", "help", "limit",
-            "monitor", "profile", "stat"])
+            "monitor", "path", "profile", "stat"])
     expect("d", offered("d"), ["dev", "drain"])
     expect("dev", offered("dev "), ["add", "del", "help", "set", "show"])
     expect("conf", offered("conf "),
@@ -87,10 +87,10 @@ def values():
     expect("after a pair", offered("profile set gold mark 1 conn"),
            ["connect"])
     expect("live, with nothing", "live" in options, False)
-    expect("live, with something", offered("profile set gold mark 1 l"),
+    expect("live, with something", offered("profile set gold mark 1 liv"),
            ["live"])
-    expect("live of a new one", offered("profile add new l"), [])
-    expect("live of a new one", offered("profile replace new mark 1 l"), [])
+    expect("live of a new one", offered("profile add new liv"), [])
+    expect("live of a new one", offered("profile replace new mark 1 liv"), [])
     expect("congestion control", offered("profile set gold cc-server cu"),
            ["cubic"])
 

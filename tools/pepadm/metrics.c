@@ -55,6 +55,8 @@ static const struct rule rules[] = {
 	{ "flow_", "flows_ended_total", "cause", "Flows ended, by cause." },
 	{ "connect_", "connects_failed_total", "cause",
 	  "Target legs that did not come up, by cause." },
+	{ "resume_", "resume_total", "event",
+	  "Windows of legs opened to a share of what the link has carried, and closed again." },
 	{ "bytes_to_", "relayed_bytes_total", "leg",
 	  "Payload relayed, by the leg that sends it." },
 	{ "bytes_", "relayed_bytes_by_way_total", "way",
