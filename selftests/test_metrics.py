@@ -25,6 +25,7 @@ LABELLED = {"pep_packets_passed_total": "pass_{}",
             "pep_connections_kept_total": "split_pass_{}",
             "pep_connections_split_total": "split_{}",
             "pep_connects_failed_total": "connect_{}",
+            "pep_resume_total": "resume_{}",
             "pep_relayed_bytes_total": "bytes_to_{}",
             "pep_relayed_bytes_by_way_total": "bytes_{}",
             "pep_filters": "filters_{}"}
