@@ -198,9 +198,15 @@ def broken(fifo):
             sleeps = file.read().rpartition(")")[2].split()[0] == "S"
         return sleeps and fifo in (os.readlink(f"{files}/{number}")
                                    for number in os.listdir(files))
+
+    def switches():
+        with open(f"/proc/{child.pid}/status", encoding="ascii") as file:
+            return [line for line in file if "ctxt_switches" in line]
     wait_for("a full pipe", blocked)
+    before = switches()
     os.close(reader)
-    wait_for("the end of that", lambda: not blocked())
+    # To be awake is not yet to have run.
+    wait_for("the end of that", lambda: switches() != before)
     with open(fifo, "rb", opener=lambda path, flags:
               os.open(path, flags | os.O_NONBLOCK)) as file:
         os.close(full)

@@ -126,6 +126,12 @@ def no_sockets(family):
     expect_least("flows", pep.stat("flow_established") -
                  before["flow_established"], 1)
 
+    def split():
+        exchange(pair(family), 1)
+        return pep.stat("flow_established") > established
+    established = pep.stat("flow_established")
+    wait_for("sockets to spare", split)
+
 
 def opened(family, count):
     """Connections whose opener may have had no memory for its own SYN."""
