@@ -23,6 +23,7 @@
 #include "handshake.h"
 #include "limit.h"
 #include "live.h"
+#include "meter.h"
 #include "path.h"
 #include "relay.h"
 #include "release.h"
@@ -324,6 +325,8 @@ static unsigned int pep_early_enter(struct pep_gen *gen, unsigned int side,
 		reason = pep_early_flow(gen, conn, ps);
 		if (reason)
 			pep_track_advance(pn, conn, PEP_TRACK_END);
+		else
+			pep_meter_begin(gen, conn, PEP_GAIN_GROUP_TREATED);
 	} else {
 		pep_pool_release(ps);
 		reason = PEP_A_STAT_SYN_PASS_NO_MEMORY;

@@ -18,6 +18,7 @@
 
 #include "gen.h"
 #include "limit.h"
+#include "meter.h"
 #include "report.h"
 #include "stamp.h"
 #include "stat.h"
@@ -399,6 +400,7 @@ void pep_flow_end(struct pep_flow *flow, unsigned int cause)
 	if (flow->conn)
 		pep_report_closed(flow, cause);
 	pep_resume_end(flow);
+	pep_meter_leg(flow);
 	pep_flow_advance(flow, PEP_FLOW_END);
 	for (side = 0; side < 2; side++) {
 		struct pep_leg *leg = &flow->leg[side];

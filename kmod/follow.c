@@ -19,6 +19,7 @@
 #include "flow.h"
 #include "gen.h"
 #include "handshake.h"
+#include "meter.h"
 #include "path.h"
 #include "release.h"
 #include "stat.h"
@@ -90,6 +91,28 @@ static void pep_follow_keep(struct pep_net *pn, struct pep_gen *gen,
 	if (path)
 		pep_path_handshake(path, conn->end[PEP_SIDE_WIRELESS].rtt);
 	pep_adopt_prepare(conn);
+}
+
+/* Leave a connection of the control group to its ends. */
+static bool pep_follow_held_back(struct pep_net *pn, const struct pep_gen *gen,
+				 struct pep_conn *conn)
+{
+	if (!pep_meter_held_back(gen, &conn->tuple, conn->opener))
+		return false;
+	pep_adopt_give_up(pn, conn, PEP_A_STAT_SPLIT_PASS_CONTROL);
+	return true;
+}
+
+/* The handshake of a connection that may be split is complete. */
+static void pep_follow_choose(struct pep_net *pn, struct pep_gen *gen,
+			      struct pep_conn *conn)
+{
+	bool held_back = pep_follow_held_back(pn, gen, conn);
+
+	pep_meter_begin(gen, conn, held_back ? PEP_GAIN_GROUP_CONTROL :
+					       PEP_GAIN_GROUP_TREATED);
+	if (!held_back)
+		pep_follow_keep(pn, gen, conn);
 }
 
 /* The first payload of a connection since it was handed back for being idle: the
@@ -276,7 +299,7 @@ static void pep_follow_resume(struct pep_net *pn, struct pep_gen *gen,
 	conn->split_bytes = gen->values.split_bytes;
 	self->turn = self->high;
 	peer->turn = peer->high;
-	if (conn->trigger)
+	if (conn->trigger && !pep_follow_held_back(pn, gen, conn))
 		pep_follow_keep(pn, gen, conn);
 }
 
@@ -374,12 +397,16 @@ static void pep_follow_step(struct pep_net *pn, struct pep_gen *gen,
 	    ntohl(th->ack_seq) == conn->end[!side].next) {
 		pep_handshake_complete(pn, conn);
 		if (conn->trigger)
-			pep_follow_keep(pn, gen, conn);
+			pep_follow_choose(pn, gen, conn);
 	}
+	if (conn->stage >= PEP_TRACK_FOLLOWED && conn->meter && !conn->resume)
+		pep_meter_followed(conn, side, pkt);
 	if (conn->stage == PEP_TRACK_FOLLOWED && conn->resume)
 		pep_follow_resume(pn, gen, conn, side, skb, pkt);
 	else if (conn->stage == PEP_TRACK_FOLLOWED)
 		pep_follow_segment(pn, gen, conn, side, skb, pkt);
+	if (conn->stage == PEP_TRACK_CLOSING && conn->meter)
+		pep_meter_closing(conn);
 }
 
 /* Side that a packet of a connection comes from, enum pep_side. */
@@ -416,6 +443,17 @@ static struct sock *pep_follow_leg(const struct pep_conn *conn, int vrf,
 	return sk;
 }
 
+/* Look at a packet of a connection that is split and measured. */
+static noinline_for_stack void pep_follow_measure(const struct pep_conn *conn,
+						  const struct pep_packet *pkt)
+{
+	/* Pairs with pep_adopt_own(). */
+	const struct pep_flow *flow = smp_load_acquire(&conn->flow);
+
+	if (flow && pep_follow_side(conn, pkt) == PEP_SIDE_WIRELESS)
+		pep_meter_split(conn, flow, pkt);
+}
+
 /**
  * pep_follow_packet() - follow a packet that is no SYN
  * @pn: started instance
@@ -446,6 +484,8 @@ enum pep_follow_verdict pep_follow_packet(struct pep_net *pn,
 		return PEP_FOLLOW_UNKNOWN;
 	/* Most packets of a split one; pairs with pep_track_advance(). */
 	if (smp_load_acquire(&conn->stage) == PEP_TRACK_SPLIT) {
+		if (unlikely(READ_ONCE(conn->meter)))
+			pep_follow_measure(conn, pkt);
 		*leg = pep_follow_leg(conn, vrf, pkt);
 		return PEP_FOLLOW_SPLIT;
 	}

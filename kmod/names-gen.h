@@ -99,6 +99,7 @@ static const char * const pep_stat_names[] = {
 	[93] = "path_evicted",
 	[94] = "resume_jump",
 	[95] = "resume_retreat",
+	[96] = "split_pass_control",
 };
 
 #endif

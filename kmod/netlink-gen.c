@@ -53,7 +53,7 @@ static const struct nla_policy pep_profile_get_nl_policy[PEP_A_PROFILE_NAME + 1]
 };
 
 /* PEP_CMD_PROFILE_ADD - do */
-static const struct nla_policy pep_profile_add_nl_policy[PEP_A_PROFILE_LINK_RTT + 1] = {
+static const struct nla_policy pep_profile_add_nl_policy[PEP_A_PROFILE_CONTROL_BY + 1] = {
 	[PEP_A_PROFILE_NAME] = { .type = NLA_NUL_STRING, .len = 15, },
 	[PEP_A_PROFILE_CC_WIRELESS] = { .type = NLA_NUL_STRING, .len = 15, },
 	[PEP_A_PROFILE_CC_SERVER] = { .type = NLA_NUL_STRING, .len = 15, },
@@ -84,10 +84,12 @@ static const struct nla_policy pep_profile_add_nl_policy[PEP_A_PROFILE_LINK_RTT 
 	[PEP_A_PROFILE_RESUME_MAX] = { .type = NLA_U32, },
 	[PEP_A_PROFILE_LINK_RATE] = { .type = NLA_UINT, },
 	[PEP_A_PROFILE_LINK_RTT] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_CONTROL] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_CONTROL_BY] = NLA_POLICY_MAX(NLA_U32, 1),
 };
 
 /* PEP_CMD_PROFILE_SET - do */
-static const struct nla_policy pep_profile_set_nl_policy[PEP_A_PROFILE_LINK_RTT + 1] = {
+static const struct nla_policy pep_profile_set_nl_policy[PEP_A_PROFILE_CONTROL_BY + 1] = {
 	[PEP_A_PROFILE_NAME] = { .type = NLA_NUL_STRING, .len = 15, },
 	[PEP_A_PROFILE_CC_WIRELESS] = { .type = NLA_NUL_STRING, .len = 15, },
 	[PEP_A_PROFILE_CC_SERVER] = { .type = NLA_NUL_STRING, .len = 15, },
@@ -119,6 +121,8 @@ static const struct nla_policy pep_profile_set_nl_policy[PEP_A_PROFILE_LINK_RTT 
 	[PEP_A_PROFILE_RESUME_MAX] = { .type = NLA_U32, },
 	[PEP_A_PROFILE_LINK_RATE] = { .type = NLA_UINT, },
 	[PEP_A_PROFILE_LINK_RTT] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_CONTROL] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_CONTROL_BY] = NLA_POLICY_MAX(NLA_U32, 1),
 };
 
 /* PEP_CMD_PROFILE_DEL - do */
@@ -171,7 +175,7 @@ static const struct nla_policy pep_limit_set_nl_policy[PEP_A_LIMIT_DRAIN + 1] = 
 };
 
 /* PEP_CMD_PROFILE_REPLACE - do */
-static const struct nla_policy pep_profile_replace_nl_policy[PEP_A_PROFILE_LINK_RTT + 1] = {
+static const struct nla_policy pep_profile_replace_nl_policy[PEP_A_PROFILE_CONTROL_BY + 1] = {
 	[PEP_A_PROFILE_NAME] = { .type = NLA_NUL_STRING, .len = 15, },
 	[PEP_A_PROFILE_CC_WIRELESS] = { .type = NLA_NUL_STRING, .len = 15, },
 	[PEP_A_PROFILE_CC_SERVER] = { .type = NLA_NUL_STRING, .len = 15, },
@@ -202,6 +206,8 @@ static const struct nla_policy pep_profile_replace_nl_policy[PEP_A_PROFILE_LINK_
 	[PEP_A_PROFILE_RESUME_MAX] = { .type = NLA_U32, },
 	[PEP_A_PROFILE_LINK_RATE] = { .type = NLA_UINT, },
 	[PEP_A_PROFILE_LINK_RTT] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_CONTROL] = { .type = NLA_U32, },
+	[PEP_A_PROFILE_CONTROL_BY] = NLA_POLICY_MAX(NLA_U32, 1),
 };
 
 /* PEP_CMD_LIMIT_REPLACE - do */
@@ -285,6 +291,11 @@ static const struct nla_policy pep_path_flush_nl_policy[PEP_A_PATH_SUBSCRIBER_PR
 	[PEP_A_PATH_SUBSCRIBER_PREFIX] = NLA_POLICY_MAX(NLA_U32, 128),
 };
 
+/* PEP_CMD_GAIN_GET - dump */
+static const struct nla_policy pep_gain_get_nl_policy[PEP_A_GAIN_PROFILE + 1] = {
+	[PEP_A_GAIN_PROFILE] = { .type = NLA_NUL_STRING, .len = 15, },
+};
+
 /* Ops table for pep */
 static const struct genl_split_ops pep_nl_ops[] = {
 	{
@@ -303,14 +314,14 @@ static const struct genl_split_ops pep_nl_ops[] = {
 		.cmd		= PEP_CMD_PROFILE_ADD,
 		.doit		= pep_nl_profile_add_doit,
 		.policy		= pep_profile_add_nl_policy,
-		.maxattr	= PEP_A_PROFILE_LINK_RTT,
+		.maxattr	= PEP_A_PROFILE_CONTROL_BY,
 		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
 		.cmd		= PEP_CMD_PROFILE_SET,
 		.doit		= pep_nl_profile_set_doit,
 		.policy		= pep_profile_set_nl_policy,
-		.maxattr	= PEP_A_PROFILE_LINK_RTT,
+		.maxattr	= PEP_A_PROFILE_CONTROL_BY,
 		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
@@ -372,7 +383,7 @@ static const struct genl_split_ops pep_nl_ops[] = {
 		.cmd		= PEP_CMD_PROFILE_REPLACE,
 		.doit		= pep_nl_profile_replace_doit,
 		.policy		= pep_profile_replace_nl_policy,
-		.maxattr	= PEP_A_PROFILE_LINK_RTT,
+		.maxattr	= PEP_A_PROFILE_CONTROL_BY,
 		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
@@ -429,6 +440,18 @@ static const struct genl_split_ops pep_nl_ops[] = {
 		.policy		= pep_path_flush_nl_policy,
 		.maxattr	= PEP_A_PATH_SUBSCRIBER_PREFIX,
 		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
+	},
+	{
+		.cmd	= PEP_CMD_PATH_STAT_GET,
+		.doit	= pep_nl_path_stat_get_doit,
+		.flags	= GENL_CMD_CAP_DO,
+	},
+	{
+		.cmd		= PEP_CMD_GAIN_GET,
+		.dumpit		= pep_nl_gain_get_dumpit,
+		.policy		= pep_gain_get_nl_policy,
+		.maxattr	= PEP_A_GAIN_PROFILE,
+		.flags		= GENL_CMD_CAP_DUMP,
 	},
 };
 

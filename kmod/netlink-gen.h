@@ -40,6 +40,8 @@ int pep_nl_flow_export_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
 int pep_nl_flow_import_doit(struct sk_buff *skb, struct genl_info *info);
 int pep_nl_path_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
 int pep_nl_path_flush_doit(struct sk_buff *skb, struct genl_info *info);
+int pep_nl_path_stat_get_doit(struct sk_buff *skb, struct genl_info *info);
+int pep_nl_gain_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
 
 enum {
 	PEP_NLGRP_FLOWS,

@@ -56,9 +56,16 @@ static const struct rhashtable_params pep_path_params = {
 	.automatic_shrinking = true,
 };
 
-/* Whose path a connection takes: the address on the wireless side. */
-static void pep_path_key(struct pep_path_key *key,
-			 const struct pep_tuple *tuple, unsigned int opener)
+/**
+ * pep_path_key() - find whose path a connection takes: the address on the wireless side
+ * @key: result
+ * @tuple: tuple of the opener's SYN
+ * @opener: side that it came from, enum pep_side
+ *
+ * Context: any.
+ */
+void pep_path_key(struct pep_path_key *key, const struct pep_tuple *tuple,
+		  unsigned int opener)
 {
 	const union pep_addr *addr = opener == PEP_SIDE_WIRELESS ?
 				     &tuple->src : &tuple->dst;

@@ -111,6 +111,8 @@ struct pep_path_claim {
  */
 typedef bool pep_path_match(const struct pep_path *path, const void *filter);
 
+void pep_path_key(struct pep_path_key *key, const struct pep_tuple *tuple,
+		  unsigned int opener);
 struct pep_path *pep_path_get(struct pep_net *pn,
 			      const struct pep_tuple *tuple,
 			      unsigned int opener);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The generic netlink family, the part about what is known of subscribers' links: a
- * dump of it, and forgetting it.
+ * dump of it, how many have which, and forgetting it.
  */
 
 #include "netlink-gen.h"
@@ -17,6 +17,15 @@
 
 /* Bits of an IPv6 address that make a subscriber. */
 #define PEP_PATHS_PREFIX6	64
+
+/* Where the first bucket of subscribers by rate ends, bytes per second: 100 kbit/s. */
+#define PEP_PATHS_RATE_FIRST	12500
+
+/* Where that by round trip ends, us. */
+#define PEP_PATHS_RTT_FIRST	1000
+
+/* Subscribers looked at before other work gets its turn. */
+#define PEP_PATHS_BATCH		1024
 
 /**
  * struct pep_paths_filter - subscribers that agree with all of it are meant
@@ -211,5 +220,95 @@ int pep_nl_path_flush_doit(struct sk_buff *skb, struct genl_info *info)
 	if (pep_paths_started(pn))
 		flushed = pep_path_flush(pn, pep_paths_match, &filter);
 	err = nla_put_u32(reply, PEP_A_PATH_FLUSHED, flushed);
+	return pep_reply_send(reply, info, hdr, err);
+}
+
+/**
+ * struct pep_paths_sum - subscribers of whose links something is known
+ * @rates: by rate, see pep_paths_bucket()
+ * @rtts: by round trip, in the same way
+ * @rate: the rates added up, bytes per second
+ * @rtt: the round trips added up, us
+ */
+struct pep_paths_sum {
+	u64 rates[PEP_PATH_BUCKETS];
+	u64 rtts[PEP_PATH_BUCKETS];
+	u64 rate;
+	u64 rtt;
+};
+
+/* The first bucket's end is @first, each other one's twice that of the one before,
+ * and the last one has none.
+ */
+static unsigned int pep_paths_bucket(u64 value, u32 first)
+{
+	u64 parts = DIV_ROUND_UP_ULL(value, first);
+
+	return parts <= 1 ? 0 : min_t(unsigned int, fls64(parts - 1),
+				      PEP_PATH_BUCKETS - 1);
+}
+
+static void pep_paths_add(struct pep_paths_sum *sum,
+			  const struct pep_path *path)
+{
+	struct pep_path_known known;
+
+	if (!pep_path_known(path, &known))
+		return;
+	sum->rates[pep_paths_bucket(known.rate, PEP_PATHS_RATE_FIRST)]++;
+	sum->rtts[pep_paths_bucket(known.rtt, PEP_PATHS_RTT_FIRST)]++;
+	sum->rate += known.rate;
+	sum->rtt += known.rtt;
+}
+
+/* One may count twice, or not at all, when the table is resized meanwhile. */
+static void pep_paths_sum_up(struct pep_net *pn, struct pep_paths_sum *sum)
+{
+	struct rhashtable_iter iter;
+	struct pep_path *path;
+	unsigned int n = 0;
+
+	rhashtable_walk_enter(&pn->paths, &iter);
+	rhashtable_walk_start(&iter);
+	while ((path = rhashtable_walk_next(&iter))) {
+		if (!IS_ERR(path))
+			pep_paths_add(sum, path);
+		if (++n % PEP_PATHS_BATCH == 0) {
+			rhashtable_walk_stop(&iter);
+			cond_resched();
+			rhashtable_walk_start(&iter);
+		}
+	}
+	rhashtable_walk_stop(&iter);
+	rhashtable_walk_exit(&iter);
+}
+
+/**
+ * pep_nl_path_stat_get_doit() - tell how many subscribers have which links
+ * @skb: request
+ * @info: its attributes, none
+ *
+ * Context: may sleep.
+ * Return: 0 or a negative error.
+ */
+int pep_nl_path_stat_get_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct pep_net *pn = pep_net(genl_info_net(info));
+	struct pep_paths_sum sum = {};
+	struct sk_buff *reply;
+	void *hdr;
+	int err;
+
+	reply = pep_reply_begin(info, &hdr);
+	if (!reply)
+		return -ENOMEM;
+	if (pep_paths_started(pn))
+		pep_paths_sum_up(pn, &sum);
+	err = nla_put(reply, PEP_A_PATH_STAT_BY_RATE, sizeof(sum.rates),
+		      sum.rates) ?:
+	      nla_put(reply, PEP_A_PATH_STAT_BY_RTT, sizeof(sum.rtts),
+		      sum.rtts) ?:
+	      nla_put_uint(reply, PEP_A_PATH_STAT_SUM_RATE, sum.rate) ?:
+	      nla_put_uint(reply, PEP_A_PATH_STAT_SUM_RTT_US, sum.rtt);
 	return pep_reply_send(reply, info, hdr, err);
 }

@@ -18,6 +18,7 @@
 #include <linux/tcp.h>
 #include <net/sock.h>
 
+#include "gain.h"
 #include "gen.h"
 #include "leg.h"
 
@@ -122,6 +123,39 @@ static struct pep_tally *pep_profile_tally(struct pep_net *pn,
 	return pep_tally_create();
 }
 
+/* Begin to compare when a profile gets another control group than it has. Return:
+ * false without memory; otherwise *gain is to be given to pep_profile_compare().
+ */
+static bool pep_profile_compares(const struct pep_tally *tally,
+				 const struct pep_values *values,
+				 struct pep_gain **gain)
+{
+	struct pep_gain *old = rcu_dereference_protected(tally->gain, true);
+
+	*gain = NULL;
+	if (!values->control)
+		return true;
+	/* Under pep_net.lock it stays. */
+	if (old && old->share == values->control &&
+	    old->by == values->control_by) {
+		*gain = old;
+		return true;
+	}
+	*gain = pep_gain_create(values->control, values->control_by);
+	return *gain;
+}
+
+/* Take that for what the profile's connections are compared by. */
+static void pep_profile_compare(struct pep_tally *tally, struct pep_gain *gain)
+{
+	struct pep_gain *old = rcu_access_pointer(tally->gain);
+
+	if (old == gain)
+		return;
+	rcu_assign_pointer(tally->gain, gain);
+	pep_gain_put(old);
+}
+
 /**
  * pep_profile_add() - add a profile
  * @pn: instance
@@ -135,6 +169,7 @@ int pep_profile_add(struct pep_net *pn, const char *name,
 		    const struct pep_values *values)
 {
 	struct pep_profile *profile;
+	struct pep_gain *gain;
 
 	lockdep_assert_held(&pn->lock);
 	profile = kzalloc(sizeof(*profile), GFP_KERNEL);
@@ -145,6 +180,12 @@ int pep_profile_add(struct pep_net *pn, const char *name,
 		kfree(profile);
 		return -ENOMEM;
 	}
+	if (!pep_profile_compares(profile->tally, values, &gain)) {
+		pep_tally_put(profile->tally);
+		kfree(profile);
+		return -ENOMEM;
+	}
+	pep_profile_compare(profile->tally, gain);
 	profile->pn = pn;
 	strscpy(profile->name, name);
 	profile->values = *values;
@@ -227,14 +268,26 @@ int pep_profile_set(struct pep_profile *profile,
 		    const struct pep_values *values,
 		    struct netlink_ext_ack *extack)
 {
+	struct pep_tally *tally = profile->tally;
+	struct pep_gain *gain;
 	int err = 0;
 
 	lockdep_assert_held(&profile->pn->lock);
+	if (!pep_profile_compares(tally, values, &gain)) {
+		NL_SET_ERR_MSG_MOD(extack,
+				   "control: no memory to count in");
+		return -ENOMEM;
+	}
 	if (profile->devices)
 		err = pep_profile_open(profile, values, extack);
-	if (!err)
-		profile->values = *values;
-	return err;
+	if (err) {
+		if (gain != rcu_access_pointer(tally->gain))
+			pep_gain_put(gain);
+		return err;
+	}
+	pep_profile_compare(tally, gain);
+	profile->values = *values;
+	return 0;
 }
 
 static void pep_profile_free_unused(struct pep_profile *profile)

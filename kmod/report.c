@@ -148,6 +148,20 @@ static int pep_report_leg_cookie(struct sk_buff *skb, struct sock *sk)
 			    (u64)cookie[1] << 32 | cookie[0]);
 }
 
+/* What the leg of the subscriber has begun with. */
+static int pep_report_leg_resume(struct sk_buff *skb,
+				 const struct pep_resume *r)
+{
+	u64 rate = READ_ONCE(r->rate);
+
+	if (nla_put_u32(skb, PEP_A_LEG_RESUME_PHASE, READ_ONCE(r->phase)) ||
+	    (rate && nla_put_uint(skb, PEP_A_LEG_RESUME_RATE, rate)) ||
+	    (rate && nla_put_u32(skb, PEP_A_LEG_RESUME_RTT_US,
+				 READ_ONCE(r->rtt))))
+		return -EMSGSIZE;
+	return 0;
+}
+
 /* One leg, read without its lock, as tcp_get_info() does for its part. */
 static int pep_report_fill_leg(struct sk_buff *skb, int attr,
 			       const struct pep_flow *flow, int side,
@@ -164,7 +178,9 @@ static int pep_report_fill_leg(struct sk_buff *skb, int attr,
 		    leg->residence.count) ||
 	    pep_report_leg_dev(skb, sk) ||
 	    pep_report_leg_cookie(skb, sk) ||
-	    pep_report_leg_source(skb, flow, side, sk)) {
+	    pep_report_leg_source(skb, flow, side, sk) ||
+	    (side == PEP_SIDE_WIRELESS &&
+	     pep_report_leg_resume(skb, &flow->resume))) {
 		nla_nest_cancel(skb, nest);
 		return -EMSGSIZE;
 	}

@@ -119,15 +119,15 @@ static void pep_resume_watch(struct pep_flow *flow)
 	u32 rtt = tp->srtt_us >> 3;
 	u64 bytes;
 
-	r->rate = 0;
+	WRITE_ONCE(r->rate, 0);
 	if (!rtt || !pep_resume_known(flow, &known) ||
 	    !pep_resume_same(rtt, known.rtt)) {
 		pep_resume_phase(flow, PEP_RESUME_PHASE_NORMAL);
 		return;
 	}
-	r->rate = min_t(u64, known.rate,
-			((struct sock *)tp)->sk_max_pacing_rate);
-	r->rtt = known.rtt;
+	WRITE_ONCE(r->rtt, known.rtt);
+	WRITE_ONCE(r->rate, min_t(u64, known.rate,
+				  ((struct sock *)tp)->sk_max_pacing_rate));
 	r->until = tcp_clock_us() + PEP_RESUME_YOUNG * rtt;
 	bytes = div_u64(r->rate * min(rtt, known.rtt), USEC_PER_SEC);
 	if (known.age > max(PEP_RESUME_FRESH * rtt / (u32)USEC_PER_SEC, 1U))
@@ -358,7 +358,7 @@ static void pep_resume_retreat(struct pep_flow *flow)
 		tp->snd_ssthresh = window;
 	pep_path_refute(r->path, div64_u64((u64)segs * tp->mss_cache *
 					   USEC_PER_SEC, took + 1));
-	r->rate = 0;
+	WRITE_ONCE(r->rate, 0);
 	pep_stat_inc(flow->pn, PEP_A_STAT_RESUME_RETREAT);
 	pep_resume_phase(flow, PEP_RESUME_PHASE_RETREAT);
 }

@@ -12,7 +12,7 @@ struct pep_flow;
  *	nothing is. Read locklessly, under RCU
  * @claim: what the leg has of the link
  * @rate: rate that the link was known for as the leg began, bytes per second; 0:
- *	it begins without
+ *	it begins without; read locklessly
  * @rtt: its round trip, in the same way, us
  * @budget: what all legs of the subscriber may have under way while this one is
  *	not validated, bytes

@@ -158,6 +158,10 @@ static const struct pep_setting pep_settings[] = {
 			 "wireless-max-rate"),
 	PEP_SETTING_RATE(SERVER_MAX_RATE, max_rate[PEP_SIDE_SERVER],
 			 "server-max-rate"),
+	PEP_SETTING(CONTROL, control, PEP_CONTROL_MAX, "control: 1 to "
+		    __stringify(PEP_CONTROL_MAX) " ten-thousandths, or 0"),
+	PEP_SETTING(CONTROL_BY, control_by, PEP_CONTROL_BY_SUBSCRIBER,
+		    "control-by: 0 connection or 1 subscriber"),
 	PEP_SETTING(MAX_FLOWS, max_flows, PEP_FLOWS_MAX, "max-flows: 1 to "
 		    __stringify(PEP_FLOWS_MAX) ", or 0"),
 };

@@ -25,6 +25,7 @@
 #include "gen.h"
 #include "handshake.h"
 #include "icmp.h"
+#include "meter.h"
 #include "option.h"
 #include "packet.h"
 #include "profile.h"
@@ -189,6 +190,7 @@ static bool pep_steer_open(struct pep_net *pn, struct pep_gen *gen,
 	pep_leg_clear_timewait(pn, &reverse,
 			       pep_gen_bound(gen, !side, skb->dev->ifindex));
 	if (!reason && gen->values.mode == PEP_CONNECT_MODE_EARLY &&
+	    !pep_meter_held_back(gen, &pkt->tuple, side) &&
 	    pep_early_open(gen, side, skb, pkt))
 		return true;
 	if (reason)

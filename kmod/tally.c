@@ -10,6 +10,8 @@
 
 #include <linux/slab.h>
 
+#include "gain.h"
+
 /**
  * pep_tally_create() - begin to count
  *
@@ -46,6 +48,8 @@ struct pep_tally *pep_tally_get(struct pep_tally *tally)
  */
 void pep_tally_put(struct pep_tally *tally)
 {
-	if (refcount_dec_and_test(&tally->ref))
-		kfree_rcu(tally, rcu);
+	if (!refcount_dec_and_test(&tally->ref))
+		return;
+	pep_gain_put(rcu_dereference_protected(tally->gain, true));
+	kfree_rcu(tally, rcu);
 }

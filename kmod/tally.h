@@ -6,6 +6,7 @@
 #include <linux/rcupdate.h>
 #include <linux/refcount.h>
 
+struct pep_gain;
 struct pep_gen;
 
 /**
@@ -15,12 +16,15 @@ struct pep_gen;
  * @flows: live flows
  * @gen: the generation that the profile has now, NULL while no device uses it;
  *	read under RCU, written under pep_net.lock
+ * @gain: what connections that may be split are compared by, with a reference; NULL
+ *	where there is no control group; read under RCU, written under pep_net.lock
  * @rcu: frees the memory: limits are checked under RCU
  */
 struct pep_tally {
 	refcount_t ref;
 	atomic_t flows;
 	struct pep_gen __rcu *gen;
+	struct pep_gain __rcu *gain;
 	struct rcu_head rcu;
 };
 

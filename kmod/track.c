@@ -21,6 +21,7 @@
 #include "conn.h"
 #include "copy.h"
 #include "flow.h"
+#include "meter.h"
 #include "stat.h"
 #include "tally.h"
 #include "trace.h"
@@ -231,6 +232,7 @@ static void pep_track_settle(struct pep_net *pn, struct pep_conn *conn)
 	spin_unlock(&pn->track_lock);
 	/* In the same place. */
 	conn->tally = NULL;
+	conn->meter = NULL;
 }
 
 /**
@@ -281,6 +283,7 @@ void pep_track_advance(struct pep_net *pn, struct pep_conn *conn,
 	if (next != PEP_TRACK_GONE)
 		return;
 	pep_track_decide(conn);
+	pep_meter_end(conn);
 	if (stage == PEP_TRACK_SPLIT || stage == PEP_TRACK_RELEASING)
 		pep_flow_put(conn->flow);
 	rhashtable_remove_fast(&pn->track, &conn->node, pep_track_params);

@@ -12,6 +12,7 @@
 
 struct pep_copies;
 struct pep_flow;
+struct pep_meter;
 struct pep_tally;
 
 /**
@@ -137,6 +138,7 @@ struct pep_track_end {
  * @split_bytes: how much payload of an end in one turn makes it split, bytes
  * @born: when the SYN came, ns of ktime_get_ns()
  * @end: by side, enum pep_side
+ * @rcu: in its place when there is no reference any more: frees the memory
  * @copies: unacknowledged payload while it may be split, or NULL
  * @flow: the flow that has it or had it last, with a reference as long as it
  *	has it; or NULL; read locklessly
@@ -144,7 +146,8 @@ struct pep_track_end {
  * @unanswered: in pep_net.unanswered for as long as it is in PEP_TRACK_OPENING
  * @tally: after that: of the profile that may split it again, with a reference;
  *	NULL unless it was handed back for being idle
- * @rcu: frees the memory
+ * @meter: beside @tally: what it gets while that is compared, or NULL; read under
+ *	RCU while it is split
  */
 struct pep_conn {
 	struct rhash_head node;
@@ -165,14 +168,19 @@ struct pep_conn {
 	u32 seen;
 	u32 split_bytes;
 	u64 born;
-	struct pep_track_end end[2];
+	union {
+		struct pep_track_end end[2];
+		struct rcu_head rcu;
+	};
 	struct pep_copies *copies;
 	struct pep_flow *flow;
 	struct pep_job job;
 	union {
 		struct list_head unanswered;
-		struct pep_tally *tally;
-		struct rcu_head rcu;
+		struct {
+			struct pep_tally *tally;
+			struct pep_meter *meter;
+		};
 	};
 };
 

@@ -41,6 +41,8 @@
  * @sndbuf: send buffer per side, enum pep_side, half the bytes that the kernel
  *	takes for it; 0: TCP's own sizing
  * @rcvbuf: receive buffer in the same way
+ * @control: share of the connections that are never split, for comparison, 1/10,000
+ * @control_by: by what these are chosen, enum pep_control_by
  * @max_flows: live flows that there may be; 0: as many as the namespace may have
  */
 struct pep_values {
@@ -68,6 +70,8 @@ struct pep_values {
 	u32 link_rtt;
 	u32 sndbuf[2];
 	u32 rcvbuf[2];
+	u32 control;
+	u32 control_by;
 	u32 max_flows;
 };
 

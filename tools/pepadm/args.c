@@ -10,6 +10,7 @@
 
 #include <linux/pep.h>
 
+#include "percent.h"
 #include "rate.h"
 
 /* Room for a list of the words allowed somewhere; longer ones are cut. */
@@ -163,13 +164,36 @@ static bool read_u32(const char *word, __u64 *value)
 	return true;
 }
 
+/* Read a number as an option has it. */
+static bool read_value(const struct pep_args_option *option, const char *word,
+		       __u64 *number)
+{
+	if (option->rate)
+		return pep_rate_read(word, number);
+	if (option->percent)
+		return pep_percent_read(word, number);
+	return read_u32(word, number);
+}
+
+/* Write one in the same way; PEP_RATE_LEN bytes. */
+static void write_value(const struct pep_args_option *option, char *text,
+			__u64 number)
+{
+	if (option->rate)
+		pep_rate_write(text, number);
+	else if (option->percent)
+		pep_percent_write(text, number);
+	else
+		snprintf(text, PEP_RATE_LEN, "%llu",
+			 (unsigned long long)number);
+}
+
 /* Read the number of an option; false when it is none, or not one of those. */
 static bool read_number(struct pep_args_option *option, const char *word)
 {
 	__u64 number;
 
-	if (!(option->rate ? pep_rate_read(word, &number) :
-			     read_u32(word, &number)))
+	if (!read_value(option, word, &number))
 		return false;
 	option->number = number;
 	/* The number of a word is as good as the word. */
@@ -178,23 +202,24 @@ static bool read_number(struct pep_args_option *option, const char *word)
 	return number >= option->min && number <= option->max;
 }
 
+/* What a value is called that is a number. */
+static const char *number_kind(const struct pep_args_option *option)
+{
+	if (option->rate)
+		return "rate";
+	return option->percent ? "share" : "number";
+}
+
 /* Append ", a number from MIN to MAX" to a list. */
 static void list_add_range(char *list, const struct pep_args_option *option)
 {
 	char min[PEP_RATE_LEN], max[PEP_RATE_LEN];
 	char text[2 * PEP_RATE_LEN + 24];
 
-	if (option->rate) {
-		pep_rate_write(min, option->min);
-		pep_rate_write(max, option->max);
-	} else {
-		snprintf(min, sizeof(min), "%llu",
-			 (unsigned long long)option->min);
-		snprintf(max, sizeof(max), "%llu",
-			 (unsigned long long)option->max);
-	}
+	write_value(option, min, option->min);
+	write_value(option, max, option->max);
 	snprintf(text, sizeof(text), "a %s from %s to %s",
-		 option->rate ? "rate" : "number", min, max);
+		 number_kind(option), min, max);
 	list_add(list, text);
 }
 

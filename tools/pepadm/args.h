@@ -30,6 +30,7 @@ struct pep_args {
  * @n_choices: number of entries in @choices
  * @numeric: the value may be a number
  * @rate: that number is a rate, bytes per second
+ * @percent: that number is a share, 1/10,000, given in percent
  * @min: the smallest one
  * @max: the largest one
  * @check: further check of a free name, or NULL
@@ -48,6 +49,7 @@ struct pep_args_option {
 	size_t n_choices;
 	bool numeric;
 	bool rate;
+	bool percent;
 	__u64 min;
 	__u64 max;
 	enum pep_exit (*check)(const char *field, const char *value);

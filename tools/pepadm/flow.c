@@ -13,6 +13,7 @@
 #include "genl.h"
 #include "names-gen.h"
 #include "out.h"
+#include "rate.h"
 #include "residence.h"
 #include "save.h"
 #include "top.h"
@@ -92,6 +93,27 @@ static void show_cookie(const struct nlattr *cookie)
 	pep_out_string(NULL, pep_out_detail("sk"), text);
 }
 
+/* Show what the leg of a subscriber has begun with. */
+static void show_resume(const struct nlattr **tb)
+{
+	char rate[PEP_RATE_LEN];
+
+	if (!tb[PEP_A_LEG_RESUME_PHASE])
+		return;
+	pep_out_string("resume", pep_out_detail("resume"),
+		       pep_genl_name(names_resume_phase,
+				     ARRAY_SIZE(names_resume_phase),
+				     tb[PEP_A_LEG_RESUME_PHASE]));
+	if (!tb[PEP_A_LEG_RESUME_RATE])
+		return;
+	pep_rate_brief(rate, pep_nl_uint(tb[PEP_A_LEG_RESUME_RATE]));
+	pep_out_uint("resume_rate", NULL,
+		     pep_nl_uint(tb[PEP_A_LEG_RESUME_RATE]));
+	pep_out_string(NULL, pep_out_detail("resume-rate"), rate);
+	pep_out_usec("resume_rtt_us", pep_out_detail("resume-rtt"),
+		     pep_nl_uint(tb[PEP_A_LEG_RESUME_RTT_US]));
+}
+
 /* Show one leg, when it exists. */
 static void show_leg(const char *side, const struct nlattr *nest)
 {
@@ -116,6 +138,7 @@ static void show_leg(const char *side, const struct nlattr *nest)
 	pep_out_uint("cwnd", "cwnd", pep_nl_uint(tb[PEP_A_LEG_CWND]));
 	pep_out_uint("mss", pep_out_detail("mss"),
 		     pep_nl_uint(tb[PEP_A_LEG_MSS]));
+	show_resume(tb);
 	pep_out_uint("bytes_received", pep_out_statistic("rx"),
 		     pep_nl_uint(tb[PEP_A_LEG_BYTES_RECEIVED]));
 	pep_out_uint("bytes_acked", pep_out_statistic("acked"),

@@ -42,6 +42,16 @@ static const char * const names_resume_phase[] = {
 	[4] = "retreat",
 };
 
+static const char * const names_control_by[] = {
+	[0] = "connection",
+	[1] = "subscriber",
+};
+
+static const char * const names_gain_group[] = {
+	[0] = "treated",
+	[1] = "control",
+};
+
 static const char * const names_flow_state[] = {
 	[0] = "connecting",
 	[1] = "established",
@@ -186,6 +196,7 @@ static const char * const names_stat[] = {
 	[93] = "path_evicted",
 	[94] = "resume_jump",
 	[95] = "resume_retreat",
+	[96] = "split_pass_control",
 };
 
 static const char * const docs_stat[] = {
@@ -284,6 +295,7 @@ static const char * const docs_stat[] = {
 	[93] = "Subscribers whose link was forgotten to make room for another one's.",
 	[94] = "Windows of legs that were opened to a share of what the subscriber's link has carried before.",
 	[95] = "Those of them that were closed, as too much was lost.",
+	[96] = "Followed connections that were not split: they are in the control group of their profile.",
 };
 
 #endif

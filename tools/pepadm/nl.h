@@ -15,7 +15,7 @@
 #define PEP_NL_REQUEST_LEN 1024
 
 /* Attributes of one request that the user knows by a name. */
-#define PEP_NL_FIELDS 32
+#define PEP_NL_FIELDS 40
 
 /**
  * struct pep_nl_request - a request being put together

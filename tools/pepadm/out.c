@@ -338,6 +338,28 @@ void pep_out_uint(const char *key, const char *label, __u64 value)
 }
 
 /**
+ * pep_out_real() - show a number that was estimated: three digits say enough in text
+ * @key: key for JSON, NULL for text only
+ * @label: word before it in text, "" for none, NULL for JSON only
+ * @value: the number, finite
+ */
+void pep_out_real(const char *key, const char *label, double value)
+{
+	char text[32];
+
+	if (json_mode) {
+		if (key) {
+			json_lead(key);
+			printf("%.6g", value);
+		}
+		return;
+	}
+	snprintf(text, sizeof(text), "%.3g", value);
+	if (text_lead(label))
+		pep_out_word(text);
+}
+
+/**
  * pep_out_usec() - show a time of microseconds; milliseconds in text
  * @key: key for JSON, NULL for text only
  * @label: word before it in text, "" for none, NULL for JSON only

@@ -21,6 +21,7 @@ void pep_out_close_object(void);
 void pep_out_string(const char *key, const char *label, const char *value);
 void pep_out_item(const char *value);
 void pep_out_uint(const char *key, const char *label, __u64 value);
+void pep_out_real(const char *key, const char *label, double value);
 void pep_out_usec(const char *key, const char *label, __u64 us);
 void pep_out_msec(const char *key, const char *label, __u64 ms);
 void pep_out_word(const char *word);

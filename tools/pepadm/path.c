@@ -34,19 +34,12 @@ static void show_subscriber(const struct nlattr **tb)
 	pep_out_string("subscriber", "subscriber", text);
 }
 
-/* Show a rate that was measured: three digits say enough. */
+/* Show a rate that was measured. */
 static void show_rate(__u64 rate)
 {
-	static const char * const units[] = { "", "K", "M", "G", "T" };
-	double bits = (double)rate * 8;
 	char text[PEP_RATE_LEN];
-	size_t i = 0;
 
-	while (bits >= 1000 && i < ARRAY_SIZE(units) - 1) {
-		bits /= 1000;
-		i++;
-	}
-	snprintf(text, sizeof(text), "%.3g%sbit", bits, units[i]);
+	pep_rate_brief(text, rate);
 	pep_out_uint("rate", NULL, rate);
 	pep_out_string(NULL, "rate", text);
 }

@@ -12,6 +12,7 @@
 #include "genl.h"
 #include "names-gen.h"
 #include "out.h"
+#include "percent.h"
 #include "rate.h"
 #include "split.h"
 
@@ -35,6 +36,9 @@ static const char * const names_rate[] = { [0] = "unlimited" };
 
 /* The property of a link that it shows by itself. */
 static const char * const names_link[] = { [0] = "auto" };
+
+/* The share of connections that are never split when none is. */
+static const char * const names_control[] = { [0] = "off" };
 
 /**
  * struct setting - a word of "add" and "set" and what it sets
@@ -72,7 +76,7 @@ struct setting {
 }
 
 #define CHOICE_OR_NUMBER(_attr, _word, _key, _choices, _n, _min, _max,	\
-			 _usual) {					\
+			 _usual, ...) {					\
 	.attr = PEP_A_PROFILE_##_attr,					\
 	.option = {							\
 		.word = _word,						\
@@ -84,6 +88,7 @@ struct setting {
 	},								\
 	.key = _key,							\
 	RARE(_usual),							\
+	__VA_ARGS__							\
 }
 
 #define BUFFER(_attr, _word, _key)					\
@@ -167,6 +172,11 @@ static const struct setting settings[] = {
 	     names_rate, ARRAY_SIZE(names_rate)),
 	RATE(SERVER_MAX_RATE, "server-max-rate", "server_max_rate",
 	     names_rate, ARRAY_SIZE(names_rate)),
+	CHOICE_OR_NUMBER(CONTROL, "control", "control", names_control,
+			 ARRAY_SIZE(names_control), 1, PEP_CONTROL_MAX, 0,
+			 .option.percent = true),
+	CHOICE(CONTROL_BY, "control-by", "control_by", names_control_by,
+	       ARRAY_SIZE(names_control_by), RARE(PEP_CONTROL_BY_CONNECTION)),
 	CHOICE_OR_NUMBER(MAX_FLOWS, "max-flows", "max_flows", names_flows,
 			 ARRAY_SIZE(names_flows), 1, PEP_FLOWS_MAX, 0),
 };
@@ -426,6 +436,8 @@ static void number_text(char *text, const struct setting *setting,
 {
 	if (setting->option.rate)
 		pep_rate_write(text, pep_nl_uint(attr));
+	else if (setting->option.percent)
+		pep_percent_write(text, pep_nl_uint(attr));
 	else
 		snprintf(text, PEP_RATE_LEN, "%llu",
 			 (unsigned long long)pep_nl_uint(attr));
@@ -597,6 +609,8 @@ const struct pep_cmd_object pep_profile_object = {
 	"           [ release-idle SECONDS ] [ residence MS ] [ initial-window N ]\n"
 	"           [ resume { on | off } ] [ resume-max BYTES ]\n"
 	"           [ link-rate { auto | RATE } ] [ link-rtt { auto | MS } ]\n"
+	"           [ control { off | PERCENT% } ]\n"
+	"           [ control-by { connection | subscriber } ]\n"
 	"           [ wireless-sndbuf { auto | BYTES } ] [ wireless-rcvbuf { auto | BYTES } ]\n"
 	"           [ server-sndbuf { auto | BYTES } ] [ server-rcvbuf { auto | BYTES } ]\n"
 	"           [ wireless-max-rate { unlimited | RATE } ]\n"

@@ -16,6 +16,9 @@
 /* Letters of powers of 1000, or of 1024 with an i behind them. */
 static const char prefixes[] = "kmgt";
 
+/* What stands before bit for powers of 1000. */
+static const char * const units[] = { "", "K", "M", "G", "T" };
+
 /* Read what follows the number: bit/s or bytes/s; 0 when it is no unit. */
 static double read_unit(const char *unit)
 {
@@ -76,7 +79,6 @@ bool pep_rate_read(const char *text, __u64 *rate)
  */
 void pep_rate_write(char *text, __u64 rate)
 {
-	static const char * const units[] = { "", "K", "M", "G", "T" };
 	size_t i = 0;
 
 	rate *= 8;
@@ -86,4 +88,21 @@ void pep_rate_write(char *text, __u64 rate)
 	}
 	snprintf(text, PEP_RATE_LEN, "%llu%sbit", (unsigned long long)rate,
 		 units[i]);
+}
+
+/**
+ * pep_rate_brief() - write a rate that was measured: three digits say enough
+ * @text: where to, PEP_RATE_LEN bytes
+ * @rate: bytes per second
+ */
+void pep_rate_brief(char *text, __u64 rate)
+{
+	double bits = (double)rate * 8;
+	size_t i = 0;
+
+	while (bits >= 1000 && i < ARRAY_SIZE(units) - 1) {
+		bits /= 1000;
+		i++;
+	}
+	snprintf(text, PEP_RATE_LEN, "%.3g%sbit", bits, units[i]);
 }

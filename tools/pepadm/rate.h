@@ -12,5 +12,6 @@
 
 bool pep_rate_read(const char *text, __u64 *rate);
 void pep_rate_write(char *text, __u64 rate);
+void pep_rate_brief(char *text, __u64 rate);
 
 #endif

@@ -7,6 +7,7 @@
 #include <linux/pep.h>
 
 #include "action.h"
+#include "gain.h"
 #include "genl.h"
 #include "metrics.h"
 #include "names-gen.h"
@@ -167,6 +168,7 @@ static enum pep_exit stat_residence(struct pep_args *args)
 static const struct pep_cmd_verb stat_verbs[] = {
 	{ "show", stat_show },
 	{ "residence", stat_residence },
+	{ "gain", pep_gain_show },
 	{ NULL, NULL },
 };
 
@@ -176,5 +178,6 @@ const struct pep_cmd_object pep_stat_object = {
 	.show = stat_show,
 	.usage =
 	"pepadm stat show [ percpu | --prometheus ]\n"
-	"pepadm stat residence\n",
+	"pepadm stat residence\n"
+	"pepadm stat gain [ profile NAME ]\n",
 };

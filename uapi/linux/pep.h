@@ -117,6 +117,33 @@ enum pep_resume_phase {
 #define PEP_RESUME_MAX_MIN	16384
 #define PEP_RESUME_MAX_MAX	1073741824
 #define PEP_LINK_RTT_MAX	60000
+#define PEP_CONTROL_MAX		5000
+
+/**
+ * enum pep_control_by - By what the connections are chosen that are never
+ *   split, for comparison.
+ * @PEP_CONTROL_BY_CONNECTION: By both ends of the connection.
+ * @PEP_CONTROL_BY_SUBSCRIBER: By the subscriber, all of whose connections are
+ *   in one group.
+ */
+enum pep_control_by {
+	PEP_CONTROL_BY_CONNECTION,
+	PEP_CONTROL_BY_SUBSCRIBER,
+};
+
+/**
+ * enum pep_gain_group - Groups of a profile's connections that are compared.
+ * @PEP_GAIN_GROUP_TREATED: Those that are split by the profile's triggers.
+ * @PEP_GAIN_GROUP_CONTROL: Those that are never split.
+ */
+enum pep_gain_group {
+	PEP_GAIN_GROUP_TREATED,
+	PEP_GAIN_GROUP_CONTROL,
+};
+
+#define PEP_GAIN_BINS		192
+#define PEP_GAIN_SIZES		7
+#define PEP_PATH_BUCKETS	20
 #define PEP_RESIDENCE_MAX	10000
 #define PEP_BUFFER_MIN		4096
 #define PEP_BUFFER_MAX		536870912
@@ -264,6 +291,8 @@ enum {
 	PEP_A_PROFILE_RESUME_MAX,
 	PEP_A_PROFILE_LINK_RATE,
 	PEP_A_PROFILE_LINK_RTT,
+	PEP_A_PROFILE_CONTROL,
+	PEP_A_PROFILE_CONTROL_BY,
 
 	__PEP_A_PROFILE_MAX,
 	PEP_A_PROFILE_MAX = (__PEP_A_PROFILE_MAX - 1)
@@ -292,6 +321,9 @@ enum {
 	PEP_A_LEG_COOKIE,
 	PEP_A_LEG_SOURCE_ADDR,
 	PEP_A_LEG_SOURCE_PORT,
+	PEP_A_LEG_RESUME_PHASE,
+	PEP_A_LEG_RESUME_RATE,
+	PEP_A_LEG_RESUME_RTT_US,
 
 	__PEP_A_LEG_MAX,
 	PEP_A_LEG_MAX = (__PEP_A_LEG_MAX - 1)
@@ -461,6 +493,7 @@ enum {
 	PEP_A_STAT_PATH_EVICTED,
 	PEP_A_STAT_RESUME_JUMP,
 	PEP_A_STAT_RESUME_RETREAT,
+	PEP_A_STAT_SPLIT_PASS_CONTROL,
 
 	__PEP_A_STAT_MAX,
 	PEP_A_STAT_MAX = (__PEP_A_STAT_MAX - 1)
@@ -531,6 +564,35 @@ enum {
 };
 
 enum {
+	PEP_A_PATH_STAT_BY_RATE = 1,
+	PEP_A_PATH_STAT_BY_RTT,
+	PEP_A_PATH_STAT_SUM_RATE,
+	PEP_A_PATH_STAT_SUM_RTT_US,
+
+	__PEP_A_PATH_STAT_MAX,
+	PEP_A_PATH_STAT_MAX = (__PEP_A_PATH_STAT_MAX - 1)
+};
+
+enum {
+	PEP_A_GAIN_PROFILE = 1,
+	PEP_A_GAIN_CONTROL,
+	PEP_A_GAIN_CONTROL_BY,
+	PEP_A_GAIN_SINCE_MS,
+	PEP_A_GAIN_GROUP,
+	PEP_A_GAIN_SIZE,
+	PEP_A_GAIN_CONNECTIONS,
+	PEP_A_GAIN_CUT,
+	PEP_A_GAIN_BYTES,
+	PEP_A_GAIN_BYTES_AGAIN,
+	PEP_A_GAIN_TIME_US,
+	PEP_A_GAIN_BINS,
+	PEP_A_GAIN_DELAY_CONNECTIONS,
+
+	__PEP_A_GAIN_MAX,
+	PEP_A_GAIN_MAX = (__PEP_A_GAIN_MAX - 1)
+};
+
+enum {
 	PEP_CMD_PROFILE_GET = 1,
 	PEP_CMD_PROFILE_ADD,
 	PEP_CMD_PROFILE_SET,
@@ -554,6 +616,8 @@ enum {
 	PEP_CMD_FLOW_IMPORT,
 	PEP_CMD_PATH_GET,
 	PEP_CMD_PATH_FLUSH,
+	PEP_CMD_PATH_STAT_GET,
+	PEP_CMD_GAIN_GET,
 
 	__PEP_CMD_MAX,
 	PEP_CMD_MAX = (__PEP_CMD_MAX - 1)

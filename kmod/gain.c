@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a profile's connections got, split or followed, beside what those of the
+ * control group got, which are never split: times of objects by their size, and
+ * samples of the queueing delay, in logarithmic bins. Any CPU adds to them.
+ */
+
+#include "gain.h"
+
+#include <kunit/visibility.h>
+#include <linux/bitops.h>
+#include <linux/export.h>
+#include <linux/slab.h>
+#include <linux/timekeeping.h>
+
+/* Bins between a time and twice that: 2 to the power of it. */
+#define PEP_GAIN_FINE		3
+
+/* The first bin ends at 128 us, 8 of this unit. */
+#define PEP_GAIN_UNIT		4
+
+/* The first class of sizes ends at 16 KiB, each other one at 4 times that of the one
+ * before; as powers of 2.
+ */
+#define PEP_GAIN_SIZE_FIRST	14
+#define PEP_GAIN_SIZE_STEP	2
+
+/**
+ * pep_gain_create() - begin to compare
+ * @share: share of the connections that are never split, 1/10,000
+ * @by: by what they are chosen, enum pep_control_by
+ *
+ * Context: may sleep.
+ * Return: nothing counted yet, with a reference, or NULL.
+ */
+struct pep_gain *pep_gain_create(u32 share, u32 by)
+{
+	struct pep_gain *gain = kvzalloc(sizeof(*gain), GFP_KERNEL);
+
+	if (!gain)
+		return NULL;
+	refcount_set(&gain->ref, 1);
+	gain->share = share;
+	gain->by = by;
+	gain->since = ktime_get_seconds();
+	return gain;
+}
+
+/**
+ * pep_gain_get() - take a reference
+ * @gain: found under RCU
+ *
+ * Context: any.
+ * Return: false when it is going.
+ */
+bool pep_gain_get(struct pep_gain *gain)
+{
+	return refcount_inc_not_zero(&gain->ref);
+}
+
+/**
+ * pep_gain_put() - drop a reference
+ * @gain: comparison, or NULL
+ *
+ * Context: any.
+ */
+void pep_gain_put(struct pep_gain *gain)
+{
+	if (gain && refcount_dec_and_test(&gain->ref))
+		kvfree_rcu(gain, rcu);
+}
+
+/**
+ * pep_gain_bin() - find the bin of a time
+ * @us: time, us
+ *
+ * Bin 0 ends at 128 us; each doubling from there on has eight bins of the same
+ * width, and the last bin has no end.
+ *
+ * Return: its index.
+ */
+unsigned int pep_gain_bin(u64 us)
+{
+	u64 units = us >> PEP_GAIN_UNIT;
+	unsigned int doublings;
+	u64 bin;
+
+	if (units < BIT(PEP_GAIN_FINE))
+		return 0;
+	doublings = fls64(units) - 1 - PEP_GAIN_FINE;
+	bin = 1 + (doublings << PEP_GAIN_FINE) + (units >> doublings) -
+	      BIT(PEP_GAIN_FINE);
+	return min_t(u64, bin, PEP_GAIN_BINS - 1);
+}
+EXPORT_SYMBOL_IF_KUNIT(pep_gain_bin);
+
+/**
+ * pep_gain_size() - find the class of an object's size
+ * @bytes: its size, 1 or more
+ *
+ * Class 0 is of up to 16 KiB, each other one of up to four times the one before, and
+ * the last one of more than that.
+ *
+ * Return: its index.
+ */
+unsigned int pep_gain_size(u64 bytes)
+{
+	int above = fls64(bytes - 1) - PEP_GAIN_SIZE_FIRST;
+
+	if (above <= 0)
+		return 0;
+	return min_t(unsigned int, DIV_ROUND_UP(above, PEP_GAIN_SIZE_STEP),
+		     PEP_GAIN_SIZES - 1);
+}
+EXPORT_SYMBOL_IF_KUNIT(pep_gain_size);

@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Comparing connections that may be split with a control group that never is.
+ *
+ * A keyed hash of the connection, or of its subscriber, chooses the control group
+ * before anything else is known. A connection stays in its group whatever becomes of
+ * it: one that may be split and never is counts as it went.
+ *
+ * All is told by the subscriber's packets, which look the same in both groups. An
+ * object is what the server sends between two turns of the subscriber. It begins
+ * with the first packet that has payload and acknowledges all that has come for the
+ * subscriber, or with the connection, and it took until the last acknowledgment that
+ * was new. Nothing is made of turns in which the subscriber sends much: their answer
+ * is no object. A sample of the queueing delay is what a round trip takes above the
+ * smallest one of the connection, from when payload leaves for the subscriber.
+ */
+
+#include "meter.h"
+
+#include <linux/random.h>
+#include <linux/siphash.h>
+#include <linux/slab.h>
+#include <net/tcp.h>
+
+#include "flow.h"
+#include "gain.h"
+#include "gen.h"
+#include "packet.h"
+#include "path.h"
+#include "stat.h"
+#include "tally.h"
+#include "track.h"
+
+/* What a subscriber may send for an object, bytes. */
+#define PEP_METER_REQUEST	16384
+
+/* States in which a leg has had a FIN to send. */
+#define PEP_METER_FIN							\
+	(TCPF_FIN_WAIT1 | TCPF_FIN_WAIT2 | TCPF_CLOSING | TCPF_LAST_ACK)
+
+/* All of them, 1/10,000. */
+#define PEP_METER_ALL		10000
+
+/* Secret of the hash that chooses the control group: nobody can choose a group for
+ * himself.
+ */
+static siphash_key_t pep_meter_key;
+
+static u64 pep_meter_hash(const struct pep_gen *gen,
+			  const struct pep_tuple *tuple, unsigned int opener)
+{
+	struct pep_path_key key;
+
+	net_get_random_once(&pep_meter_key, sizeof(pep_meter_key));
+	if (gen->values.control_by == PEP_CONTROL_BY_CONNECTION)
+		return siphash(tuple, sizeof(*tuple), &pep_meter_key);
+	pep_path_key(&key, tuple, opener);
+	return siphash(&key, sizeof(key), &pep_meter_key);
+}
+
+/**
+ * pep_meter_held_back() - is a connection never to be split?
+ * @gen: generation of the profile that may split it
+ * @tuple: tuple of the opener's SYN
+ * @opener: side that it came from, enum pep_side
+ *
+ * Context: softirq.
+ * Return: true for the profile's control group.
+ */
+bool pep_meter_held_back(const struct pep_gen *gen,
+			 const struct pep_tuple *tuple, unsigned int opener)
+{
+	return gen->values.control &&
+	       reciprocal_scale(pep_meter_hash(gen, tuple, opener),
+				PEP_METER_ALL) < gen->values.control;
+}
+
+/* What the profile's connections are compared by now, with a reference, or NULL. */
+static struct pep_gain *pep_meter_gain(const struct pep_gen *gen)
+{
+	struct pep_gain *gain = rcu_dereference(gen->tally->gain);
+
+	return gain && pep_gain_get(gain) ? gain : NULL;
+}
+
+/**
+ * pep_meter_begin() - measure what a connection gets from here on
+ * @gen: generation of the profile that may split it
+ * @conn: connection that is past its SYN, locked
+ * @group: enum pep_gain_group
+ *
+ * Without memory it is not measured.
+ *
+ * Context: softirq, RCU read side.
+ */
+void pep_meter_begin(const struct pep_gen *gen, struct pep_conn *conn,
+		     unsigned int group)
+{
+	const struct pep_track_end *wireless = &conn->end[PEP_SIDE_WIRELESS];
+	struct pep_meter *meter;
+	struct pep_gain *gain;
+
+	if (!gen->values.control)
+		return;
+	gain = pep_meter_gain(gen);
+	if (!gain)
+		return;
+	meter = kzalloc(sizeof(*meter), GFP_ATOMIC);
+	if (!meter) {
+		pep_gain_put(gain);
+		return;
+	}
+	meter->gain = gain;
+	meter->group = group;
+	spin_lock_init(&meter->lock);
+	/* Of one that is answered early nothing is known yet. */
+	meter->known = conn->stage == PEP_TRACK_FOLLOWED;
+	meter->ack = wireless->ack;
+	meter->first = meter->ack;
+	meter->all = true;
+	meter->rtt = wireless->rtt;
+	meter->since = ktime_get_ns();
+	atomic_inc(&gain->group[group].conns);
+	/* Pairs with readers of a connection that is split. */
+	smp_store_release(&conn->meter, meter);
+}
+
+static struct pep_gain_conns *pep_meter_group(const struct pep_meter *meter)
+{
+	return &meter->gain->group[meter->group];
+}
+
+/* End the object, and count it. */
+static void pep_meter_close(struct pep_meter *meter)
+{
+	u32 bytes = meter->ack - meter->first;
+	struct pep_gain_size *size;
+	unsigned int class;
+	u64 us;
+
+	if (!meter->open || !bytes || meter->sent > PEP_METER_REQUEST)
+		return;
+	us = div_u64(meter->last - meter->since, NSEC_PER_USEC);
+	class = pep_gain_size(bytes);
+	size = &pep_meter_group(meter)->size[class];
+	atomic_inc(&size->count[pep_gain_bin(us)]);
+	atomic64_add(bytes, &size->bytes);
+	atomic64_add(us, &size->time);
+	if (!(meter->sizes & BIT(class)))
+		atomic_inc(&size->conns);
+	meter->sizes |= BIT(class);
+}
+
+/* Count a sample of the round trip. */
+static void pep_meter_sample(struct pep_meter *meter, u32 rtt)
+{
+	struct pep_gain_conns *group = pep_meter_group(meter);
+
+	if (!rtt)
+		return;
+	meter->rtt = min_not_zero(meter->rtt, rtt);
+	atomic_inc(&group->delay[pep_gain_bin(rtt - meter->rtt)]);
+	if (!meter->has_delay)
+		atomic_inc(&group->delay_conns);
+	meter->has_delay = true;
+}
+
+/* The subscriber has acknowledged more. */
+static void pep_meter_acked(struct pep_meter *meter, u32 ack, u64 now)
+{
+	/* The server speaks first. */
+	meter->open = true;
+	meter->bytes += ack - meter->ack;
+	meter->ack = ack;
+	meter->last = now;
+}
+
+/* Look at a subscriber's packet; all payload that has come for it ends before HIGH,
+ * where a FIN may be, which is none.
+ */
+static void pep_meter_packet(struct pep_meter *meter,
+			     const struct pep_packet *pkt, u32 high, u64 now)
+{
+	u32 ack = ntohl(pkt->th->ack_seq);
+
+	if (!pkt->th->ack || after(ack, high + 1))
+		return;
+	if (after(ack, high))
+		ack = high;
+	if (!meter->known) {
+		meter->known = true;
+		meter->ack = ack;
+		meter->first = ack;
+	}
+	if (after(ack, meter->ack))
+		pep_meter_acked(meter, ack, now);
+	meter->all = ack == high;
+	if (!pkt->payload)
+		return;
+	if (!meter->open || (meter->all && meter->ack != meter->first)) {
+		pep_meter_close(meter);
+		meter->open = true;
+		meter->first = meter->ack;
+		meter->since = now;
+		meter->sent = 0;
+	}
+	meter->sent += min_t(u32, pkt->payload, U32_MAX - meter->sent);
+}
+
+/* Payload is sent to the subscriber: the first of a round trip is to tell how long
+ * that is, unless it is sent again meanwhile (Karn's algorithm, RFC 6298).
+ */
+static void pep_meter_pass(struct pep_meter *meter, u32 last, bool again,
+			   u64 now)
+{
+	if (again) {
+		meter->probing = false;
+	} else if (!meter->probing) {
+		meter->probing = true;
+		meter->probe = last;
+		meter->probed = now;
+	}
+}
+
+/* Behind all payload that an end has sent. */
+static u32 pep_meter_end_of(const struct pep_track_end *end)
+{
+	return end->high - !!(end->flags & PEP_TRACK_FIN);
+}
+
+/**
+ * pep_meter_followed() - look at a packet of a connection that is followed
+ * @conn: connection that is past its handshake, locked, before it takes note of
+ *	the packet
+ * @side: side that it came from, enum pep_side
+ * @pkt: packet
+ *
+ * Context: softirq.
+ */
+void pep_meter_followed(const struct pep_conn *conn, unsigned int side,
+			const struct pep_packet *pkt)
+{
+	const struct pep_track_end *server = &conn->end[PEP_SIDE_SERVER];
+	u32 last = ntohl(pkt->th->seq) + pkt->payload;
+	struct pep_meter *meter = conn->meter;
+	u64 now = ktime_get_ns();
+
+	spin_lock(&meter->lock);
+	if (side == PEP_SIDE_SERVER && pkt->payload) {
+		meter->all = false;
+		pep_meter_pass(meter, last, !after(last, server->next), now);
+	} else if (side == PEP_SIDE_WIRELESS) {
+		pep_meter_packet(meter, pkt, pep_meter_end_of(server), now);
+		if (meter->probing && !before(meter->ack, meter->probe)) {
+			pep_meter_sample(meter, div_u64(now - meter->probed,
+							NSEC_PER_USEC));
+			meter->probing = false;
+		}
+	}
+	spin_unlock(&meter->lock);
+}
+
+/* Payload that has come for the subscriber and is not relayed yet, bytes. */
+static u32 pep_meter_unread(const struct sock *server)
+{
+	u32 unread;
+
+	if (!server)
+		return 0;
+	unread = READ_ONCE(tcp_sk(server)->rcv_nxt) -
+		 READ_ONCE(tcp_sk(server)->copied_seq);
+	/* A FIN has a sequence number, too. */
+	return unread && sock_flag(server, SOCK_DONE) ? unread - 1 : unread;
+}
+
+/* Behind all payload that a leg has had to send. */
+static u32 pep_meter_written(const struct sock *sk)
+{
+	bool fin = BIT(inet_sk_state_load(sk)) & PEP_METER_FIN;
+
+	return READ_ONCE(tcp_sk(sk)->write_seq) - fin;
+}
+
+/**
+ * pep_meter_split() - look at a subscriber's packet of a connection that is split
+ * @conn: connection
+ * @flow: flow that has it
+ * @pkt: packet, which is not delivered yet
+ *
+ * Context: softirq, RCU read side.
+ */
+void pep_meter_split(const struct pep_conn *conn, const struct pep_flow *flow,
+		     const struct pep_packet *pkt)
+{
+	/* Pairs with pep_flow_set_leg(). */
+	struct sock *wireless = smp_load_acquire(&flow->leg[PEP_SIDE_WIRELESS].sk);
+	struct sock *server = smp_load_acquire(&flow->leg[PEP_SIDE_SERVER].sk);
+	/* Pairs with pep_meter_begin(); it stays for as long as RCU does. */
+	struct pep_meter *meter = smp_load_acquire(&conn->meter);
+	u32 high;
+
+	if (!meter || !wireless)
+		return;
+	high = pep_meter_written(wireless) + pep_meter_unread(server);
+	spin_lock(&meter->lock);
+	pep_meter_packet(meter, pkt, high, ktime_get_ns());
+	if (!meter->probing) {
+		meter->probing = true;
+		meter->probe = high;
+	} else if (after(meter->ack, meter->probe)) {
+		/* That of the packet before, without repeated segments. */
+		pep_meter_sample(meter, READ_ONCE(tcp_sk(wireless)->rack.rtt_us));
+		meter->probe = high;
+	}
+	spin_unlock(&meter->lock);
+}
+
+/**
+ * pep_meter_leg() - note how the leg of a subscriber ends: what it has sent again, and
+ *	whether the subscriber has got all
+ * @flow: flow that ends, with its legs locked
+ *
+ * Context: BH off.
+ */
+void pep_meter_leg(const struct pep_flow *flow)
+{
+	const struct sock *sk = flow->leg[PEP_SIDE_WIRELESS].sk;
+	struct pep_meter *meter;
+
+	rcu_read_lock();
+	meter = flow->conn ? READ_ONCE(flow->conn->meter) : NULL;
+	if (meter && sk) {
+		spin_lock(&meter->lock);
+		meter->again += tcp_sk(sk)->bytes_retrans;
+		meter->all = tcp_sk(sk)->snd_una == tcp_sk(sk)->write_seq &&
+			     !pep_meter_unread(flow->leg[PEP_SIDE_SERVER].sk);
+		spin_unlock(&meter->lock);
+	}
+	rcu_read_unlock();
+}
+
+/**
+ * pep_meter_closing() - count what a connection got, if that is all
+ * @conn: measured connection that both ends have closed, locked
+ *
+ * Otherwise that waits for the last acknowledgment, or the end of the connection.
+ *
+ * Context: softirq.
+ */
+void pep_meter_closing(struct pep_conn *conn)
+{
+	if (READ_ONCE(conn->meter->all))
+		pep_meter_end(conn);
+}
+
+/**
+ * pep_meter_end() - count what a connection got
+ * @conn: connection that ends, locked
+ *
+ * Context: BH off.
+ */
+void pep_meter_end(struct pep_conn *conn)
+{
+	struct pep_meter *meter = conn->meter;
+	struct pep_gain_conns *group;
+
+	if (!meter)
+		return;
+	/* No packet finds it after those that have found it already. */
+	WRITE_ONCE(conn->meter, NULL);
+	group = pep_meter_group(meter);
+	spin_lock(&meter->lock);
+	if (meter->all)
+		pep_meter_close(meter);
+	else
+		atomic_inc(&group->cut);
+	meter->open = false;
+	atomic64_add(meter->bytes, &group->bytes);
+	atomic64_add(meter->again + conn->end[PEP_SIDE_SERVER].repeated,
+		     &group->again);
+	spin_unlock(&meter->lock);
+	pep_gain_put(meter->gain);
+	kfree_rcu(meter, rcu);
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _PEP_METER_H
+#define _PEP_METER_H
+
+#include <linux/rcupdate.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+
+struct pep_conn;
+struct pep_flow;
+struct pep_gain;
+struct pep_gen;
+struct pep_packet;
+struct pep_tuple;
+
+/**
+ * struct pep_meter - what a connection gets, while that is compared
+ * @gain: what it adds to, with a reference
+ * @group: whose it is, enum pep_gain_group; constant
+ * @lock: guards all below but @rcu; no other lock of ours is taken with it; BH off
+ * @known: @ack is known
+ * @open: there is an object
+ * @all: the subscriber's latest packet acknowledged all that had come for it
+ * @probing: @probe is under way
+ * @has_delay: it has had a sample of the queueing delay
+ * @sizes: sizes of which it has had an object, a mask
+ * @ack: highest acknowledgment of the subscriber
+ * @first: the one at which the object began
+ * @sent: payload that the subscriber has sent for the object, bytes
+ * @probe: sequence number whose acknowledgment is a sample of the round trip
+ * @probed: when that was sent to the subscriber, ns of ktime_get_ns()
+ * @rtt: smallest sample, us; 0 when there is none
+ * @since: when the object began, ns of ktime_get_ns()
+ * @last: when the subscriber acknowledged the latest part of it, in the same way
+ * @bytes: what the subscriber has acknowledged, bytes
+ * @again: payload that legs have sent to it a second time, bytes
+ * @rcu: frees the memory
+ */
+struct pep_meter {
+	struct pep_gain *gain;
+	u8 group;
+	spinlock_t lock; /* all below; see above */
+	bool known;
+	bool open;
+	bool all;
+	bool probing;
+	bool has_delay;
+	u8 sizes;
+	u32 ack;
+	u32 first;
+	u32 sent;
+	u32 probe;
+	u64 probed;
+	u32 rtt;
+	u64 since;
+	u64 last;
+	u64 bytes;
+	u64 again;
+	struct rcu_head rcu;
+};
+
+bool pep_meter_held_back(const struct pep_gen *gen,
+			 const struct pep_tuple *tuple, unsigned int opener);
+void pep_meter_begin(const struct pep_gen *gen, struct pep_conn *conn,
+		     unsigned int group);
+void pep_meter_followed(const struct pep_conn *conn, unsigned int side,
+			const struct pep_packet *pkt);
+void pep_meter_split(const struct pep_conn *conn, const struct pep_flow *flow,
+		     const struct pep_packet *pkt);
+void pep_meter_leg(const struct pep_flow *flow);
+void pep_meter_closing(struct pep_conn *conn);
+void pep_meter_end(struct pep_conn *conn);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Quantiles of two groups, and how they compare. */
+#ifndef _PEPADM_COMPARE_H
+#define _PEPADM_COMPARE_H
+
+#include <stdbool.h>
+
+#include "gain.h"
+
+/**
+ * struct pep_compare - a quantile of two groups
+ * @us: the quantile by group, us
+ * @enough: there are enough connections in both for an interval
+ * @gain: that of the control group over that of the other one
+ * @low: lower end of its interval of 95 %
+ * @high: upper end
+ */
+struct pep_compare {
+	double us[PEP_GAIN_GROUPS];
+	bool enough;
+	double gain;
+	double low;
+	double high;
+};
+
+bool pep_compare_quantile(const struct pep_gain_bins *control,
+			  const struct pep_gain_bins *treated, double quantile,
+			  struct pep_compare *result);
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the groups of profiles' connections got. */
+#ifndef _PEPADM_GAIN_H
+#define _PEPADM_GAIN_H
+
+#include <linux/pep.h>
+
+#include "args.h"
+
+/* Groups, by enum pep_gain_group. */
+#define PEP_GAIN_GROUPS 2
+
+/**
+ * struct pep_gain_bins - times in bins
+ * @count: how many by bin
+ * @conns: connections that they are of
+ * @bytes: payload of the objects, bytes
+ * @time: their times added up, us
+ */
+struct pep_gain_bins {
+	__u32 count[PEP_GAIN_BINS];
+	__u32 conns;
+	__u64 bytes;
+	__u64 time;
+};
+
+/**
+ * struct pep_gain_conns - what a group got
+ * @size: objects by class of size
+ * @delay: samples of the queueing delay
+ * @conns: connections that have begun
+ * @cut: those that ended before all was acknowledged
+ * @bytes: payload that was acknowledged on those that have ended, bytes
+ * @again: payload that was sent again on them, bytes
+ */
+struct pep_gain_conns {
+	struct pep_gain_bins size[PEP_GAIN_SIZES];
+	struct pep_gain_bins delay;
+	__u32 conns;
+	__u32 cut;
+	__u64 bytes;
+	__u64 again;
+};
+
+/**
+ * struct pep_gain_profile - what both groups of a profile got
+ * @next: the next profile, or NULL
+ * @name: its name
+ * @share: share of the control group, 1/10,000
+ * @by: what chooses it, enum pep_control_by
+ * @since_ms: how long that has gone on, ms
+ * @group: by enum pep_gain_group
+ */
+struct pep_gain_profile {
+	struct pep_gain_profile *next;
+	char name[PEP_NAME_LEN];
+	__u32 share;
+	__u32 by;
+	__u64 since_ms;
+	struct pep_gain_conns group[PEP_GAIN_GROUPS];
+};
+
+enum pep_exit pep_gain_fetch(const char *name,
+			     struct pep_gain_profile **profiles);
+void pep_gain_free(struct pep_gain_profile *profiles);
+__u64 pep_gain_bin_end(unsigned int bin);
+enum pep_exit pep_gain_show(struct pep_args *args);
+
+#endif
