@@ -19,7 +19,8 @@ from peptest.tcp import (accept, client, close_all, exchange_part, listen,
 WIRELESS = (("pep", "wl0"),)
 SERVER = (("srv", "eth0"),)
 FAR = "delay", "20ms"   # time for a connection to be split in
-LOSSY = "rate", "20mbit", "delay", "60ms", "loss", "4%"
+LOSSY = "rate", "20mbit", "delay", "60ms", "loss", "2%"
+SLOW = "rate", "200kbit", "delay", "20ms"
 SIZES = {1_000: 16 << 10, 16 << 10: 16 << 10, (16 << 10) + 1: 64 << 10,
          64 << 10: 64 << 10, 300_000: 1 << 20}      # bytes: end of the class
 REQUEST = 100           # bytes
@@ -208,7 +209,7 @@ def greeting(family):
 @families("what ends before all has arrived is counted apart")
 def cut(family):
     compare("control", "50%")
-    with impaired(WIRELESS, *LOSSY):
+    with impaired(WIRELESS, *SLOW):
         for _ in range(10):
             sub, srv = pair(family)
             one_way(sub, srv, REQUEST)
@@ -260,12 +261,11 @@ def truth(family):
     with impaired(WIRELESS, *LOSSY, single=True):
         took = trial(family, 2 * MANY)
     outside = [statistics.median(group) for group in took]
-    expect_least("gain", outside[0] / outside[1], 1.1)
     expect_agrees(outside)
     again = gain()["groups"]
     for name in "control", "treated":
-        expect_least(f"sent again, {name}", again[name]["again"], 0.02)
-        expect_least(f"sent again, {name}, not more", 0.1,
+        expect_least(f"sent again, {name}", again[name]["again"], 0.01)
+        expect_least(f"sent again, {name}, not more", 0.06,
                      again[name]["again"])
 
 
@@ -275,7 +275,7 @@ def alike(family):
     compare("control", "50%", "split", "10000000")
     try:
         with impaired(WIRELESS, *LOSSY, single=True):
-            took = trial(family, 2 * MANY)
+            took = trial(family, MANY)
     finally:
         pepadm("profile", "set", "default", "split", "handshake")
     expect_agrees([statistics.median(group) for group in took])

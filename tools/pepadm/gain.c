@@ -18,10 +18,8 @@
 #include "percent.h"
 #include "rate.h"
 
-/* Where the first class of sizes ends, KiB; each other one ends at four times that of
- * the one before.
- */
-#define FIRST_SIZE 16
+/* Where the first class of sizes ends, bytes. */
+#define FIRST_SIZE 16384
 
 /**
  * struct fetch - a dump that is being read
@@ -44,6 +42,19 @@ struct fetch {
 __u64 pep_gain_bin_end(unsigned int bin)
 {
 	return (8ULL + bin % 8) << (bin / 8) << 4;
+}
+
+/**
+ * pep_gain_size_end() - find where a class of sizes ends
+ * @class: which one, but not the last one, which has no end
+ *
+ * Each ends at four times the end of the one before.
+ *
+ * Return: the largest size of it, bytes.
+ */
+__u64 pep_gain_size_end(unsigned int class)
+{
+	return (__u64)FIRST_SIZE << 2 * class;
 }
 
 /* Read bins. */
@@ -266,7 +277,7 @@ static void show_bins(const struct pep_gain_bins *control,
 static void show_size(unsigned int class, const struct pep_gain_bins *control,
 		      const struct pep_gain_bins *treated)
 {
-	unsigned long long end = FIRST_SIZE << 10 << 2 * class;
+	unsigned long long end = pep_gain_size_end(class);
 	char text[32];
 
 	if (!control->conns && !treated->conns)

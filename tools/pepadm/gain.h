@@ -64,6 +64,7 @@ enum pep_exit pep_gain_fetch(const char *name,
 			     struct pep_gain_profile **profiles);
 void pep_gain_free(struct pep_gain_profile *profiles);
 __u64 pep_gain_bin_end(unsigned int bin);
+__u64 pep_gain_size_end(unsigned int class);
 enum pep_exit pep_gain_show(struct pep_args *args);
 
 #endif

@@ -2,9 +2,7 @@
 /*
  * The text format of Prometheus, as node_exporter's textfile collector reads
  * it. Counters that tell of one thing for several reasons are one metric with
- * a label; all samples of a metric have to follow each other. How long payload
- * stays is a histogram: what the kernel counts by log2 of microseconds, added up
- * from the shortest on.
+ * a label; all samples of a metric have to follow each other.
  */
 #include "metrics.h"
 
@@ -15,10 +13,9 @@
 
 #include "action.h"
 #include "args.h"
+#include "labels.h"
 #include "names-gen.h"
-#include "netns.h"
 #include "nl.h"
-#include "residence.h"
 
 /**
  * struct rule - what becomes of a counter
@@ -92,53 +89,15 @@ static bool there(const struct nlattr * const *stats, size_t stat)
 	return *names_stat[stat] && stats[stat];
 }
 
-/* Show one label, behind others if there are any. */
-static void show_label(const char *name, const char *value, bool *others)
-{
-	printf("%c%s=\"", *others ? ',' : '{', name);
-	for (; *value; value++) {
-		if (*value == '\\' || *value == '"')
-			putchar('\\');
-		if (*value == '\n')
-			fputs("\\n", stdout);
-		else
-			putchar(*value);
-	}
-	putchar('"');
-	*others = true;
-}
-
-/*
- * Show which sample of a metric follows. Its labels are the namespace, where
- * one was asked for, so that those of several can stand beside each other;
- * @name with its @value; and the end of a bucket; the latter ones may be NULL.
- */
-static void show_lead(const char *metric, const char *name, const char *value,
-		      const char *end)
-{
-	bool others = false;
-
-	printf("pep_%s", metric);
-	if (pep_netns_name())
-		show_label("netns", pep_netns_name(), &others);
-	if (name)
-		show_label(name, value, &others);
-	if (end)
-		show_label("le", end, &others);
-	if (others)
-		putchar('}');
-	putchar(' ');
-}
-
 /* Show one counter as a sample of a metric. */
 static void show_sample(const char *metric, const struct rule *rule,
 			const struct nlattr * const *stats, size_t stat)
 {
 	if (rule && rule->label)
-		show_lead(metric, rule->label,
+		pep_labels_show(metric, rule->label,
 			  names_stat[stat] + strlen(rule->name), NULL);
 	else
-		show_lead(metric, NULL, NULL, NULL);
+		pep_labels_show(metric, NULL);
 	printf("%llu\n", (unsigned long long)pep_nl_uint(stats[stat]));
 }
 
@@ -185,44 +144,6 @@ void pep_metrics_show(const struct nlattr * const *stats)
 	}
 }
 
-/* Show the histogram of what goes to the legs of a side. */
-static void show_histogram(const char *leg, const struct nlattr *samples,
-			   const struct nlattr *sum)
-{
-	__u64 all = 0, ns = pep_nl_uint(sum);
-	char end[32];
-	size_t i;
-
-	for (i = 0; i < PEP_RESIDENCE_BUCKETS; i++) {
-		all += pep_residence_samples(samples, sizeof(__u64), i);
-		if (i < PEP_RESIDENCE_BUCKETS - 1)
-			snprintf(end, sizeof(end), "%llu.%06llu",
-				 (1ULL << i) / 1000000, (1ULL << i) % 1000000);
-		show_lead("residence_seconds_bucket", "leg", leg,
-			  i < PEP_RESIDENCE_BUCKETS - 1 ? end : "+Inf");
-		printf("%llu\n", (unsigned long long)all);
-	}
-	show_lead("residence_seconds_sum", "leg", leg, NULL);
-	printf("%llu.%09llu\n", (unsigned long long)(ns / 1000000000),
-	       (unsigned long long)(ns % 1000000000));
-	show_lead("residence_seconds_count", "leg", leg, NULL);
-	printf("%llu\n", (unsigned long long)all);
-}
-
-/**
- * pep_metrics_show_residence() - show for Prometheus how long payload stays
- * @sides: attributes of an answer to PEP_CMD_RESIDENCE_GET by number
- */
-void pep_metrics_show_residence(const struct nlattr * const *sides)
-{
-	puts("# HELP pep_residence_seconds How long payload stays, by the leg that sends it.\n"
-	     "# TYPE pep_residence_seconds histogram");
-	show_histogram("wireless", sides[PEP_A_RESIDENCE_TO_WIRELESS],
-		       sides[PEP_A_RESIDENCE_SUM_TO_WIRELESS]);
-	show_histogram("server", sides[PEP_A_RESIDENCE_TO_SERVER],
-		       sides[PEP_A_RESIDENCE_SUM_TO_SERVER]);
-}
-
 /**
  * pep_metrics_show_limits() - show for Prometheus how much may be split
  * @limits: attributes of an answer to PEP_CMD_LIMIT_GET by number
@@ -246,7 +167,7 @@ void pep_metrics_show_limits(const struct nlattr * const *limits)
 	for (i = 0; i < ARRAY_SIZE(gauges); i++) {
 		printf("# HELP pep_%s %s\n# TYPE pep_%s gauge\n",
 		       gauges[i].metric, gauges[i].help, gauges[i].metric);
-		show_lead(gauges[i].metric, NULL, NULL, NULL);
+		pep_labels_show(gauges[i].metric, NULL);
 		printf("%llu\n", (unsigned long long)
 		       pep_nl_uint(limits[gauges[i].attr]));
 	}
@@ -261,7 +182,7 @@ void pep_metrics_show_filters(const __u64 *filters)
 	puts("# HELP pep_filters Filters of tc that hand packets to pep, by side.\n"
 	     "# TYPE pep_filters gauge");
 	for (size_t side = 0; side < PEP_ACTION_SIDES; side++) {
-		show_lead("filters", "side", names_side[side], NULL);
+		pep_labels_show("filters", "side", names_side[side], NULL);
 		printf("%llu\n", (unsigned long long)filters[side]);
 	}
 }

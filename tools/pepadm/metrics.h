@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * The counters, the limits, how long payload stays, and what is attached, for
- * Prometheus.
- */
+/* The counters, the limits, and what is attached, for Prometheus. */
 #ifndef _PEPADM_METRICS_H
 #define _PEPADM_METRICS_H
 
@@ -10,7 +7,6 @@
 #include <linux/types.h>
 
 void pep_metrics_show(const struct nlattr * const *stats);
-void pep_metrics_show_residence(const struct nlattr * const *sides);
 void pep_metrics_show_limits(const struct nlattr * const *limits);
 void pep_metrics_show_filters(const __u64 *filters);
 

@@ -9,6 +9,7 @@
 #include "action.h"
 #include "gain.h"
 #include "genl.h"
+#include "histogram.h"
 #include "metrics.h"
 #include "names-gen.h"
 #include "out.h"
@@ -53,7 +54,7 @@ static int show_residence_metrics(const struct nlmsghdr *nlh, void *data)
 
 	(void)data;
 	pep_genl_parse(nlh, tb, PEP_A_RESIDENCE_MAX);
-	pep_metrics_show_residence(tb);
+	pep_histogram_residence(tb);
 	return MNL_CB_OK;
 }
 
@@ -86,6 +87,30 @@ static enum pep_exit show_filter_metrics(void)
 	return err;
 }
 
+/* What is known of links for Prometheus. */
+static int show_link_metrics(const struct nlmsghdr *nlh, void *data)
+{
+	const struct nlattr *tb[PEP_A_PATH_STAT_MAX + 1];
+
+	(void)data;
+	pep_genl_parse(nlh, tb, PEP_A_PATH_STAT_MAX);
+	pep_histogram_links(tb);
+	return MNL_CB_OK;
+}
+
+/* What groups of connections got for Prometheus. */
+static enum pep_exit show_gain_metrics(void)
+{
+	struct pep_gain_profile *profiles;
+	enum pep_exit err = pep_gain_fetch(NULL, &profiles);
+
+	if (err)
+		return err;
+	pep_histogram_gain(profiles);
+	pep_gain_free(profiles);
+	return PEP_OK;
+}
+
 /* Show everything for Prometheus. */
 static enum pep_exit show_prometheus(struct pep_args *args)
 {
@@ -102,6 +127,11 @@ static enum pep_exit show_prometheus(struct pep_args *args)
 	if (!err)
 		err = pep_genl_ask(PEP_CMD_RESIDENCE_GET, 0,
 				   show_residence_metrics, NULL);
+	if (!err)
+		err = pep_genl_ask(PEP_CMD_PATH_STAT_GET, 0, show_link_metrics,
+				   NULL);
+	if (!err)
+		err = show_gain_metrics();
 	return err ? err : show_filter_metrics();
 }
 

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Names of samples for Prometheus, with their labels. */
+#include "labels.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "netns.h"
+
+/* Show one label, behind others if there are any. */
+static void show_label(const char *name, const char *value, bool *others)
+{
+	printf("%c%s=\"", *others ? ',' : '{', name);
+	for (; *value; value++) {
+		if (*value == '\\' || *value == '"')
+			putchar('\\');
+		if (*value == '\n')
+			fputs("\\n", stdout);
+		else
+			putchar(*value);
+	}
+	putchar('"');
+	*others = true;
+}
+
+/**
+ * pep_labels_show() - show which sample of a metric follows
+ * @metric: its name, without "pep_"
+ *
+ * Behind @metric there are pairs of a label's name and its value; a name of NULL ends
+ * them. The first label is the namespace, where one was asked for, so that samples of
+ * several can stand beside each other.
+ */
+void pep_labels_show(const char *metric, ...)
+{
+	const char *name, *value;
+	bool others = false;
+	va_list labels;
+
+	printf("pep_%s", metric);
+	if (pep_netns_name())
+		show_label("netns", pep_netns_name(), &others);
+	va_start(labels, metric);
+	while ((name = va_arg(labels, const char *))) {
+		value = va_arg(labels, const char *);
+		show_label(name, value, &others);
+	}
+	va_end(labels);
+	if (others)
+		putchar('}');
+	putchar(' ');
+}
