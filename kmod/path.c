@@ -47,6 +47,9 @@
 /* Entries that are looked at for one that nobody uses. */
 #define PEP_PATH_TRIES		8
 
+/* Entries that are looked at before other work gets its turn. */
+#define PEP_PATH_BATCH		1024
+
 static struct kmem_cache *pep_path_cache;
 
 static const struct rhashtable_params pep_path_params = {
@@ -85,17 +88,6 @@ static void pep_path_free(struct rcu_head *rcu)
 }
 
 /**
- * pep_path_hold() - take another reference
- * @path: path, by a reference
- *
- * Context: any.
- */
-void pep_path_hold(struct pep_path *path)
-{
-	refcount_inc(&path->ref);
-}
-
-/**
  * pep_path_put() - drop a reference
  * @path: path
  *
@@ -115,7 +107,7 @@ static bool pep_path_remove(struct pep_net *pn, struct pep_path *path)
 	lockdep_assert_held(&pn->paths_lock);
 	if (rhashtable_remove_fast(&pn->paths, &path->node, pep_path_params))
 		return false;
-	list_del(&path->lru);
+	list_del_init(&path->lru);
 	pn->npaths--;
 	pep_path_put(path);
 	return true;
@@ -160,6 +152,7 @@ static struct pep_path *pep_path_new(struct pep_net *pn,
 	spin_lock_init(&path->lock);
 	path->seen = ktime_get_seconds();
 	path->rtt_since = path->seen;
+	path->used = path->seen;
 
 	spin_lock_bh(&pn->paths_lock);
 	old = pep_path_room(pn) ?
@@ -178,6 +171,21 @@ static struct pep_path *pep_path_new(struct pep_net *pn,
 	spin_unlock_bh(&pn->paths_lock);
 	kmem_cache_free(pep_path_cache, path);
 	return IS_ERR(old) ? NULL : old;
+}
+
+/* Note that a subscriber has been seen, once a second. */
+static void pep_path_touch(struct pep_net *pn, struct pep_path *path)
+{
+	u32 now = ktime_get_seconds();
+
+	if (READ_ONCE(path->used) == now)
+		return;
+	spin_lock_bh(&pn->paths_lock);
+	WRITE_ONCE(path->used, now);
+	/* It may have been taken out of the table meanwhile. */
+	if (!list_empty(&path->lru))
+		list_move_tail(&path->lru, &pn->paths_lru);
+	spin_unlock_bh(&pn->paths_lock);
 }
 
 /**
@@ -201,6 +209,7 @@ struct pep_path *pep_path_get(struct pep_net *pn,
 	path = rhashtable_lookup(&pn->paths, &key, pep_path_params);
 	if (!path || !refcount_inc_not_zero(&path->ref))
 		return pep_path_new(pn, &key);
+	pep_path_touch(pn, path);
 	return path;
 }
 
@@ -240,7 +249,9 @@ void pep_path_rtt(struct pep_path *path, u32 rtt)
 		return;
 	spin_lock(&path->lock);
 	if (now - path->rtt_since >= PEP_PATH_RTT_PERIOD) {
-		WRITE_ONCE(path->rtt[1], path->rtt[0]);
+		WRITE_ONCE(path->rtt[1], now - path->rtt_since <
+					 2 * PEP_PATH_RTT_PERIOD ?
+					 path->rtt[0] : 0);
 		WRITE_ONCE(path->rtt[0], rtt);
 		WRITE_ONCE(path->rtt_since, now);
 	} else {
@@ -268,31 +279,48 @@ void pep_path_handshake(struct pep_path *path, u32 rtt)
 		pep_path_rtt(path, rtt);
 }
 
+/* A rate has been seen: keep it when it is the highest one. One that is far below
+ * shows nothing of what the link carries, and does not renew what is known.
+ */
+static void pep_path_rate(struct pep_path *path, u64 rate)
+{
+	u64 best = max(path->rate[0], path->rate[1]);
+
+	lockdep_assert_held(&path->lock);
+	if (rate > path->rate[0])
+		WRITE_ONCE(path->rate[0], rate);
+	if (rate >= best / 2)
+		WRITE_ONCE(path->seen, ktime_get_seconds());
+}
+
 /* End a round with a sample of the rate, locked. */
 static void pep_path_sample(struct pep_path *path, u64 acked, u64 now,
 			    bool full)
 {
 	u64 bytes = acked - path->round_acked, took = now - path->round_at;
 	u64 best = max(path->rate[0], path->rate[1]);
-	u64 rate = div64_u64(bytes * USEC_PER_SEC, took);
+	bool first = !path->round_at;
+	u64 rate;
 
+	/* Another CPU has added to the sum later, and noted it before. */
+	if ((s64)bytes < 0)
+		return;
+	path->round_acked = acked;
+	WRITE_ONCE(path->round_at, now);
+	if (first)
+		return;
+
+	rate = div64_u64(bytes * USEC_PER_SEC, took);
 	if (rate > best + best / PEP_PATH_GROWTH)
 		WRITE_ONCE(path->flat, 0);
-	else if (full && path->flat < PEP_PATH_FLAT)
+	else if (full && rate >= best / 2 && path->flat < PEP_PATH_FLAT)
 		WRITE_ONCE(path->flat, path->flat + 1);
-
-	/* Behind a pause nothing is known but that it was none. */
-	if (path->round_at && bytes && full &&
-	    ++path->full >= PEP_PATH_ROUNDS) {
+	if (full && ++path->full >= PEP_PATH_ROUNDS) {
 		path->full = 0;
 		WRITE_ONCE(path->rate[1], path->rate[0]);
 		WRITE_ONCE(path->rate[0], rate);
 	}
-	if (path->round_at && rate > path->rate[0])
-		WRITE_ONCE(path->rate[0], rate);
-	path->round_acked = acked;
-	WRITE_ONCE(path->round_at, now);
-	WRITE_ONCE(path->seen, ktime_get_seconds());
+	pep_path_rate(path, rate);
 }
 
 /**
@@ -319,6 +347,20 @@ void pep_path_acked(struct pep_path *path, u32 bytes, u64 now, bool full)
 		return;
 	if ((s64)(now - path->round_at) >= least)
 		pep_path_sample(path, acked, now, full);
+	spin_unlock(&path->lock);
+}
+
+/**
+ * pep_path_train() - note a rate that a leg has seen within less than a round trip
+ * @path: path
+ * @rate: rate, bytes per second
+ *
+ * Context: BH off.
+ */
+void pep_path_train(struct pep_path *path, u64 rate)
+{
+	spin_lock(&path->lock);
+	pep_path_rate(path, rate);
 	spin_unlock(&path->lock);
 }
 
@@ -361,12 +403,18 @@ u32 pep_path_others(const struct pep_path *path,
 /**
  * pep_path_refute() - note that a link does not carry what it was known for
  * @path: path
- * @rate: rate that it has delivered instead, bytes per second
+ * @acked: @path's acked bytes at a time when the link was in use
+ * @took: how long ago that was, us; not 0
+ *
+ * It is known no higher than for what it has carried since.
  *
  * Context: BH off.
  */
-void pep_path_refute(struct pep_path *path, u64 rate)
+void pep_path_refute(struct pep_path *path, u64 acked, u64 took)
 {
+	u64 bytes = atomic64_read(&path->acked) - acked;
+	u64 rate = div64_u64(bytes * USEC_PER_SEC, took);
+
 	spin_lock(&path->lock);
 	WRITE_ONCE(path->rate[0], min(path->rate[0], rate));
 	WRITE_ONCE(path->rate[1], min(path->rate[1], rate));
@@ -395,7 +443,7 @@ void pep_path_end(struct pep_path *path, u32 segs, u32 again)
 /**
  * pep_path_flush() - forget subscribers
  * @pn: started instance
- * @match: is a subscriber meant? Called under RCU
+ * @match: is a subscriber meant? Called with pn->paths_lock held
  * @filter: what it is called with
  *
  * Flows that are up keep the entry that they have, which nobody else finds.
@@ -406,22 +454,28 @@ void pep_path_end(struct pep_path *path, u32 segs, u32 again)
 unsigned int pep_path_flush(struct pep_net *pn, pep_path_match *match,
 			    const void *filter)
 {
-	struct rhashtable_iter iter;
 	struct pep_path *path;
-	unsigned int n = 0;
+	unsigned int left, n = 0;
+	LIST_HEAD(kept);
 
-	rhashtable_walk_enter(&pn->paths, &iter);
-	rhashtable_walk_start(&iter);
-	while ((path = rhashtable_walk_next(&iter))) {
-		/* The table is being resized: some come twice. */
-		if (IS_ERR(path) || !match(path, filter))
+	spin_lock_bh(&pn->paths_lock);
+	for (left = pn->npaths; left; left--) {
+		path = list_first_entry_or_null(&pn->paths_lru,
+						struct pep_path, lru);
+		if (!path)
+			break;
+		if (match(path, filter))
+			n += pep_path_remove(pn, path);
+		else
+			list_move_tail(&path->lru, &kept);
+		if (left % PEP_PATH_BATCH)
 			continue;
-		spin_lock_bh(&pn->paths_lock);
-		n += pep_path_remove(pn, path);
 		spin_unlock_bh(&pn->paths_lock);
+		cond_resched();
+		spin_lock_bh(&pn->paths_lock);
 	}
-	rhashtable_walk_stop(&iter);
-	rhashtable_walk_exit(&iter);
+	list_splice(&kept, &pn->paths_lru);
+	spin_unlock_bh(&pn->paths_lock);
 	return n;
 }
 
@@ -451,11 +505,16 @@ int pep_path_start(struct pep_net *pn)
  */
 void pep_path_stop(struct pep_net *pn)
 {
-	struct pep_path *path, *next;
+	struct pep_path *path;
 
 	spin_lock_bh(&pn->paths_lock);
-	list_for_each_entry_safe(path, next, &pn->paths_lru, lru)
+	while ((path = list_first_entry_or_null(&pn->paths_lru,
+						struct pep_path, lru))) {
 		pep_path_remove(pn, path);
+		spin_unlock_bh(&pn->paths_lock);
+		cond_resched();
+		spin_lock_bh(&pn->paths_lock);
+	}
 	spin_unlock_bh(&pn->paths_lock);
 	rhashtable_destroy(&pn->paths);
 }

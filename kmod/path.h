@@ -40,7 +40,7 @@ struct pep_path_key {
  * @round_at: when the round of a sample began, us of tcp_clock_us()
  * @round_acked: @acked at that time
  * @flat: rounds in a row in which a leg had more to send than it might, and the rate
- *	did not grow, up to PEP_PATH_FLAT
+ *	was near the highest one and did not grow, up to PEP_PATH_FLAT
  * @full: rounds since the rates have moved on in which a leg had more to send
  *	than it might
  * @rate: highest rate of a round, the present one first and then the one
@@ -49,11 +49,14 @@ struct pep_path_key {
  *	there is no sample; read locklessly
  * @rtt_since: when the present period of @rtt began, seconds of
  *	ktime_get_seconds()
- * @seen: when a round has ended last, in the same way; read locklessly
+ * @seen: when a rate has been seen last that was at least half of the highest one,
+ *	in the same way; read locklessly
+ * @used: when a connection of the subscriber has begun last, in the same way; guarded
+ *	by pep_net.paths_lock, read locklessly
  * @segs: segments with payload that legs have sent and ended since, under
  *	@lock
  * @again: those of them that were sent again
- * @flows: flows that have begun; under @lock
+ * @flows: flows that have ended; under @lock
  * @rcu: frees the memory
  */
 struct pep_path {
@@ -74,6 +77,7 @@ struct pep_path {
 	u32 rtt[2];
 	u32 rtt_since;
 	u32 seen;
+	u32 used;
 	u64 segs;
 	u64 again;
 	u32 flows;
@@ -84,7 +88,7 @@ struct pep_path {
  * struct pep_path_known - what is known of a subscriber's link
  * @rate: rate at which it has delivered, bytes per second
  * @rtt: its smallest round trip, us
- * @age: how long ago that was shown last, seconds
+ * @age: how long ago half of that was shown last, seconds
  * @full: the link was full at that rate; else it may carry more
  */
 struct pep_path_known {
@@ -116,18 +120,18 @@ void pep_path_key(struct pep_path_key *key, const struct pep_tuple *tuple,
 struct pep_path *pep_path_get(struct pep_net *pn,
 			      const struct pep_tuple *tuple,
 			      unsigned int opener);
-void pep_path_hold(struct pep_path *path);
 void pep_path_put(struct pep_path *path);
 bool pep_path_known(const struct pep_path *path,
 		    struct pep_path_known *known);
 void pep_path_rtt(struct pep_path *path, u32 rtt);
 void pep_path_handshake(struct pep_path *path, u32 rtt);
 void pep_path_acked(struct pep_path *path, u32 bytes, u64 now, bool full);
+void pep_path_train(struct pep_path *path, u64 rate);
 void pep_path_claim(struct pep_path *path, struct pep_path_claim *claim,
 		    u32 bytes, bool more);
 u32 pep_path_others(const struct pep_path *path,
 		    const struct pep_path_claim *claim);
-void pep_path_refute(struct pep_path *path, u64 rate);
+void pep_path_refute(struct pep_path *path, u64 acked, u64 took);
 void pep_path_end(struct pep_path *path, u32 segs, u32 again);
 unsigned int pep_path_flush(struct pep_net *pn, pep_path_match *match,
 			    const void *filter);

@@ -11,7 +11,8 @@
  * validating		the first byte sent beyond its own window is acknowledged:
  *			the window opens no further until all of them are
  * retreat		too many of them were lost, or the round trip has grown:
- *			the window is half of what was delivered
+ *			the window is half of what was delivered, also when the
+ *			losses have been repaired
  * normal		the congestion control goes on by itself
  *
  * The share is half of what the link carries in a round trip, or all of it where the
@@ -62,6 +63,16 @@
  */
 #define PEP_RESUME_GAIN		(3 * 256 / 2)
 
+/* BBR's gains while it looks for the smallest round trip, in its startup, too. */
+#define PEP_RESUME_GAIN_RTT	256
+
+/* How long a train of segments is at least that shows the rate of a link, us and as a
+ * part of a round trip; and how many bytes it has, segments.
+ */
+#define PEP_RESUME_TRAIN	(50 * USEC_PER_MSEC)
+#define PEP_RESUME_TRAIN_PART	8
+#define PEP_RESUME_TRAIN_SEGS	16
+
 static struct tcp_sock *pep_resume_tcp(const struct pep_flow *flow)
 {
 	return tcp_sk(flow->leg[PEP_SIDE_WIRELESS].sk);
@@ -81,6 +92,34 @@ static void pep_resume_phase(struct pep_flow *flow, u8 phase)
 		return;
 	trace_pep_careful(flow, phase);
 	WRITE_ONCE(r->phase, phase);
+}
+
+/* The bound of the leg's rate that others than this file have set. */
+static unsigned long pep_resume_max_rate(const struct pep_flow *flow)
+{
+	const struct sock *sk = flow->leg[PEP_SIDE_WIRELESS].sk;
+	unsigned long rate = READ_ONCE(sk->sk_max_pacing_rate);
+
+	return rate == flow->resume.pacing ? flow->resume.pacing_before : rate;
+}
+
+/* The rate of a leg that has a part of its subscriber's link, bytes per second; no
+ * slower than the least window in a round trip: what is once paced cannot be taken
+ * back, see tcp_update_skb_after_send().
+ */
+static u64 pep_resume_part(const struct tcp_sock *tp, u64 rate, u32 busy,
+			   u32 rtt)
+{
+	u64 least = div_u64((u64)PEP_RESUME_SHARE_MIN * tp->mss_cache *
+			    USEC_PER_SEC, rtt);
+
+	return max(div_u64(rate, max(busy, 1U)), least);
+}
+
+/* Other legs that have more to send, and this one. */
+static u32 pep_resume_busy(const struct pep_resume *r)
+{
+	return max(atomic_read(&r->path->busy) + !r->claim.more, 1);
 }
 
 /* What is known of the link: by the profile, or by what it has shown. */
@@ -109,7 +148,9 @@ static bool pep_resume_same(u32 rtt, u32 known)
 	return rtt >= known / 2 && rtt / 10 <= known;
 }
 
-/* Watch a leg that has nothing under way but what came with it. */
+/* Watch a leg that has nothing under way but what came with it. What it loses from
+ * here on counts.
+ */
 static void pep_resume_watch(struct pep_flow *flow)
 {
 	const struct pep_values *values = &flow->gen->values;
@@ -126,8 +167,9 @@ static void pep_resume_watch(struct pep_flow *flow)
 		return;
 	}
 	WRITE_ONCE(r->rtt, known.rtt);
-	WRITE_ONCE(r->rate, min_t(u64, known.rate,
-				  ((struct sock *)tp)->sk_max_pacing_rate));
+	WRITE_ONCE(r->rate, min_t(u64, known.rate, pep_resume_max_rate(flow)));
+	r->sent = tp->data_segs_out;
+	r->lost = tp->lost;
 	r->until = tcp_clock_us() + PEP_RESUME_YOUNG * rtt;
 	bytes = div_u64(r->rate * min(rtt, known.rtt), USEC_PER_SEC);
 	if (known.age > max(PEP_RESUME_FRESH * rtt / (u32)USEC_PER_SEC, 1U))
@@ -149,7 +191,8 @@ static bool pep_resume_grown(struct sock *sk)
 		return true;
 	/* It has no gain before its first acknowledgment. */
 	return info.bbr.bbr_pacing_gain &&
-	       info.bbr.bbr_pacing_gain < PEP_RESUME_GAIN;
+	       info.bbr.bbr_pacing_gain < PEP_RESUME_GAIN &&
+	       info.bbr.bbr_cwnd_gain != PEP_RESUME_GAIN_RTT;
 }
 
 /* Have a leg send no more than this. A bound that somebody else has set is kept,
@@ -202,11 +245,11 @@ static void pep_resume_share(struct pep_flow *flow)
 		total = min_t(u64, div_u64(known.rate * known.rtt,
 					   USEC_PER_SEC), U32_MAX / 2);
 		total += total / 2;
-		busy = max(atomic_read(&r->path->busy) + !r->claim.more, 1);
+		busy = pep_resume_busy(r);
 		room = total > others ? total - others : 0;
 		room = max(room, total / busy);
 		window = max(room / tp->mss_cache, PEP_RESUME_SHARE_MIN);
-		rate = div_u64(known.rate * 5, 4 * busy);
+		rate = pep_resume_part(tp, known.rate / 4 * 5, busy, known.rtt);
 	}
 	pep_resume_limit(flow, window, rate);
 }
@@ -226,7 +269,8 @@ void pep_resume_begin(struct pep_flow *flow, struct pep_path *path)
 	if (!path)
 		return;
 	WRITE_ONCE(r->path, path);
-	r->una = tp->snd_una;
+	r->got = tp->snd_una;
+	r->noted = tp->delivered;
 	pep_path_handshake(path, tp->srtt_us >> 3);
 	pep_resume_watch(flow);
 	pep_resume_share(flow);
@@ -248,11 +292,13 @@ u64 pep_resume_rate(const struct pep_flow *flow)
 	return pep_resume_tcp(flow)->tcp_mstamp < r->until ? r->rate : 0;
 }
 
-/* What the leg has under way or may send at once, bytes. */
+/* What the leg has under way or may send at once, bytes: nothing of what its end does
+ * not want.
+ */
 static u32 pep_resume_claim(const struct tcp_sock *tp)
 {
-	return min_t(u64, tp->write_seq - tp->snd_una,
-		     (u64)tcp_snd_cwnd(tp) * tp->mss_cache);
+	return min3((u64)(tp->write_seq - tp->snd_una), (u64)tp->snd_wnd,
+		    (u64)tcp_snd_cwnd(tp) * tp->mss_cache);
 }
 
 /* Open the window: what is sent beyond it is to be validated. */
@@ -261,24 +307,56 @@ static void pep_resume_jump(struct pep_flow *flow, u32 window)
 	struct sock *sk = flow->leg[PEP_SIDE_WIRELESS].sk;
 	struct pep_resume *r = &flow->resume;
 	struct tcp_sock *tp = tcp_sk(sk);
-	unsigned int busy = atomic_read(&r->path->busy) + !r->claim.more;
+	u64 rate;
 
 	if (r->phase == PEP_RESUME_PHASE_RECONNAISSANCE) {
 		r->delivered = tp->delivered;
-		r->sent = tp->data_segs_out;
-		r->lost = tp->lost;
+		r->acked = atomic64_read(&r->path->acked);
+		r->before = max(tp->srtt_us >> 3, r->rtt);
 		r->since = tcp_clock_us();
 		r->until = r->since + PEP_RESUME_YOUNG * (tp->srtt_us >> 3);
 		r->end = tp->snd_nxt;
 		cmpxchg(&sk->sk_pacing_status, SK_PACING_NONE,
 			SK_PACING_NEEDED);
+		rate = pep_resume_part(tp, r->rate, pep_resume_busy(r), r->rtt);
 		WRITE_ONCE(sk->sk_pacing_rate,
-			   min_t(u64, div_u64(r->rate, max(busy, 1U)),
-				 sk->sk_max_pacing_rate));
+			   min_t(u64, rate, sk->sk_max_pacing_rate));
+		/* It is no restart after a pause, which is for those who know
+		 * nothing: tcp_slow_start_after_idle_check().
+		 */
+		tp->lsndtime = tcp_jiffies32;
 		pep_stat_inc(flow->pn, PEP_A_STAT_RESUME_JUMP);
 		pep_resume_phase(flow, PEP_RESUME_PHASE_UNVALIDATED);
 	}
 	tcp_snd_cwnd_set(tp, window);
+}
+
+/* May a leg's window be opened? A time-out is against it, and a loss is where it is
+ * taken for congestion; the others count when it has been.
+ */
+static bool pep_resume_may(struct pep_flow *flow)
+{
+	struct tcp_sock *tp = pep_resume_tcp(flow);
+	struct pep_resume *r = &flow->resume;
+	u8 most = pep_resume_by_rate(tp) ? TCP_CA_Recovery : TCP_CA_Disorder;
+
+	if (tp->inet_conn.icsk_ca_state <= most)
+		return r->phase == PEP_RESUME_PHASE_RECONNAISSANCE ||
+		       r->phase == PEP_RESUME_PHASE_UNVALIDATED;
+	if (r->phase == PEP_RESUME_PHASE_RECONNAISSANCE)
+		pep_resume_phase(flow, PEP_RESUME_PHASE_NORMAL);
+	return false;
+}
+
+/* Nothing is under way any more: what is known of the link counts once more. */
+static void pep_resume_again(struct pep_flow *flow)
+{
+	u8 phase = flow->resume.phase;
+
+	pep_resume_share(flow);
+	if (phase == PEP_RESUME_PHASE_NORMAL ||
+	    phase == PEP_RESUME_PHASE_RECONNAISSANCE)
+		pep_resume_watch(flow);
 }
 
 /**
@@ -296,11 +374,9 @@ void pep_resume_send(struct pep_flow *flow, u32 len)
 
 	if (!r->path)
 		return;
-	if (r->phase == PEP_RESUME_PHASE_NORMAL &&
-	    tp->snd_una == tp->write_seq)
-		pep_resume_watch(flow);
-	if (r->phase != PEP_RESUME_PHASE_RECONNAISSANCE &&
-	    r->phase != PEP_RESUME_PHASE_UNVALIDATED)
+	if (tp->snd_una == tp->write_seq)
+		pep_resume_again(flow);
+	if (!pep_resume_may(flow))
 		return;
 	others = pep_path_others(r->path, &r->claim);
 	legs = max(atomic_read(&r->path->legs) + !r->claim.bytes, 1);
@@ -326,7 +402,8 @@ void pep_resume_sent(struct pep_flow *flow)
 
 	if (r->path)
 		pep_path_claim(r->path, &r->claim, pep_resume_claim(tp),
-			       tp->write_seq != tp->snd_nxt);
+			       tp->write_seq != tp->snd_nxt &&
+			       before(tp->snd_nxt, tcp_wnd_end(tp)));
 }
 
 /* Does the link not carry what it was known for? */
@@ -340,27 +417,47 @@ static bool pep_resume_refuted(const struct pep_flow *flow)
 		may = max((tp->data_segs_out - r->sent) / PEP_RESUME_LOSS_SHARE,
 			  PEP_RESUME_LOSS_MIN);
 	return tp->lost - r->lost > may ||
-	       tp->srtt_us >> 3 > 2 * r->rtt + PEP_RESUME_RTT_MORE;
+	       tp->srtt_us >> 3 > 2 * r->before + PEP_RESUME_RTT_MORE;
 }
 
 /* RFC 9959, section 4.6: the window is half of what was delivered. */
 static void pep_resume_retreat(struct pep_flow *flow)
 {
-	struct tcp_sock *tp = pep_resume_tcp(flow);
+	struct sock *sk = flow->leg[PEP_SIDE_WIRELESS].sk;
 	struct pep_resume *r = &flow->resume;
+	struct tcp_sock *tp = tcp_sk(sk);
 	u32 segs = tp->delivered - r->delivered;
-	u64 took = tcp_clock_us() - r->since;
-	u32 window = max_t(u32, segs / 2, PEP_RESUME_LEAST);
+	u64 took = tcp_clock_us() - r->since + 1;
+	u64 rate;
 
-	if (window < tcp_snd_cwnd(tp))
-		tcp_snd_cwnd_set(tp, window);
+	r->back = max_t(u32, segs / 2, PEP_RESUME_LEAST);
+	if (r->back < tcp_snd_cwnd(tp))
+		tcp_snd_cwnd_set(tp, r->back);
 	if (!pep_resume_by_rate(tp))
-		tp->snd_ssthresh = window;
-	pep_path_refute(r->path, div64_u64((u64)segs * tp->mss_cache *
-					   USEC_PER_SEC, took + 1));
+		tp->snd_ssthresh = r->back;
+	rate = div64_u64(2ULL * segs * tp->mss_cache * USEC_PER_SEC, took);
+	rate = pep_resume_part(tp, rate, 1, r->rtt);
+	if (rate < sk->sk_pacing_rate)
+		WRITE_ONCE(sk->sk_pacing_rate, rate);
+	pep_path_refute(r->path, r->acked, took);
 	WRITE_ONCE(r->rate, 0);
 	pep_stat_inc(flow->pn, PEP_A_STAT_RESUME_RETREAT);
 	pep_resume_phase(flow, PEP_RESUME_PHASE_RETREAT);
+}
+
+/* A leg that has retreated has repaired its losses: BBR goes on with the window of
+ * before then, bbr_set_cwnd_to_recover_or_restore().
+ */
+static void pep_resume_retreated(struct pep_flow *flow)
+{
+	struct tcp_sock *tp = pep_resume_tcp(flow);
+	struct pep_resume *r = &flow->resume;
+
+	if (tp->inet_conn.icsk_ca_state >= TCP_CA_Recovery)
+		return;
+	if (tcp_snd_cwnd(tp) > r->back)
+		tcp_snd_cwnd_set(tp, r->back);
+	pep_resume_phase(flow, PEP_RESUME_PHASE_NORMAL);
 }
 
 /* See how the segments fare that were sent beyond the window. */
@@ -381,23 +478,70 @@ static void pep_resume_step(struct pep_flow *flow)
 	}
 }
 
-/* Count what a subscriber has acknowledged, with the leg locked. */
+/*
+ * What is acknowledged of segments that were sent one behind the other shows the rate
+ * of the link within less than a round trip, where the window is not large enough to
+ * fill it, too. Acknowledgments that have been held up come in a burst: the segments
+ * were not sent faster than the sender did.
+ */
+static void pep_resume_train(struct pep_flow *flow)
+{
+	const struct tcp_sock *tp = pep_resume_tcp(flow);
+	u64 now = tp->tcp_mstamp, sent = tp->rack.mstamp;
+	struct pep_resume *r = &flow->resume;
+	u32 least = max_t(u32, (tp->srtt_us >> 3) / PEP_RESUME_TRAIN_PART,
+			  PEP_RESUME_TRAIN);
+	u32 bytes = r->got - r->train.got;
+	u64 took;
+
+	/* It has ended when there was a pause. */
+	if (now - r->train.last > least / 4)
+		r->train.at = 0;
+	r->train.last = now;
+	if (r->train.at && now - r->train.at < least)
+		return;
+	took = max(now - r->train.at, sent - r->train.sent);
+	if (r->train.at && bytes >= PEP_RESUME_TRAIN_SEGS * tp->mss_cache)
+		pep_path_train(r->path, div64_u64((u64)bytes * USEC_PER_SEC,
+						  took));
+	r->train.at = now;
+	r->train.sent = sent;
+	r->train.got = r->got;
+}
+
+/* Up to which byte the subscriber has got payload, had it come without holes. */
+static u32 pep_resume_got(const struct tcp_sock *tp)
+{
+	u64 sacked = (u64)tp->sacked_out * tp->mss_cache;
+
+	return tp->snd_una + min_t(u64, sacked, tp->snd_nxt - tp->snd_una);
+}
+
+/* Count what a subscriber has acknowledged, with the leg locked. What was sent beyond
+ * a hole counts when it arrives, not when the hole is filled.
+ */
 static void pep_resume_count(struct pep_flow *flow)
 {
 	struct tcp_sock *tp = pep_resume_tcp(flow);
 	struct pep_resume *r = &flow->resume;
-	u32 bytes = tp->snd_una - r->una;
+	u32 got = pep_resume_got(tp);
+	u32 bytes = got - r->got;
 
-	if (!bytes || sock_owned_by_user((struct sock *)tp))
+	if (sock_owned_by_user((struct sock *)tp))
 		return;
-	r->una = tp->snd_una;
-	pep_path_acked(r->path, bytes, tp->tcp_mstamp, !tp->app_limited);
+	r->noted = tp->delivered;
+	if ((s32)bytes > 0) {
+		r->got = got;
+		/* What it had before: TCP has cleared tp->app_limited by now. */
+		pep_path_acked(r->path, bytes, tp->tcp_mstamp, r->claim.more);
+		pep_resume_train(flow);
+	}
 	pep_path_rtt(r->path, tp->rack.rtt_us);
 	if (r->phase == PEP_RESUME_PHASE_UNVALIDATED ||
 	    r->phase == PEP_RESUME_PHASE_VALIDATING)
 		pep_resume_step(flow);
 	else if (r->phase == PEP_RESUME_PHASE_RETREAT)
-		pep_resume_phase(flow, PEP_RESUME_PHASE_NORMAL);
+		pep_resume_retreated(flow);
 	pep_resume_share(flow);
 	pep_resume_sent(flow);
 }
@@ -413,7 +557,7 @@ void pep_resume_acked(struct pep_flow *flow)
 	struct sock *sk = flow->leg[PEP_SIDE_WIRELESS].sk;
 
 	if (!READ_ONCE(flow->resume.path) ||
-	    READ_ONCE(tcp_sk(sk)->snd_una) == READ_ONCE(flow->resume.una))
+	    READ_ONCE(tcp_sk(sk)->delivered) == READ_ONCE(flow->resume.noted))
 		return;
 	pep_leg_lock(sk, PEP_SIDE_WIRELESS);
 	if (flow->resume.path)

@@ -7,6 +7,20 @@
 struct pep_flow;
 
 /**
+ * struct pep_resume_train - segments whose acknowledgments come one behind the other
+ * @got: pep_resume.got at its beginning
+ * @at: when that was, us of tcp_clock_us(); 0: there is none
+ * @sent: when the latest segment delivered by then had been sent, in the same way
+ * @last: when the latest acknowledgment came, in the same way
+ */
+struct pep_resume_train {
+	u32 got;
+	u64 at;
+	u64 sent;
+	u64 last;
+};
+
+/**
  * struct pep_resume - how the leg of a subscriber begins, see resume.c
  * @path: what is known of the subscriber's link, with a reference; NULL where
  *	nothing is. Read locklessly, under RCU
@@ -16,13 +30,19 @@ struct pep_flow;
  * @rtt: its round trip, in the same way, us
  * @budget: what all legs of the subscriber may have under way while this one is
  *	not validated, bytes
- * @una: sequence number up to which the path has counted
+ * @noted: tcp_sock.delivered when the path has counted last; read locklessly
+ * @got: what the subscriber had got by then: a sequence number, as if all of that had
+ *	come without holes
+ * @train: of what it acknowledges
  * @end: behind the highest byte sent within the window, then behind the highest
  *	one sent beyond it; sequence number
  * @delivered: segments that had been delivered when the leg went beyond its window
- * @sent: segments with payload that had been sent then
- * @lost: segments that had been lost then
+ * @acked: what all connections of the subscriber had had acknowledged then, bytes
+ * @before: the round trip then, or the known one where that is longer, us
  * @since: when that was, us of tcp_clock_us()
+ * @sent: segments with payload that had been sent when the leg was watched
+ * @lost: segments that had been lost then
+ * @back: window of a leg that retreats, segments
  * @until: from when on the leg's own samples are all that counts, in the same way
  * @phase: enum pep_resume_phase; read locklessly
  * @grown: BBR has left its startup, or the leg has another congestion control
@@ -39,12 +59,17 @@ struct pep_resume {
 	u64 rate;
 	u32 rtt;
 	u32 budget;
-	u32 una;
+	u32 noted;
+	u32 got;
+	struct pep_resume_train train;
 	u32 end;
 	u32 delivered;
+	u64 acked;
+	u32 before;
+	u64 since;
 	u32 sent;
 	u32 lost;
-	u64 since;
+	u32 back;
 	u64 until;
 	u8 phase;
 	bool grown;

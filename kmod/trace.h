@@ -337,8 +337,7 @@ TRACE_EVENT(pep_careful,
 		__entry->rate = r->rate;
 		__entry->flow = flow->id;
 		__entry->budget = r->budget;
-		__entry->others = atomic_read(&r->path->claimed) -
-				  r->claim.bytes;
+		__entry->others = pep_path_others(r->path, &r->claim);
 		__entry->cwnd = pep_trace_cwnd(&flow->leg[PEP_SIDE_WIRELESS]);
 		__entry->old = r->phase;
 		__entry->new = phase;

@@ -79,7 +79,7 @@ static u64 pep_window_rate(const struct tcp_sock *out, u64 known)
 	u64 rate = (u64)out->rate_delivered * out->mss_cache * USEC_PER_SEC;
 
 	if (!out->rate_interval_us)
-		return known;
+		return min(known, PEP_WINDOW_RATE_MAX);
 	rate = div_u64(rate, out->rate_interval_us) * 2;
 	rate = max(rate, known);
 	return min3(pacing, rate, PEP_WINDOW_RATE_MAX);
@@ -175,6 +175,10 @@ void pep_window_couple(struct pep_flow *flow, unsigned int from, u32 done)
 		   clamp_t(u64, div_u64(rate * (stay / 4), USEC_PER_SEC),
 			   PEP_WINDOW_UNSENT_MIN, PEP_SOCKET_NOTSENT));
 	window = pep_window_all(rate, in, stay);
+	/* What is known of a link is known for little at times. */
+	if (!out->rate_interval_us)
+		window = max(window, min_t(u32, PEP_WINDOW_START,
+					   pep_window_max(in)));
 	/* Without timestamps the end's round trip may be longer than is known,
 	 * so that it is this bound that the other leg waits for. As long as
 	 * nothing waits here go on as a slow start does.
