@@ -123,7 +123,7 @@ static void pep_adopt_set_rtt(struct tcp_sock *tp, u32 rtt)
 		return;
 	tp->srtt_us = rtt << 3;
 	tp->mdev_us = rtt << 1;
-	tp->rttvar_us = max(tp->mdev_us, jiffies_to_usecs(HZ / 5));
+	tp->rttvar_us = max(tp->mdev_us, tcp_rto_min_us((struct sock *)tp));
 	tp->mdev_max_us = tp->rttvar_us;
 	minmax_reset(&tp->rtt_min, tcp_jiffies32, rtt);
 }
