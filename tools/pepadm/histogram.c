@@ -184,6 +184,20 @@ static void show_objects(const struct pep_gain_profile *profiles)
 			}
 }
 
+/* Show the samples of the queueing delay of all groups. */
+static void show_delays(const struct pep_gain_profile *profiles)
+{
+	const struct pep_gain_profile *one;
+	size_t group;
+
+	puts("# HELP pep_compared_delay_seconds Round trips above the smallest one, of connections that are compared.\n"
+	     "# TYPE pep_compared_delay_seconds histogram");
+	for (one = profiles; one; one = one->next)
+		for (group = 0; group < PEP_GAIN_GROUPS; group++)
+			show_times("compared_delay_seconds", one, group, NULL,
+				   &one->group[group].delay);
+}
+
 /* Show a number of all groups. */
 static void show_groups(const struct pep_gain_profile *profiles,
 			const char *metric, const char *help,
@@ -233,6 +247,7 @@ void pep_histogram_gain(const struct pep_gain_profile *profiles)
 	if (!profiles)
 		return;
 	show_objects(profiles);
+	show_delays(profiles);
 	show_groups(profiles, "compared_connections_total",
 		    "Connections that are compared.", get_conns);
 	show_groups(profiles, "compared_connections_cut_total",
