@@ -309,6 +309,7 @@ void pep_meter_split(const struct pep_conn *conn, const struct pep_flow *flow,
 {
 	/* Pairs with pep_flow_set_leg(). */
 	struct sock *wireless = smp_load_acquire(&flow->leg[PEP_SIDE_WIRELESS].sk);
+	/* And so does this. */
 	struct sock *server = smp_load_acquire(&flow->leg[PEP_SIDE_SERVER].sk);
 	/* Pairs with pep_meter_begin(); it stays for as long as RCU does. */
 	struct pep_meter *meter = smp_load_acquire(&conn->meter);

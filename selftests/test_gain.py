@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A share of connections is never split, and what both groups got compares as it
-does when measured at the subscriber."""
+"""A share of connections is never split, and what both groups got compares as
+it does when measured at the subscriber."""
 
 import contextlib
 import json
@@ -14,8 +14,8 @@ from peptest.ktap import (after_case, case, expect, expect_least, fail,
 from peptest.netns import addr, impaired, ip
 from peptest.pep import grows, least, pepadm, stat
 from peptest.raw import ACK, Wire, segment
-from peptest.tcp import (PORT, accept, client, close_all, exchange_part, listen,
-                         one_way, pair, reset)
+from peptest.tcp import (PORT, accept, client, close_all, exchange_part,
+                         listen, one_way, pair, reset)
 
 WIRELESS = (("pep", "wl0"),)
 SERVER = (("srv", "eth0"),)
@@ -235,9 +235,9 @@ def greeting(family, mode, opener, opened):
 
 
 def twice(family, between):
-    """Connections on which an object comes, something happens, and after a pause
-    another one comes: none of them takes as long as the pause, nor does a
-    sample of the queueing delay."""
+    """Connections on which an object comes, something happens, and after a
+    pause another one comes: none of them takes as long as the pause, nor does
+    a sample of the queueing delay."""
     compare("control", "50%")
     ends = [pair(family) for _ in range(10)]
     for sub, srv in ends:
@@ -274,8 +274,8 @@ def released(family):
 
 @families("a connection is handed back in the middle of an object")
 def released_amid(family):
-    """None is lost, and none takes longer than it takes: the leg goes with its last
-    acknowledgment."""
+    """None is lost, and none takes longer than it takes: the leg goes with
+    its last acknowledgment."""
     compare("control", "50%")
     ends = [pair(family) for _ in range(4)]
     left = {}
@@ -292,7 +292,8 @@ def released_amid(family):
                 if not left[sub]:
                     del left[sub]
         pep.flows_end()
-    took = 8 * OBJECT * len(ends) / 200_000      # of all of them beside each other
+    # Of all of them beside each other.
+    took = 8 * OBJECT * len(ends) / 200_000
     time.sleep(PAUSE)
     for both in ends:
         one_way(*both, REQUEST)
@@ -309,8 +310,8 @@ def released_amid(family):
 
 @families("packets pass unseen: what was measured before counts")
 def unseen(family):
-    """The device that goes hands connections back; whatever comes after it has come
-    again belongs to no group."""
+    """The device that goes hands connections back; whatever comes after it has
+    come again belongs to no group."""
     def gap(_):
         pep.detach()
         pep.attach()
@@ -421,7 +422,7 @@ def truth(family):
                      again[name]["again"])
 
 
-@families("where both groups are treated alike: the gain is what chance makes it")
+@families("where both groups are treated alike: the gain is chance")
 def alike(family):
     """Nothing is split in either."""
     compare("control", "50%", "split", "10000000")

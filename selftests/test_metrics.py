@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The counters, the limits, how long payload stays, what is attached, the links
-of subscribers and what groups of connections got, in Prometheus' text format:
+"""The counters, the limits, how long payload stays, what is attached, links of
+subscribers and what groups of connections got, in Prometheus' text format:
 Prometheus' own checker finds nothing to say, and they are what JSON tells."""
 
 import json
@@ -93,8 +93,9 @@ def labels_of(text):
 
 
 def histograms(text, metric):
-    """A histogram by the values of its labels other than "le": the buckets as (end
-    in millionths, samples up to it), the sum in billionths, and the count."""
+    """A histogram by the values of its labels other than "le": the buckets as
+    (end in millionths, samples up to it), the sum in billionths, and the
+    count."""
     found = {}
     for line in text.splitlines():
         if not line.startswith((metric + "_", metric + "{")):
