@@ -22,6 +22,7 @@ SERVER = (("srv", "eth0"),)
 FAR = "delay", "20ms"   # time for a connection to be split in
 LOSSY = "rate", "20mbit", "delay", "60ms", "loss", "2%"
 SLOW = "rate", "200kbit", "delay", "20ms"
+UP = (("sub", "eth0"),)
 SIZES = {1_000: 16 << 10, 16 << 10: 16 << 10, (16 << 10) + 1: 64 << 10,
          64 << 10: 64 << 10, 300_000: 1 << 20}      # bytes: end of the class
 REQUEST = 100           # bytes
@@ -239,6 +240,7 @@ def twice(family, between):
     pause another one comes: none of them takes as long as the pause, nor does
     a sample of the queueing delay."""
     compare("control", "50%")
+    _server.enter_context(impaired(UP, *FAR))   # a round trip to be measured
     ends = [pair(family) for _ in range(10)]
     for sub, srv in ends:
         one_way(sub, srv, REQUEST)
@@ -254,6 +256,9 @@ def twice(family, between):
     expect("cut", groups("cut"), [0, 0])
     expect_least("objects: seconds, not more", PAUSE, seconds("object"))
     expect_least("delay: seconds, not more", PAUSE, seconds("delay"))
+    counts = gain()["delay"]["count"]
+    for name, number in zip(("control", "treated"), groups()):
+        expect_least(f"delay: samples, {name}", counts[name], min(number, 1))
     return gain()
 
 
@@ -304,7 +309,8 @@ def released_amid(family):
     expect("objects", gain()["sizes"][0]["count"],
            dict(zip(("control", "treated"), (2 * n for n in groups()))))
     expect("cut", groups("cut"), [0, 0])
-    expect_least("seconds, not more", (took + PAUSE / 2) * len(ends),
+    note(f"{seconds('object'):.1f} s of {took:.1f} s each, in {groups()}")
+    expect_least("seconds, not more", took * len(ends) + PAUSE / 2,
                  seconds("object"))
 
 
