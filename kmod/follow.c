@@ -359,11 +359,14 @@ static bool pep_follow_reset(const struct pep_conn *conn, unsigned int side,
 }
 
 /* A side had no device since the latest packet: the connection goes on from what
- * comes, as one that is imported.
+ * comes, as one that is imported, and is not measured any more.
  */
 static void pep_follow_lapse(struct pep_net *pn, struct pep_conn *conn)
 {
 	conn->gaps = atomic_read(&pn->gaps);
+	if (conn->stage < PEP_TRACK_FOLLOWED)
+		return;
+	pep_meter_end(conn);
 	if (conn->stage != PEP_TRACK_FOLLOWED)
 		return;
 	pep_track_decide(conn);
@@ -454,6 +457,17 @@ static noinline_for_stack void pep_follow_measure(const struct pep_conn *conn,
 		pep_meter_split(conn, flow, pkt);
 }
 
+/* A packet of a connection that is handed back to its ends. */
+static void pep_follow_release(struct pep_conn *conn, unsigned int side,
+			       const struct sk_buff *skb,
+			       const struct pep_packet *pkt,
+			       struct pep_release_way *way)
+{
+	if (conn->meter)
+		pep_meter_followed(conn, side, pkt);
+	pep_release_packet(conn, side, skb, pkt, way);
+}
+
 /**
  * pep_follow_packet() - follow a packet that is no SYN
  * @pn: started instance
@@ -496,7 +510,7 @@ enum pep_follow_verdict pep_follow_packet(struct pep_net *pn,
 	else if (conn->stage == PEP_TRACK_GONE)
 		verdict = PEP_FOLLOW_UNKNOWN;
 	else if (conn->stage == PEP_TRACK_RELEASING)
-		pep_release_packet(conn, side, skb, pkt, &way);
+		pep_follow_release(conn, side, skb, pkt, &way);
 	else
 		pep_follow_step(pn, gen, conn, side, skb, pkt);
 	spin_unlock(&conn->lock);

@@ -71,6 +71,27 @@ void pep_gain_put(struct pep_gain *gain)
 }
 
 /**
+ * pep_gain_add() - add a time that a connection had
+ * @times: of its group, and of that kind
+ * @us: time, us
+ * @bytes: payload of the object that took it, bytes; 0 for none
+ * @before: times of the connection that are in @times already
+ *
+ * Context: any.
+ */
+void pep_gain_add(struct pep_gain_times *times, u64 us, u64 bytes, u32 before)
+{
+	atomic64_inc(&times->count[pep_gain_bin(us)]);
+	atomic64_add(us, &times->time);
+	atomic64_add(bytes, &times->bytes);
+	if (!before)
+		atomic64_inc(&times->conns);
+	/* (before + 1)^2 - before^2 */
+	atomic64_add(2ULL * before + 1, &times->squares);
+}
+EXPORT_SYMBOL_IF_KUNIT(pep_gain_add);
+
+/**
  * pep_gain_bin() - find the bin of a time
  * @us: time, us
  *

@@ -8,35 +8,35 @@
 #include <uapi/linux/pep.h>
 
 /**
- * struct pep_gain_size - objects of a size, as a group of connections had them
- * @count: objects by the time that they took, see pep_gain_bin()
- * @bytes: their payload, bytes
- * @time: their times, us
+ * struct pep_gain_times - times that a group of connections had, of one kind
+ * @count: times by bin, see pep_gain_bin()
+ * @time: their sum, us
+ * @bytes: payload of the objects that took them, bytes
  * @conns: connections that had one or more
+ * @squares: sum over these connections of the squared number of their times
  */
-struct pep_gain_size {
-	atomic_t count[PEP_GAIN_BINS];
-	atomic64_t bytes;
+struct pep_gain_times {
+	atomic64_t count[PEP_GAIN_BINS];
 	atomic64_t time;
-	atomic_t conns;
+	atomic64_t bytes;
+	atomic64_t conns;
+	atomic64_t squares;
 };
 
 /**
  * struct pep_gain_conns - a group of connections
- * @size: by size of the object, see pep_gain_size()
- * @delay: samples of the queueing delay, see pep_gain_bin()
- * @delay_conns: connections that had one or more
+ * @size: objects by size, see pep_gain_size()
+ * @delay: samples of the queueing delay
  * @conns: connections that have begun
  * @cut: those that ended before the subscriber had acknowledged all
  * @bytes: payload that subscribers have acknowledged on those that have ended, bytes
  * @again: payload that was sent to them a second time, bytes
  */
 struct pep_gain_conns {
-	struct pep_gain_size size[PEP_GAIN_SIZES];
-	atomic_t delay[PEP_GAIN_BINS];
-	atomic_t delay_conns;
-	atomic_t conns;
-	atomic_t cut;
+	struct pep_gain_times size[PEP_GAIN_SIZES];
+	struct pep_gain_times delay;
+	atomic64_t conns;
+	atomic64_t cut;
 	atomic64_t bytes;
 	atomic64_t again;
 };
@@ -62,6 +62,7 @@ struct pep_gain {
 struct pep_gain *pep_gain_create(u32 share, u32 by);
 bool pep_gain_get(struct pep_gain *gain);
 void pep_gain_put(struct pep_gain *gain);
+void pep_gain_add(struct pep_gain_times *times, u64 us, u64 bytes, u32 before);
 unsigned int pep_gain_bin(u64 us);
 unsigned int pep_gain_size(u64 bytes);
 

@@ -22,50 +22,54 @@
 /* Messages of a profile. */
 #define PEP_GAINS_MESSAGES	(2 * PEP_GAINS_PARTS)
 
-static int pep_gains_put_bins(struct sk_buff *skb, const atomic_t *bins)
+static int pep_gains_put_times(struct sk_buff *skb,
+			       const struct pep_gain_times *times)
 {
 	struct nlattr *nla;
 	unsigned int i;
-	u32 *to;
+	u64 *to;
 
-	nla = nla_reserve(skb, PEP_A_GAIN_BINS, sizeof(u32) * PEP_GAIN_BINS);
+	if (nla_put_uint(skb, PEP_A_GAIN_TIME_US, atomic64_read(&times->time)) ||
+	    nla_put_uint(skb, PEP_A_GAIN_SQUARES,
+			 atomic64_read(&times->squares)))
+		return -EMSGSIZE;
+	nla = nla_reserve(skb, PEP_A_GAIN_BINS, sizeof(u64) * PEP_GAIN_BINS);
 	if (!nla)
 		return -EMSGSIZE;
 	to = nla_data(nla);
 	for (i = 0; i < PEP_GAIN_BINS; i++)
-		put_unaligned((u32)atomic_read(&bins[i]), &to[i]);
+		put_unaligned((u64)atomic64_read(&times->count[i]), &to[i]);
 	return 0;
 }
 
 /* Objects of a size; -ENODATA when there were none. */
 static int pep_gains_put_size(struct sk_buff *skb,
-			      const struct pep_gain_size *size, u32 class)
+			      const struct pep_gain_times *size, u32 class)
 {
-	u32 conns = atomic_read(&size->conns);
+	u64 conns = atomic64_read(&size->conns);
 
 	if (!conns)
 		return -ENODATA;
 	if (nla_put_u32(skb, PEP_A_GAIN_SIZE, class) ||
-	    nla_put_u32(skb, PEP_A_GAIN_CONNECTIONS, conns) ||
-	    nla_put_uint(skb, PEP_A_GAIN_BYTES, atomic64_read(&size->bytes)) ||
-	    nla_put_uint(skb, PEP_A_GAIN_TIME_US, atomic64_read(&size->time)))
+	    nla_put_uint(skb, PEP_A_GAIN_CONNECTIONS, conns) ||
+	    nla_put_uint(skb, PEP_A_GAIN_BYTES, atomic64_read(&size->bytes)))
 		return -EMSGSIZE;
-	return pep_gains_put_bins(skb, size->count);
+	return pep_gains_put_times(skb, size);
 }
 
 static int pep_gains_put_group(struct sk_buff *skb,
 			       const struct pep_gain_conns *group)
 {
-	if (nla_put_u32(skb, PEP_A_GAIN_CONNECTIONS,
-			atomic_read(&group->conns)) ||
-	    nla_put_u32(skb, PEP_A_GAIN_CUT, atomic_read(&group->cut)) ||
+	if (nla_put_uint(skb, PEP_A_GAIN_CONNECTIONS,
+			 atomic64_read(&group->conns)) ||
+	    nla_put_uint(skb, PEP_A_GAIN_CUT, atomic64_read(&group->cut)) ||
 	    nla_put_uint(skb, PEP_A_GAIN_BYTES, atomic64_read(&group->bytes)) ||
 	    nla_put_uint(skb, PEP_A_GAIN_BYTES_AGAIN,
 			 atomic64_read(&group->again)) ||
-	    nla_put_u32(skb, PEP_A_GAIN_DELAY_CONNECTIONS,
-			atomic_read(&group->delay_conns)))
+	    nla_put_uint(skb, PEP_A_GAIN_DELAY_CONNECTIONS,
+			 atomic64_read(&group->delay.conns)))
 		return -EMSGSIZE;
-	return pep_gains_put_bins(skb, group->delay);
+	return pep_gains_put_times(skb, &group->delay);
 }
 
 /* Make a message; -ENODATA when there is nothing to say in it. */

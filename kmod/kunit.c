@@ -8,6 +8,7 @@
 
 #include "compat.h"
 #include "flow.h"
+#include "gain.h"
 #include "option.h"
 #include "packet.h"
 #include "profile.h"
@@ -325,6 +326,55 @@ static void pep_kunit_residence_bucket(struct kunit *test)
 			PEP_RESIDENCE_BUCKETS - 1);
 }
 
+/* The bins that follow each other, by their ends as pepadm has them. */
+static void pep_kunit_gain_bin(struct kunit *test)
+{
+	u64 begin = 0, end;
+	unsigned int bin;
+
+	for (bin = 0; bin < PEP_GAIN_BINS - 1; bin++) {
+		end = (8ULL + bin % 8) << (bin / 8) << 4;
+		KUNIT_EXPECT_EQ(test, pep_gain_bin(begin), bin);
+		KUNIT_EXPECT_EQ(test, pep_gain_bin(end - 1), bin);
+		begin = end;
+	}
+	KUNIT_EXPECT_EQ(test, pep_gain_bin(begin), PEP_GAIN_BINS - 1);
+	KUNIT_EXPECT_EQ(test, pep_gain_bin(U64_MAX), PEP_GAIN_BINS - 1);
+}
+
+static void pep_kunit_gain_size(struct kunit *test)
+{
+	unsigned int class;
+	u64 end;
+
+	KUNIT_EXPECT_EQ(test, pep_gain_size(1), 0);
+	for (class = 0; class < PEP_GAIN_SIZES - 1; class++) {
+		end = 16384ULL << 2 * class;
+		KUNIT_EXPECT_EQ(test, pep_gain_size(end), class);
+		KUNIT_EXPECT_EQ(test, pep_gain_size(end + 1), class + 1);
+	}
+	KUNIT_EXPECT_EQ(test, pep_gain_size(U64_MAX), PEP_GAIN_SIZES - 1);
+}
+
+static void pep_kunit_gain_add(struct kunit *test)
+{
+	struct pep_gain_times *times = kunit_kzalloc(test, sizeof(*times),
+						     GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, times);
+	pep_gain_add(times, 100, 10, 0);
+	pep_gain_add(times, 130, 20, 1);
+	pep_gain_add(times, 100, 30, 2);
+	pep_gain_add(times, 7, 0, 0);
+	KUNIT_EXPECT_EQ(test, atomic64_read(&times->count[0]), 3);
+	KUNIT_EXPECT_EQ(test, atomic64_read(&times->count[1]), 1);
+	KUNIT_EXPECT_EQ(test, atomic64_read(&times->time), 337);
+	KUNIT_EXPECT_EQ(test, atomic64_read(&times->bytes), 60);
+	KUNIT_EXPECT_EQ(test, atomic64_read(&times->conns), 2);
+	/* Three of one connection, and one of another. */
+	KUNIT_EXPECT_EQ(test, atomic64_read(&times->squares), 10);
+}
+
 static struct kunit_case pep_kunit_cases[] = {
 	KUNIT_CASE(pep_kunit_flow_transitions),
 	KUNIT_CASE(pep_kunit_flow_out_of_range),
@@ -341,6 +391,9 @@ static struct kunit_case pep_kunit_cases[] = {
 	KUNIT_CASE(pep_kunit_profile_names),
 	KUNIT_CASE(pep_kunit_profile_defaults),
 	KUNIT_CASE(pep_kunit_residence_bucket),
+	KUNIT_CASE(pep_kunit_gain_bin),
+	KUNIT_CASE(pep_kunit_gain_size),
+	KUNIT_CASE(pep_kunit_gain_add),
 	{}
 };
 

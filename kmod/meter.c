@@ -6,13 +6,14 @@
  * before anything else is known. A connection stays in its group whatever becomes of
  * it: one that may be split and never is counts as it went.
  *
- * All is told by the subscriber's packets, which look the same in both groups. An
- * object is what the server sends between two turns of the subscriber. It begins
- * with the first packet that has payload and acknowledges all that has come for the
- * subscriber, or with the connection, and it took until the last acknowledgment that
- * was new. Nothing is made of turns in which the subscriber sends much: their answer
- * is no object. A sample of the queueing delay is what a round trip takes above the
- * smallest one of the connection, from when payload leaves for the subscriber.
+ * The subscriber's packets, which look the same in both groups, begin and end each
+ * object. An object is the payload that the server sends between two turns of the
+ * subscriber. It begins with the first packet that has new payload and acknowledges
+ * all that has come for the subscriber, or with the connection, and takes until the
+ * last acknowledgment that is new. The answer to a turn in which the subscriber sends
+ * much is no object. A sample of the queueing delay is the part of a round trip above
+ * the smallest one of the connection; the round trip begins when payload leaves for
+ * the subscriber, which a leg knows of its own.
  */
 
 #include "meter.h"
@@ -34,7 +35,7 @@
 /* What a subscriber may send for an object, bytes. */
 #define PEP_METER_REQUEST	16384
 
-/* States in which a leg has had a FIN to send. */
+/* States in which a leg has had a FIN to send, but for TCP_CLOSE. */
 #define PEP_METER_FIN							\
 	(TCPF_FIN_WAIT1 | TCPF_FIN_WAIT2 | TCPF_CLOSING | TCPF_LAST_ACK)
 
@@ -45,6 +46,11 @@
  * himself.
  */
 static siphash_key_t pep_meter_key;
+
+/* The bound that the design states; debug kernels have larger locks. */
+#if !IS_ENABLED(CONFIG_DEBUG_SPINLOCK) && !IS_ENABLED(CONFIG_LOCKDEP)
+static_assert(sizeof(struct pep_meter) <= 128);
+#endif
 
 static u64 pep_meter_hash(const struct pep_gen *gen,
 			  const struct pep_tuple *tuple, unsigned int opener)
@@ -113,14 +119,13 @@ void pep_meter_begin(const struct pep_gen *gen, struct pep_conn *conn,
 	meter->gain = gain;
 	meter->group = group;
 	spin_lock_init(&meter->lock);
-	/* Of one that is answered early nothing is known yet. */
+	/* See pep_meter_learn(). */
 	meter->known = conn->stage == PEP_TRACK_FOLLOWED;
 	meter->ack = wireless->ack;
-	meter->first = meter->ack;
 	meter->all = true;
 	meter->rtt = wireless->rtt;
 	meter->since = ktime_get_ns();
-	atomic_inc(&gain->group[group].conns);
+	atomic64_inc(&gain->group[group].conns);
 	/* Pairs with readers of a connection that is split. */
 	smp_store_release(&conn->meter, meter);
 }
@@ -133,36 +138,27 @@ static struct pep_gain_conns *pep_meter_group(const struct pep_meter *meter)
 /* End the object, and count it. */
 static void pep_meter_close(struct pep_meter *meter)
 {
-	u32 bytes = meter->ack - meter->first;
-	struct pep_gain_size *size;
+	u64 bytes = meter->bytes - meter->begun;
 	unsigned int class;
-	u64 us;
 
 	if (!meter->open || !bytes || meter->sent > PEP_METER_REQUEST)
 		return;
-	us = div_u64(meter->last - meter->since, NSEC_PER_USEC);
 	class = pep_gain_size(bytes);
-	size = &pep_meter_group(meter)->size[class];
-	atomic_inc(&size->count[pep_gain_bin(us)]);
-	atomic64_add(bytes, &size->bytes);
-	atomic64_add(us, &size->time);
-	if (!(meter->sizes & BIT(class)))
-		atomic_inc(&size->conns);
-	meter->sizes |= BIT(class);
+	pep_gain_add(&pep_meter_group(meter)->size[class],
+		     div_u64(meter->last - meter->since, NSEC_PER_USEC), bytes,
+		     meter->objects[class]);
+	if (meter->objects[class] < U16_MAX)
+		meter->objects[class]++;
 }
 
 /* Count a sample of the round trip. */
 static void pep_meter_sample(struct pep_meter *meter, u32 rtt)
 {
-	struct pep_gain_conns *group = pep_meter_group(meter);
-
 	if (!rtt)
 		return;
 	meter->rtt = min_not_zero(meter->rtt, rtt);
-	atomic_inc(&group->delay[pep_gain_bin(rtt - meter->rtt)]);
-	if (!meter->has_delay)
-		atomic_inc(&group->delay_conns);
-	meter->has_delay = true;
+	pep_gain_add(&pep_meter_group(meter)->delay, rtt - meter->rtt, 0,
+		     meter->samples++);
 }
 
 /* The subscriber has acknowledged more. */
@@ -175,11 +171,12 @@ static void pep_meter_acked(struct pep_meter *meter, u32 ack, u64 now)
 	meter->last = now;
 }
 
-/* Look at a subscriber's packet; all payload that has come for it ends before HIGH,
- * where a FIN may be, which is none.
+/* Look at a subscriber's packet. All payload that has come from the subscriber ends
+ * before SEEN, and all that has come for it before HIGH, which a FIN may follow.
  */
 static void pep_meter_packet(struct pep_meter *meter,
-			     const struct pep_packet *pkt, u32 high, u64 now)
+			     const struct pep_packet *pkt, u32 seen, u32 high,
+			     u64 now)
 {
 	u32 ack = ntohl(pkt->th->ack_seq);
 
@@ -187,20 +184,17 @@ static void pep_meter_packet(struct pep_meter *meter,
 		return;
 	if (after(ack, high))
 		ack = high;
-	if (!meter->known) {
-		meter->known = true;
-		meter->ack = ack;
-		meter->first = ack;
-	}
 	if (after(ack, meter->ack))
 		pep_meter_acked(meter, ack, now);
-	meter->all = ack == high;
-	if (!pkt->payload)
+	meter->all = !before(meter->ack, high);
+	/* A repeated request, or a keepalive that repeats a byte, asks for nothing. */
+	if (!pkt->payload ||
+	    !after(ntohl(pkt->th->seq) + pkt->payload, seen))
 		return;
-	if (!meter->open || (meter->all && meter->ack != meter->first)) {
+	if (!meter->open || (meter->all && meter->bytes != meter->begun)) {
 		pep_meter_close(meter);
 		meter->open = true;
-		meter->first = meter->ack;
+		meter->begun = meter->bytes;
 		meter->since = now;
 		meter->sent = 0;
 	}
@@ -229,9 +223,10 @@ static u32 pep_meter_end_of(const struct pep_track_end *end)
 }
 
 /**
- * pep_meter_followed() - look at a packet of a connection that is followed
- * @conn: connection that is past its handshake, locked, before it takes note of
- *	the packet
+ * pep_meter_followed() - look at a packet of a connection that is followed, or is
+ *	handed back
+ * @conn: measured connection that is past its handshake, locked, before it takes note
+ *	of the packet
  * @side: side that it came from, enum pep_side
  * @pkt: packet
  *
@@ -240,6 +235,7 @@ static u32 pep_meter_end_of(const struct pep_track_end *end)
 void pep_meter_followed(const struct pep_conn *conn, unsigned int side,
 			const struct pep_packet *pkt)
 {
+	const struct pep_track_end *wireless = &conn->end[PEP_SIDE_WIRELESS];
 	const struct pep_track_end *server = &conn->end[PEP_SIDE_SERVER];
 	u32 last = ntohl(pkt->th->seq) + pkt->payload;
 	struct pep_meter *meter = conn->meter;
@@ -250,10 +246,13 @@ void pep_meter_followed(const struct pep_conn *conn, unsigned int side,
 		meter->all = false;
 		pep_meter_pass(meter, last, !after(last, server->next), now);
 	} else if (side == PEP_SIDE_WIRELESS) {
-		pep_meter_packet(meter, pkt, pep_meter_end_of(server), now);
+		pep_meter_packet(meter, pkt, wireless->high,
+				 pep_meter_end_of(server), now);
 		if (meter->probing && !before(meter->ack, meter->probe)) {
-			pep_meter_sample(meter, div_u64(now - meter->probed,
-							NSEC_PER_USEC));
+			if (meter->probed)
+				pep_meter_sample(meter,
+						 div_u64(now - meter->probed,
+							 NSEC_PER_USEC));
 			meter->probing = false;
 		}
 	}
@@ -263,12 +262,13 @@ void pep_meter_followed(const struct pep_conn *conn, unsigned int side,
 /* Payload that has come for the subscriber and is not relayed yet, bytes. */
 static u32 pep_meter_unread(const struct sock *server)
 {
-	u32 unread;
+	u32 copied, unread;
 
 	if (!server)
 		return 0;
-	unread = READ_ONCE(tcp_sk(server)->rcv_nxt) -
-		 READ_ONCE(tcp_sk(server)->copied_seq);
+	/* In this order: the relay makes it too much, and never less than nothing. */
+	copied = READ_ONCE(tcp_sk(server)->copied_seq);
+	unread = READ_ONCE(tcp_sk(server)->rcv_nxt) - copied;
 	/* A FIN has a sequence number, too. */
 	return unread && sock_flag(server, SOCK_DONE) ? unread - 1 : unread;
 }
@@ -279,6 +279,21 @@ static u32 pep_meter_written(const struct sock *sk)
 	bool fin = BIT(inet_sk_state_load(sk)) & PEP_METER_FIN;
 
 	return READ_ONCE(tcp_sk(sk)->write_seq) - fin;
+}
+
+/* Begin where the leg of a subscriber began, for one that was answered early. */
+static void pep_meter_learn(struct pep_meter *meter,
+			    const struct pep_flow *flow,
+			    const struct sock *wireless)
+{
+	const struct tcp_sock *tp = tcp_sk(wireless);
+
+	meter->known = true;
+	meter->ack = READ_ONCE(tp->snd_una) - (u32)READ_ONCE(tp->bytes_acked);
+	/* A leg that connects counts its SYN. */
+	if (flow->opener != PEP_SIDE_WIRELESS)
+		meter->ack++;
+	meter->since = flow->at[PEP_FLOW_TIME_ACCEPTED] ?: meter->since;
 }
 
 /**
@@ -294,46 +309,64 @@ void pep_meter_split(const struct pep_conn *conn, const struct pep_flow *flow,
 {
 	/* Pairs with pep_flow_set_leg(). */
 	struct sock *wireless = smp_load_acquire(&flow->leg[PEP_SIDE_WIRELESS].sk);
+	/* And so does this. */
 	struct sock *server = smp_load_acquire(&flow->leg[PEP_SIDE_SERVER].sk);
 	/* Pairs with pep_meter_begin(); it stays for as long as RCU does. */
 	struct pep_meter *meter = smp_load_acquire(&conn->meter);
 	u32 high;
 
-	if (!meter || !wireless)
+	if (!meter || !wireless ||
+	    inet_sk_state_load(wireless) == TCP_CLOSE)
 		return;
-	high = pep_meter_written(wireless) + pep_meter_unread(server);
+	/* Payload that the relay moves meanwhile counts twice: not all of it has
+	 * been acknowledged anyway.
+	 */
+	high = pep_meter_unread(server);
+	high += pep_meter_written(wireless);
 	spin_lock(&meter->lock);
-	pep_meter_packet(meter, pkt, high, ktime_get_ns());
-	if (!meter->probing) {
+	if (!meter->known)
+		pep_meter_learn(meter, flow, wireless);
+	pep_meter_packet(meter, pkt, READ_ONCE(tcp_sk(wireless)->rcv_nxt), high,
+			 ktime_get_ns());
+	/* The sample of the packet before, without repeated segments. */
+	if (meter->probing && after(meter->ack, meter->probe))
+		pep_meter_sample(meter, READ_ONCE(tcp_sk(wireless)->rack.rtt_us));
+	if (!meter->probing || after(meter->ack, meter->probe)) {
 		meter->probing = true;
 		meter->probe = high;
-	} else if (after(meter->ack, meter->probe)) {
-		/* That of the packet before, without repeated segments. */
-		pep_meter_sample(meter, READ_ONCE(tcp_sk(wireless)->rack.rtt_us));
-		meter->probe = high;
 	}
+	meter->probed = 0;
 	spin_unlock(&meter->lock);
 }
 
 /**
- * pep_meter_leg() - note how the leg of a subscriber ends: what it has sent again, and
- *	whether the subscriber has got all
+ * pep_meter_leg() - note how the leg of a subscriber ends: the payload that it has
+ *	sent again, and whether the subscriber has got all
  * @flow: flow that ends, with its legs locked
+ *
+ * The packets of a connection that is handed back show that better: each end may have
+ * acknowledged the payload of the other one beside the leg.
  *
  * Context: BH off.
  */
 void pep_meter_leg(const struct pep_flow *flow)
 {
-	const struct sock *sk = flow->leg[PEP_SIDE_WIRELESS].sk;
+	const struct pep_leg *leg = &flow->leg[PEP_SIDE_WIRELESS];
+	const struct pep_conn *conn = flow->conn;
+	const struct tcp_sock *tp;
 	struct pep_meter *meter;
 
 	rcu_read_lock();
-	meter = flow->conn ? READ_ONCE(flow->conn->meter) : NULL;
-	if (meter && sk) {
+	meter = conn ? READ_ONCE(conn->meter) : NULL;
+	if (meter && leg->sk) {
+		tp = tcp_sk(leg->sk);
 		spin_lock(&meter->lock);
-		meter->again += tcp_sk(sk)->bytes_retrans;
-		meter->all = tcp_sk(sk)->snd_una == tcp_sk(sk)->write_seq &&
-			     !pep_meter_unread(flow->leg[PEP_SIDE_SERVER].sk);
+		meter->again += tp->bytes_retrans;
+		/* Whether or not its FIN was acknowledged. */
+		if (READ_ONCE(conn->stage) == PEP_TRACK_SPLIT)
+			meter->all = !before(tp->snd_una,
+					     tp->write_seq - leg->fin_sent) &&
+				     !pep_meter_unread(flow->leg[PEP_SIDE_SERVER].sk);
 		spin_unlock(&meter->lock);
 	}
 	rcu_read_unlock();
@@ -354,8 +387,8 @@ void pep_meter_closing(struct pep_conn *conn)
 }
 
 /**
- * pep_meter_end() - count what a connection got
- * @conn: connection that ends, locked
+ * pep_meter_end() - count what a connection got, and measure no more of it
+ * @conn: connection that ends, or of which packets may have passed unseen, locked
  *
  * Context: BH off.
  */
@@ -373,7 +406,7 @@ void pep_meter_end(struct pep_conn *conn)
 	if (meter->all)
 		pep_meter_close(meter);
 	else
-		atomic_inc(&group->cut);
+		atomic64_inc(&group->cut);
 	meter->open = false;
 	atomic64_add(meter->bytes, &group->bytes);
 	atomic64_add(meter->again + conn->end[PEP_SIDE_SERVER].repeated,

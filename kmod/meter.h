@@ -5,6 +5,7 @@
 #include <linux/rcupdate.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
+#include <uapi/linux/pep.h>
 
 struct pep_conn;
 struct pep_flow;
@@ -16,45 +17,47 @@ struct pep_tuple;
 /**
  * struct pep_meter - what a connection gets, while that is compared
  * @gain: what it adds to, with a reference
+ * @lock: guards all below but @group and @rcu; taken last, and with no other lock
+ *	taken in it; BH off
  * @group: whose it is, enum pep_gain_group; constant
- * @lock: guards all below but @rcu; no other lock of ours is taken with it; BH off
  * @known: @ack is known
  * @open: there is an object
- * @all: the subscriber's latest packet acknowledged all that had come for it
+ * @all: the subscriber has acknowledged all that had come for it by its latest packet
  * @probing: @probe is under way
- * @has_delay: it has had a sample of the queueing delay
- * @sizes: sizes of which it has had an object, a mask
+ * @objects: objects that have ended, by size, up to U16_MAX
+ * @samples: samples of the queueing delay
  * @ack: highest acknowledgment of the subscriber
- * @first: the one at which the object began
  * @sent: payload that the subscriber has sent for the object, bytes
  * @probe: sequence number whose acknowledgment is a sample of the round trip
- * @probed: when that was sent to the subscriber, ns of ktime_get_ns()
  * @rtt: smallest sample, us; 0 when there is none
+ * @probed: when @probe was sent to the subscriber, ns of ktime_get_ns(); 0 when a
+ *	leg knows
  * @since: when the object began, ns of ktime_get_ns()
  * @last: when the subscriber acknowledged the latest part of it, in the same way
  * @bytes: what the subscriber has acknowledged, bytes
+ * @begun: @bytes when the object began
  * @again: payload that legs have sent to it a second time, bytes
  * @rcu: frees the memory
  */
 struct pep_meter {
 	struct pep_gain *gain;
-	u8 group;
 	spinlock_t lock; /* all below; see above */
+	u8 group;
 	bool known;
 	bool open;
 	bool all;
 	bool probing;
-	bool has_delay;
-	u8 sizes;
+	u16 objects[PEP_GAIN_SIZES];
+	u32 samples;
 	u32 ack;
-	u32 first;
 	u32 sent;
 	u32 probe;
-	u64 probed;
 	u32 rtt;
+	u64 probed;
 	u64 since;
 	u64 last;
 	u64 bytes;
+	u64 begun;
 	u64 again;
 	struct rcu_head rcu;
 };

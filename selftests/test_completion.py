@@ -59,8 +59,12 @@ def commands():
     expect("help", offered("help d"), ["dev", "drain"])
     expect("help", offered("help dev "), [])
     expect("drain", offered("drain o"), ["off", "on"])
-    expect("stat", offered("stat "), ["help", "residence", "show"])
+    expect("stat", offered("stat "), ["gain", "help", "residence", "show"])
     expect("stat show", offered("stat show "), ["--prometheus", "percpu"])
+    expect("stat gain", offered("stat gain "), ["profile"])
+    expect("stat gain profile", offered("stat gain profile g"),
+           ["gold", "grey"])
+    expect("stat gain profile gold", offered("stat gain profile gold "), [])
     expect("monitor", offered("monitor "),
            ["all", "closed", "conns", "help", "limits", "new"])
     expect("behind options", offered("-j -p prof"), ["profile"])
@@ -80,6 +84,11 @@ def values():
             fail(f"{word} is not in {options}")
     expect("a value", offered("profile set gold connect "),
            ["early", "follow"])
+    expect("control", offered("profile set gold control"),
+           ["control", "control-by"])
+    expect("a share", offered("profile set gold control "), ["off"])
+    expect("by", offered("profile set gold control-by "),
+           ["connection", "subscriber"])
     expect("triggers", offered("profile set gold split "),
            ["handshake", "loss", "never"])
     expect("after a value that is an option, too",

@@ -234,6 +234,24 @@ def lost():
            f"pepadm: conf save: {fifo}: not all could be written\n")
 
 
+@case("a control group is saved, and comes and goes with a file")
+def control():
+    pepadm("profile", "add", "gold", "control", "12.5%", "control-by",
+           "subscriber")
+    before = saved()
+    if " control 12.5% control-by subscriber " not in before:
+        fail(f"it is not in {before}")
+    pepadm("conf", "sync", "-", stdin=PLAIN)
+    same_lines("without it", saved(), PLAIN)
+    pepadm("conf", "sync", "-", stdin=before)
+    expect("with it again", saved(), before)
+    done = pepadm("conf", "check", "-", stdin="profile gold control 51%\n",
+                  check=False)
+    expect("exit code", done.returncode, 2)
+    expect("message", done.stderr, 'pepadm: standard input:1: conf check: '
+           'control: "51%" is not one of: off, a share from 0.01% to 50%\n')
+
+
 @case("what was saved is in force again after the module has gone and come")
 def again():
     pepadm("profile", "add", "gold", "mark", "7", "server-rcvbuf", "70000",

@@ -12,11 +12,14 @@ import tempfile
 from peptest import env, pep
 from peptest.ktap import case, expect, fail
 from peptest.netns import run
+from peptest.pep import pepadm
+from peptest.tcp import one_way, pair
 
 DASHBOARD = os.path.join(env.TOP, "tools/grafana/pep.json")
 RULES = os.path.join(env.TOP, "tools/prometheus/pep.rules.yml")
 METRIC = re.compile(r"\bpep_[a-z0-9_]+")
 MATCHER = re.compile(r'\b([a-z]+)([!=]~|=|!=)"([^"]*)"')
+OBJECTS = 'instance="a",profile="default",size="65536"'
 # Series of which each makes an alert fire: it counts so much a minute, beside
 # the quiet ones.
 QUIET = {'pep_connections_total{instance="a",event="new"}': 600,
@@ -38,7 +41,12 @@ QUIET = {'pep_connections_total{instance="a",event="new"}': 600,
          'pep_residence_seconds_bucket{instance="a",leg="server",'
          'le="0.524288"}': 600,
          'pep_residence_seconds_bucket{instance="a",leg="server",'
-         'le="+Inf"}': 600}
+         'le="+Inf"}': 600,
+         **{f'pep_compared_object_seconds_{kind},group="{group}"}}': 600
+            for group in ("control", "treated")
+            for kind in (f'bucket{{{OBJECTS},le="0.262144"',
+                         f'bucket{{{OBJECTS},le="+Inf"',
+                         f'count{{{OBJECTS}')}}
 # Filters, which are there or not.
 FILTERS = {'pep_filters{instance="a",side="wireless"}': "2x60",
            'pep_filters{instance="a",side="server"}': "0x60"}
@@ -57,7 +65,12 @@ LOUD = {"PepNothingSplit": {'pep_flows_established_total{instance="a"}': 0},
                          'pep_residence_seconds_bucket{instance="a",'
                          'leg="server",le="+Inf"}': 700},
         "PepDrops": {'pep_relay_no_memory_total{instance="a"}': 100},
-        "PepFlood": {'pep_syn_cookie_total{instance="a"}': 900}}
+        "PepFlood": {'pep_syn_cookie_total{instance="a"}': 900},
+        "PepHurts": {
+            f'pep_compared_object_seconds_bucket{{{OBJECTS},'
+            'le="0.262144",group="treated"}': 0,
+            f'pep_compared_object_seconds_bucket{{{OBJECTS},'
+            'le="1.048576",group="treated"}': 600}}
 # This one is about the file of the counters: its time stands still.
 STALE = "PepMetricsStale"
 # And this one about the filters: there is none.
@@ -69,15 +82,22 @@ LEFT_OUT = {"pep_time_wait_reused_total"}
 
 
 def setup():
-    """Nothing but the module."""
-    pep.load()
+    """Objects of both groups of a profile that has a control group."""
+    pep.attached()
+    pepadm("profile", "set", "default", "control", "50%")
+    for _ in range(20):
+        both = pair(4)
+        one_way(*both, 100)
+        one_way(*both[::-1], 1000)
+        for sock in both:
+            sock.close()
+    pep.flows_end()
 
 
 def exported():
     """What pepadm exports, of a namespace by name: the series' names, and the
     values of each label."""
-    text = run(env.PEPADM, "-N", f"/proc/{os.getpid()}/ns/net", "stat",
-               "show", "--prometheus").stdout
+    text = pepadm("-N", "pep", "stat", "show", "--prometheus", ns=None).stdout
     names, labels = set(), {}
     for line in text.splitlines():
         if not line.startswith("#"):

@@ -75,6 +75,8 @@ def flow(family):
         for side, line in zip(("wireless", "server"), lines[2:]):
             expect("side", line.split()[0], side)
             expect_words(side, line, LEG, options)
+            expect(f"{side}: resume with {options}", " resume " in line,
+                   side == "wireless" and "-d" in options)
     for sock in both:
         sock.close()
     pep.flows_end()
@@ -237,6 +239,7 @@ def profile():
             "wireless-sndbuf auto wireless-rcvbuf auto "
             "server-sndbuf auto server-rcvbuf auto "
             "wireless-max-rate unlimited server-max-rate unlimited "
+            "control off control-by connection "
             "max-flows unlimited")
     long = short.replace("residence", usual + " residence") + last
     used = " devices 4 flows 0"
@@ -251,7 +254,8 @@ def profile():
              "resume off resume-max 16384 link-rate 8Mbit link-rtt 600 "
              "wireless-sndbuf 4096 wireless-rcvbuf 4097 server-sndbuf 4098 "
              "server-rcvbuf 4099 "
-             "wireless-max-rate 8Mbit server-max-rate 9Mbit max-flows 7")
+             "wireless-max-rate 8Mbit server-max-rate 9Mbit "
+             "control 12.5% control-by subscriber max-flows 7")
     pepadm("profile", "add", "odd", *words.split())
     for options in (), ("-d",):
         expect(f"an odd one with {options}", text(options, "profile", "show",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A share of connections is never split, and what both groups got compares as it
-does when measured at the subscriber."""
+"""A share of connections is never split, and what both groups got compares as
+it does when measured at the subscriber."""
 
 import contextlib
 import json
@@ -13,19 +13,22 @@ from peptest.ktap import (after_case, case, expect, expect_least, fail,
                           families, note, wait_for)
 from peptest.netns import addr, impaired, ip
 from peptest.pep import grows, least, pepadm, stat
-from peptest.tcp import (accept, client, close_all, exchange_part, listen,
-                         one_way, pair, reset)
+from peptest.raw import ACK, Wire, segment
+from peptest.tcp import (PORT, accept, client, close_all, exchange_part,
+                         listen, one_way, pair, reset)
 
 WIRELESS = (("pep", "wl0"),)
 SERVER = (("srv", "eth0"),)
 FAR = "delay", "20ms"   # time for a connection to be split in
 LOSSY = "rate", "20mbit", "delay", "60ms", "loss", "2%"
 SLOW = "rate", "200kbit", "delay", "20ms"
+UP = (("sub", "eth0"),)
 SIZES = {1_000: 16 << 10, 16 << 10: 16 << 10, (16 << 10) + 1: 64 << 10,
          64 << 10: 64 << 10, 300_000: 1 << 20}      # bytes: end of the class
 REQUEST = 100           # bytes
 OBJECT = 50_000         # bytes, of one class
 MANY = 60               # connections
+PAUSE = 5               # seconds in which nothing is asked for
 SHARES = "off, a share from 0.01% to 50%"
 PLAIN = ("control", "off", "control-by", "connection", "connect", "follow")
 LENGTH = {4: 32, 6: 128}
@@ -67,6 +70,13 @@ def groups(key="connections"):
     """A number of both groups, control first."""
     found = gain()["groups"]
     return [found[name][key] for name in ("control", "treated")]
+
+
+def seconds(kind):
+    """Times of a kind, of both groups, added up."""
+    text = pepadm("stat", "show", "--prometheus").stdout
+    return sum(float(line.split()[1]) for line in text.splitlines()
+               if line.startswith(f"pep_compared_{kind}_seconds_sum"))
 
 
 def ended(count):
@@ -135,6 +145,20 @@ def share(family):
     expect("off", json.loads(pepadm("-j", "stat", "gain").stdout), [])
 
 
+@families("a configuration that says the same changes nothing")
+def synced(family):
+    compare("control", "50%")
+    with request(family, REQUEST):
+        pass
+    ended(1)
+    text = pepadm("conf", "save").stdout
+    pepadm("conf", "sync", "-", stdin=text)
+    expect("connections", sum(groups()), 1)
+    pepadm("conf", "sync", "-", stdin=text.replace(
+        "control-by connection", "control-by subscriber"))
+    expect("anew", (gain()["control_by"], sum(groups())), ("subscriber", 0))
+
+
 @families("all connections of a subscriber are in one group")
 def subscriber(family):
     """Which one, is another matter for another subscriber."""
@@ -193,17 +217,152 @@ def upload(family):
     expect("sizes", gain()["sizes"], [])
 
 
-@families("the server speaks first")
-def greeting(family):
-    """From the connection's begin on."""
-    compare("control", "50%")
+@families("the server speaks first", "follow", "sub", "srv")
+@families("the server speaks first, connect early", "early", "sub", "srv")
+@families("the server opens and speaks first", "follow", "srv", "sub")
+@families("the server opens and speaks first, connect early", "early", "srv",
+          "sub")
+def greeting(family, mode, opener, opened):
+    """From the connection's begin on, and not a byte is missing."""
+    compare("control", "50%", "connect", mode)
     for _ in range(10):
-        sub, srv = pair(family)
+        ends = dict(zip((opener, opened), pair(family, opener, opened)))
+        one_way(ends["srv"], ends["sub"], OBJECT)
+        ends["sub"].close()
+        ends["srv"].close()
+    ended(10)
+    expect("sizes", [one["size"] for one in gain()["sizes"]], [64 << 10])
+    expect("payload", groups("bytes"), [OBJECT * n for n in groups()])
+
+
+def twice(family, between):
+    """Connections on which an object comes, something happens, and after a
+    pause another one comes: none of them takes as long as the pause, nor does
+    a sample of the queueing delay."""
+    compare("control", "50%")
+    _server.enter_context(impaired(UP, *FAR))   # a round trip to be measured
+    ends = [pair(family) for _ in range(10)]
+    for sub, srv in ends:
+        one_way(sub, srv, REQUEST)
+        one_way(srv, sub, OBJECT)
+    between(ends)
+    time.sleep(PAUSE)
+    for sub, srv in ends:
+        one_way(sub, srv, REQUEST)
         one_way(srv, sub, OBJECT)
         sub.close()
         srv.close()
     ended(10)
-    expect("sizes", [one["size"] for one in gain()["sizes"]], [64 << 10])
+    expect("cut", groups("cut"), [0, 0])
+    expect_least("objects: seconds, not more", PAUSE, seconds("object"))
+    expect_least("delay: seconds, not more", PAUSE, seconds("delay"))
+    counts = gain()["delay"]["count"]
+    for name, number in zip(("control", "treated"), groups()):
+        expect_least(f"delay: samples, {name}", counts[name], min(number, 1))
+    return gain()
+
+
+def release():
+    """Hand all connections back to their ends."""
+    pepadm("flow", "release", "all")
+    pep.flows_end()
+
+
+@families("a connection that is handed back stays in its group")
+def released(family):
+    """What comes before and after is measured alike."""
+    found = twice(family, lambda ends: release())
+    expect("objects", found["sizes"][0]["count"],
+           dict(zip(("control", "treated"), (2 * n for n in groups()))))
+    expect("payload", groups("bytes"), [2 * OBJECT * n for n in groups()])
+
+
+@families("a connection is handed back in the middle of an object")
+def released_amid(family):
+    """None is lost, and none takes longer than it takes: the leg goes with
+    its last acknowledgment."""
+    compare("control", "50%")
+    ends = [pair(family) for _ in range(4)]
+    left = {}
+    with impaired(WIRELESS, *SLOW):
+        for sub, srv in ends:
+            one_way(sub, srv, REQUEST)
+            left[sub] = srv.send(bytes(OBJECT))
+        for sub in left:
+            expect("a part", select.select([sub], [], [], 30)[0], [sub])
+        pepadm("flow", "release", "all")
+        while left:
+            for sub in select.select(left, [], [])[0]:
+                left[sub] -= len(sub.recv(OBJECT))
+                if not left[sub]:
+                    del left[sub]
+        pep.flows_end()
+    # Of all of them beside each other.
+    took = 8 * OBJECT * len(ends) / 200_000
+    time.sleep(PAUSE)
+    for both in ends:
+        one_way(*both, REQUEST)
+        one_way(*both[::-1], OBJECT)
+        for sock in both:
+            sock.close()
+    ended(len(ends))
+    expect("objects", gain()["sizes"][0]["count"],
+           dict(zip(("control", "treated"), (2 * n for n in groups()))))
+    expect("cut", groups("cut"), [0, 0])
+    note(f"{seconds('object'):.1f} s of {took:.1f} s each, in {groups()}")
+    expect_least("seconds, not more", took * len(ends) + PAUSE / 2,
+                 seconds("object"))
+
+
+@families("packets pass unseen: what was measured before counts")
+def unseen(family):
+    """The device that goes hands connections back; whatever comes after it has
+    come again belongs to no group."""
+    def gap(_):
+        pep.detach()
+        pep.attach()
+    found = twice(family, gap)
+    expect("objects", found["sizes"][0]["count"],
+           dict(zip(("control", "treated"), groups())))
+    expect("payload", groups("bytes"), [OBJECT * n for n in groups()])
+
+
+@families("a keepalive that repeats a byte asks for nothing")
+def keepalive(family):
+    """Some systems' keepalives do."""
+    wire = Wire("sub")
+
+    def repeat(ends):
+        latest = {one.sport: one for one in wire.segments(outgoing=True)}
+        for sub, _ in ends:
+            one = latest[sub.getsockname()[1]]
+            wire.send(segment(addr("sub", family), addr("srv", family),
+                              one.sport, PORT, flags=ACK, seq=one.ends - 1,
+                              ack=one.ack, payload=b"x"))
+    found = twice(family, repeat)
+    wire.close()
+    expect("objects", found["sizes"][0]["count"],
+           dict(zip(("control", "treated"), (2 * n for n in groups()))))
+
+
+@families("a subscriber that has got all resets before it hears of the end")
+def abrupt(family):
+    """That is not cut."""
+    compare("control", "50%")
+    for _ in range(10):
+        sub, srv = pair(family)
+        one_way(sub, srv, REQUEST)
+        one_way(srv, sub, OBJECT)
+        time.sleep(1)       # for the last acknowledgment
+        with impaired(WIRELESS, "delay", "500ms"):
+            srv.close()
+            time.sleep(0.2)
+            reset(sub)
+            time.sleep(0.2)
+    ended(10)
+    expect("cut", groups("cut"), [0, 0])
+    expect("objects", gain()["sizes"][0]["count"],
+           dict(zip(("control", "treated"), groups())))
 
 
 @families("what ends before all has arrived is counted apart")
@@ -269,7 +428,7 @@ def truth(family):
                      again[name]["again"])
 
 
-@families("where both groups are treated alike: the gain is what chance makes it")
+@families("where both groups are treated alike: the gain is chance")
 def alike(family):
     """Nothing is split in either."""
     compare("control", "50%", "split", "10000000")
@@ -311,6 +470,33 @@ def few(family):
     text = pepadm("stat", "gain").stdout
     if "(too few)" not in text:
         fail(text)
+
+
+@families("a connection with most of the objects is worth one")
+def dominated(family):
+    """However many it has: they resemble each other."""
+    compare("control", "50%")
+    for _ in range(2 * MANY // 3):
+        with request(family, REQUEST):
+            pass
+    wait_for("the end of all", lambda: not stat("flows"))
+    if "low" not in gain()["sizes"][0]["p50"]:
+        fail(f"no interval before that: {gain()['sizes']}")
+    left = {True, False}
+    while left:
+        before = stat("split_pass_control")
+        with request(family, REQUEST) as (sub, srv):
+            held = stat("split_pass_control") > before
+            for _ in range(MANY if held in left else 0):
+                one_way(sub, srv, REQUEST)
+                one_way(srv, sub, OBJECT)
+        left -= {held}
+    wait_for("the end of all", lambda: not stat("flows"))
+    size, = gain()["sizes"]
+    expect("an interval", "low" in size["p50"], False)
+    for name in "control", "treated":
+        expect_least(f"objects, {name}", size["count"][name], MANY + 1)
+        expect_least(f"worth, {name}, not more", 6, size["worth"][name])
 
 
 @case("bad words")

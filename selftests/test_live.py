@@ -179,7 +179,8 @@ def refused():
                         ("wireless-sndbuf", "9000"),
                         ("wireless-rcvbuf", "9000"),
                         ("server-sndbuf", "9000"),
-                        ("server-rcvbuf", "9000"), ("max-flows", "9")):
+                        ("server-rcvbuf", "9000"), ("control", "5%"),
+                        ("control-by", "subscriber"), ("max-flows", "9")):
         done = pepadm("profile", "set", "default", "cc-server", "reno", word,
                       value, "live", check=False)
         expect(f"{word}: exit code", done.returncode, 1)

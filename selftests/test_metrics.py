@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The counters, the limits, how long payload stays, and what is attached, in
-Prometheus' text format: Prometheus' own checker finds nothing to say, and they
-are what JSON tells."""
+"""The counters, the limits, how long payload stays, what is attached, links of
+subscribers and what groups of connections got, in Prometheus' text format:
+Prometheus' own checker finds nothing to say, and they are what JSON tells."""
 
 import json
 import os
@@ -10,13 +10,23 @@ import tempfile
 
 from peptest import env, pep
 from peptest.ktap import case, expect, expect_least, fail, wait_for
-from peptest.netns import run
+from peptest.netns import delayed, run
 from peptest.pep import pepadm, split_pair
-from peptest.tcp import exchange_part
+from peptest.tcp import exchange_part, one_way, pair
 
 SAMPLE = re.compile(r'(pep_[a-z_]+)(?:\{([a-z]+)="([a-z0-9_]+)"\})? (\d+)')
-HISTOGRAM = re.compile(r'pep_residence_seconds_(bucket|sum|count)'
-                       r'\{leg="([a-z]+)"(?:,le="([0-9.+Inf]+)")?\} ([0-9.]+)')
+HISTOGRAM = re.compile(r'(pep_[a-z_]+)_(bucket|sum|count)'
+                       r'(?:\{([^}]*)\})? ([0-9.]+)')
+LABEL = re.compile(r'([a-z]+)="([^"]*)",?')
+# What is there in any case, and of a profile with a control group.
+HISTOGRAMS = ["pep_residence_seconds", "pep_link_rate_bytes",
+              "pep_link_rtt_seconds"]
+COMPARED = ["pep_compared_object_seconds", "pep_compared_delay_seconds"]
+# Numbers of both groups, by the key that JSON has.
+GROUPS = {"pep_compared_connections_total": "connections",
+          "pep_compared_connections_cut_total": "cut",
+          "pep_compared_bytes_total": "bytes",
+          "pep_compared_bytes_again_total": "bytes_again"}
 # Counters of each metric with a label, as the name that JSON has.
 LABELLED = {"pep_packets_passed_total": "pass_{}",
             "pep_syns_passed_total": "syn_pass_{}",
@@ -61,7 +71,7 @@ def samples(text):
         if line.startswith("# TYPE "):
             expect(f"{words[2]} begins once", words[2] in types, False)
             types[words[2]] = words[3]
-        elif not line.startswith(("# HELP ", "pep_residence_seconds_")):
+        elif not line.startswith(("# HELP ", *HISTOGRAMS, "pep_compared_")):
             match = SAMPLE.fullmatch(line)
             if not match:
                 fail(f"no sample: {line}")
@@ -76,26 +86,41 @@ def samples(text):
     return found, types
 
 
-def histograms(text):
-    """The histogram by leg: the buckets as (end in us, samples up to it), the
-    sum in ns, and the count."""
+def labels_of(text):
+    """Labels of a sample by name."""
+    expect(f"labels of {text!r}", LABEL.sub("", text), "")
+    return dict(LABEL.findall(text))
+
+
+def histograms(text, metric):
+    """A histogram by the values of its labels other than "le": the buckets as
+    (end in millionths, samples up to it), the sum in billionths, and the
+    count."""
     found = {}
     for line in text.splitlines():
-        if not line.startswith("pep_residence_seconds_"):
+        if not line.startswith((metric + "_", metric + "{")):
             continue
         match = HISTOGRAM.fullmatch(line)
         if not match:
             fail(f"no sample: {line}")
-        kind, leg, end, number = match.groups()
-        one = found.setdefault(leg, {"buckets": []})
+        _, kind, labels, number = match.groups()
+        labels = labels_of(labels or "")
+        end = labels.pop("le", None)
+        one = found.setdefault(tuple(labels.values()), {"buckets": []})
         if kind == "bucket":
             one["buckets"].append((round(float(end) * 1000000)
                                    if end != "+Inf" else None, int(number)))
         elif kind == "sum":
-            whole, part = number.split(".")
+            whole, _, part = number.partition(".")
             one[kind] = int(whole) * 1000000000 + int(part.ljust(9, "0"))
         else:
             one[kind] = int(number)
+    for name, one in found.items():
+        upto = [number for _, number in one["buckets"]]
+        expect(f"{metric} {name}: buckets add up", upto, sorted(upto))
+        expect(f"{metric} {name}: the last one", (one["buckets"][-1][0],
+                                                  upto[-1]),
+               (None, one["count"]))
     return found
 
 
@@ -138,7 +163,7 @@ def counters():
             "pep_flows_pending", "pep_flows_pending_limit",
             "pep_pool_sockets"])
     expect("histograms", [m for m, kind in types.items()
-                          if kind == "histogram"], ["pep_residence_seconds"])
+                          if kind == "histogram"], HISTOGRAMS)
     checked(text)
 
 
@@ -194,15 +219,14 @@ def residence():
     """Buckets add up, and are those of JSON; the sum is what they allow."""
     traffic()
     told = json.loads(pepadm("-j", "stat", "residence").stdout)
-    found = histograms(pepadm("stat", "show", "--prometheus").stdout)
-    expect("legs", sorted(found), ["server", "wireless"])
-    for leg, one in found.items():
+    found = histograms(pepadm("stat", "show", "--prometheus").stdout,
+                       HISTOGRAMS[0])
+    expect("legs", sorted(found), [("server",), ("wireless",)])
+    for (leg,), one in found.items():
         json_of = told[leg]["residence"]
         ends = [end for end, _ in one["buckets"]]
         expect(f"{leg}: ends", ends, [1 << i for i in range(23)] + [None])
         upto = [number for _, number in one["buckets"]]
-        expect(f"{leg}: buckets add up", upto, sorted(upto))
-        expect(f"{leg}: the last one", upto[-1], one["count"])
         expect_least(f"{leg}: samples", one["count"], 2)
         expect(f"{leg}: samples in JSON", json_of["samples"], one["count"])
         each = [now - before for before, now in zip([0] + upto, upto)]
@@ -218,6 +242,99 @@ def residence():
             expect_least(f"{leg}: ns that the sum may be",
                          sum(number * 1000 << i
                              for i, number in enumerate(each)), one["sum"])
+
+
+@case("links of subscribers, by rate and round trip")
+def links():
+    """As many as path show has, each in the bucket that it belongs to."""
+    pepadm("path", "flush", "all")
+    text = pepadm("stat", "show", "--prometheus").stdout
+    for metric in HISTOGRAMS[1:]:
+        one = histograms(text, metric)[()]
+        expect(f"{metric}: none", (one["count"], one["sum"]), (0, 0))
+    with delayed():
+        for family in 4, 6:
+            both = split_pair(family)
+            for _ in range(20):
+                one_way(both[1], both[0], 100000)
+            for sock in both:
+                sock.close()
+        pep.flows_end()
+    known = [one for one in json.loads(pepadm("-j", "path", "show").stdout)
+             if "rate" in one and "rtt_us" in one]
+    expect("links", len(known), 2)
+    text = pepadm("stat", "show", "--prometheus").stdout
+    checked(text)
+    for metric, key, first, unit in (
+            (HISTOGRAMS[1], "rate", 12500, 1000000),
+            (HISTOGRAMS[2], "rtt_us", 1000, 1)):
+        one = histograms(text, metric)[()]
+        values = [link[key] for link in known]
+        expect(f"{metric}: ends", [end for end, _ in one["buckets"]],
+               [(first << i) * unit for i in range(19)] + [None])
+        expect(f"{metric}: sum", one["sum"], sum(values) * unit * 1000)
+        for end, number in one["buckets"]:
+            expect(f"{metric}: up to {end}", number,
+                   sum(end is None or value * unit <= end
+                       for value in values))
+
+
+@case("what groups of connections got")
+def compared():
+    """Only where a profile has a control group; its name is a label."""
+    text = pepadm("stat", "show", "--prometheus").stdout
+    expect("without one", "pep_compared_" in text, False)
+    for words in ("add", "gold"), ("set", "default"):
+        pepadm("profile", *words, "control", "50%")
+    with delayed():
+        for number in range(20):
+            both = pair((4, 6)[number % 2])
+            one_way(*both, 100)
+            one_way(*both[::-1], (1000, 20000)[number % 2])
+            for sock in both:
+                sock.close()
+        pep.flows_end()
+        wait_for("the end of all", lambda: not json.loads(
+            pepadm("-j", "conn", "show", "stage", "followed").stdout))
+    told = json.loads(pepadm("-j", "stat", "gain").stdout)
+    text = pepadm("stat", "show", "--prometheus").stdout
+    pepadm("profile", "set", "default", "control", "off")
+    pepadm("profile", "del", "gold")
+    checked(text)
+    _, types = samples(text)
+    expect("types", {m: kind for m, kind in types.items() if "compared" in m},
+           {**{m: "counter" for m in GROUPS},
+            **{m: "histogram" for m in COMPARED}})
+    expect("profiles", [one["profile"] for one in told], ["default", "gold"])
+    expect_groups(text, told)
+    objects = histograms(text, COMPARED[0])
+    expect("objects of", {name for name, _, _ in objects}, {"default"})
+    for size in told[0]["sizes"]:
+        for group, count in size["count"].items():
+            one = objects.pop(("default", group, str(size["size"])),
+                              {"count": 0})
+            expect(f"objects of {group} up to {size['size']}", one["count"],
+                   count)
+    expect("objects of other sizes", objects, {})
+    for (name, group), one in histograms(text, COMPARED[1]).items():
+        delay, = (each["delay"] for each in told if each["profile"] == name)
+        expect(f"samples of {group} of {name}", one["count"],
+               delay["count"][group])
+
+
+def expect_groups(text, told):
+    """Fail unless numbers of groups are those of JSON."""
+    found = {}
+    for line in text.splitlines():
+        metric, _, rest = line.partition("{")
+        if metric in GROUPS:
+            labels, _, number = rest.partition("} ")
+            labels = labels_of(labels)
+            found[metric, labels["profile"], labels["group"]] = int(number)
+    expect("numbers of groups", found,
+           {(metric, one["profile"], group): numbers[key]
+            for one in told for group, numbers in one["groups"].items()
+            for metric, key in GROUPS.items()})
 
 
 @case("a label for the namespace")

@@ -31,6 +31,7 @@ DEFAULT = {"name": "default", "cc_wireless": "bbr", "cc_server": "cubic",
            "wireless_sndbuf": "auto", "wireless_rcvbuf": "auto",
            "server_sndbuf": "auto", "server_rcvbuf": "auto",
            "wireless_max_rate": "unlimited", "server_max_rate": "unlimited",
+           "control": "off", "control_by": "connection",
            "max_flows": "unlimited",
            "devices": 0, "flows": 0}
 
@@ -83,6 +84,11 @@ RATES = (("20mbit", "20Mbit", 2500000), ("8000", "8Kbit", 1000),
          ("8001bit", "8Kbit", 1000), ("0", "unlimited", "unlimited"),
          ("5Mbps", "40Mbit", 5000000),
          ("unlimited", "unlimited", "unlimited"))
+# As given, as shown, and in JSON, ten-thousandths.
+SHARES = (("0.01%", "0.01%", 1), ("50%", "50%", 5000),
+          ("12.5%", "12.5%", 1250), ("005.50%", "5.5%", 550),
+          ("0%", "off", "off"), ("5.05%", "5.05%", 505),
+          ("off", "off", "off"))
 # As given, as shown, and in JSON.
 SPLITS = (("never", "never", [], 12000), ("loss", "loss", ["loss"], 12000),
           ("handshake", "handshake", ["handshake"], 12000),
@@ -113,6 +119,7 @@ def profiles():
             "wireless-sndbuf auto wireless-rcvbuf auto "
             "server-sndbuf auto server-rcvbuf auto "
             "wireless-max-rate unlimited server-max-rate unlimited "
+            "control off control-by connection "
             "max-flows unlimited "
             "devices 0 flows 0"])
     pepadm("profile", "add", "plain")
@@ -145,6 +152,7 @@ def settings():
             ("initial-window", 1000, 1, 0),
             ("resume", "off", "on"),
             ("resume-max", 1073741824, 16384, 2097152),
+            ("control-by", "subscriber", "connection"),
             ("max-flows", 16777216, 1, "unlimited"),
             *((word, 536870912, 4096, "auto") for word in BUFFERS)):
         for value in values:
@@ -162,6 +170,13 @@ def settings():
         if f" {word} {written} " not in text("-sd", "profile", "show",
                                              "gold")[0]:
             fail(f"{word} {given} is not written as {written}")
+    for given, written, number in SHARES:
+        pepadm("profile", "set", "gold", "control", given)
+        gold["control"] = number
+        expect(f"control {given}", show("profile", "show", "gold"), [gold])
+        if f" control {written} " not in text("-sd", "profile", "show",
+                                              "gold")[0]:
+            fail(f"control {given} is not written as {written}")
     for given, written, triggers, number in SPLITS:
         pepadm("profile", "set", "gold", "split", given)
         gold.update(split=triggers, split_bytes=number)

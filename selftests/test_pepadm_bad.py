@@ -96,7 +96,7 @@ def frame():
           ('flow: "del" is not one of: show, kill, release, save, restore, '
            "top, help",
            split("flow del 1")),
-          ('stat: "foo" is not one of: show, residence, help',
+          ('stat: "foo" is not one of: show, residence, gain, help',
            split("stat foo")))
 
 
@@ -160,7 +160,8 @@ def profile():
            'initial-window, resume, resume-max, link-rate, link-rtt, '
            'wireless-sndbuf, wireless-rcvbuf, '
            'server-sndbuf, server-rcvbuf, '
-           'wireless-max-rate, server-max-rate, max-flows',
+           'wireless-max-rate, server-max-rate, '
+           'control, control-by, max-flows',
            split("profile add new cc bbr")),
           ("profile add: cc-server: value missing",
            split("profile add new cc-server")),
@@ -388,6 +389,11 @@ def ranges():
                 ("wireless-max-rate server-max-rate",
                  (1, "7995bit", "999bps", "1001gbit", "100000tbit"),
                  "one of: unlimited, a rate from 8Kbit to 1Tbit"),
+                ("control", ("50.01%", "100%", "5", "0.001%", "5.%", ".5%",
+                             "-1%", "1000%", "5%%"),
+                 "one of: off, a share from 0.01% to 50%"),
+                ("control-by", ("port", "2"),
+                 "one of: connection, subscriber"),
                 ("max-flows", (16777217,),
                  "one of: unlimited, a number from 1 to 16777216"))
             for word in split(words) for value in values))
@@ -421,6 +427,7 @@ def kernel_ranges():
             ("wireless-max-rate server-max-rate",
              (1, 999, 125000000001, 12500000000000), "8kbit to 1tbit, or 0"),
             ("split-bytes", (0, 16777217, 4294967295), "1 to 16777216 bytes"),
+            ("control", (5001, 4294967295), "1 to 5000 ten-thousandths, or 0"),
             ("max-flows", (16777217,), "1 to 16777216, or 0")):
         for word, value in itertools.product(split(words), values):
             number = struct.pack("I" if value >> 32 == 0 else "Q", value)
@@ -489,7 +496,7 @@ def kernel_unknown():
             ("profile_get profile_del", "profile", "name", False),
             ("profile_add profile_replace", "profile", "max_flows", False),
             ("profile_set profile_add profile_replace", "profile",
-             "link_rtt", False),
+             "control_by", False),
             ("flow_get", "flow", "id", False),
             ("flow_get", "flow", "bytes_min", True),
             ("flow_kill", "flow", "bytes_min", False),

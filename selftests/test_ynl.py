@@ -8,8 +8,8 @@ import os
 from peptest import env, pep
 from peptest.ktap import case, expect, expect_least, families
 from peptest.netns import addr, delayed, run
-from peptest.pep import split_pair
-from peptest.tcp import PORT, exchange, exchange_part
+from peptest.pep import pepadm, split_pair
+from peptest.tcp import PORT, exchange, exchange_part, pair
 
 SPEC = os.path.join(env.TOP, "Documentation/netlink/specs/pep.yaml")
 EXAMPLE = os.path.join(env.TOP, "Documentation/netlink/flows.py")
@@ -83,6 +83,34 @@ def counters():
     mine = pep.stats()
     expect("split", told["split-handshake"], mine["split_handshake"])
     expect_least("split", told["split-handshake"], 1)
+
+
+@case("what both groups of a profile got")
+def gain():
+    """A message for each group, and for each size that it has had; connections
+    that are too short to be split are among them."""
+    pepadm("profile", "set", "default", "control", "50%")
+    before = pep.stat("split_pass_control")
+    for _ in range(20):
+        both = pair(4)
+        exchange(both, 1000)
+    pep.flows_end()
+    held = pep.stat("split_pass_control") - before
+    found = cli("--dump", "gain-get")
+    pepadm("profile", "set", "default", "control", "off")
+    expect("none without a control group", cli("--dump", "gain-get"), [])
+    told = {(one["group"], one.get("size")): one for one in found}
+    expect("messages", len(told), len(found))
+    for group, count in ("control", held), ("treated", 20 - held):
+        one = told[group, None]
+        expect(f"{group}: connections", one["connections"], count)
+        expect(f"{group}: share, by", (one["control"], one["control-by"]),
+               (5000, "connection"))
+        expect(f"{group}: objects", told[group, 0]["connections"],
+               one["connections"])
+    known = cli("--do", "path-stat-get")
+    expect("links", sorted(known),
+           ["by-rate", "by-rtt", "sum-rate", "sum-rtt-us"])
 
 
 @case("the example of the documents")

@@ -24,7 +24,8 @@ idle-timeout 0 release-idle 120 residence 50 initial-window 0 \
 resume on resume-max 2097152 link-rate auto link-rtt auto \
 wireless-sndbuf auto wireless-rcvbuf auto server-sndbuf auto \
 server-rcvbuf auto \
-wireless-max-rate unlimited server-max-rate unlimited max-flows unlimited
+wireless-max-rate unlimited server-max-rate unlimited control off \
+control-by connection max-flows unlimited
 limit flows 262144 pending 4096
 dev wl0 side wireless profile default
 dev sv0 side server profile default

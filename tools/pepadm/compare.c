@@ -4,9 +4,12 @@
  *
  * The interval of one quantile is between two order statistics, whose ranks are
  * those of the binomial distribution, approximated by the normal one (Conover,
- * Practical Nonparametric Statistics, 3rd edition, section 3.2). Objects of a
- * connection resemble each other: what counts are connections. The factor's is made
- * of both on a logarithmic scale, as independent errors add up.
+ * Practical Nonparametric Statistics, 3rd edition, section 3.2). Times of a
+ * connection resemble each other, and some connections have many more than others:
+ * the ranks are those of as many independent times as all are worth at least (Kish,
+ * Survey Sampling, section 8.2). The interval of the factor is made of both on a
+ * logarithmic scale, where independent errors add up as squares, each end by itself,
+ * as long tails are above (Zou and Donner, Statistics in Medicine 27, 2008).
  */
 #include "compare.h"
 
@@ -15,13 +18,30 @@
 /* The normal distribution's 97.5th percentile. */
 #define NORMAL_975 1.96
 
-/* Sum of all bins. */
-static double total(const struct pep_gain_bins *bins)
+/**
+ * struct interval - a quantile of a group, and where it is with 95 %, us
+ * @at: the quantile
+ * @low: lower end
+ * @high: upper end
+ */
+struct interval {
+	double at;
+	double low;
+	double high;
+};
+
+/**
+ * pep_compare_total() - count the times in bins
+ * @bins: times
+ *
+ * Return: their number.
+ */
+double pep_compare_total(const struct pep_gain_bins *bins)
 {
 	double sum = 0;
 
 	for (unsigned int i = 0; i < PEP_GAIN_BINS; i++)
-		sum += bins->count[i];
+		sum += (double)bins->count[i];
 	return sum;
 }
 
@@ -30,33 +50,55 @@ static double total(const struct pep_gain_bins *bins)
  */
 static double quantile_of(const struct pep_gain_bins *bins, double share)
 {
-	double rest = share * total(bins);
-	double begin = 0, end;
+	double rest = share * pep_compare_total(bins);
+	double begin = 0, end, count;
 	unsigned int i;
 
 	for (i = 0; i < PEP_GAIN_BINS - 1; i++) {
 		end = (double)pep_gain_bin_end(i);
-		if (bins->count[i] && rest <= bins->count[i])
-			return begin + (end - begin) * rest / bins->count[i];
-		rest -= bins->count[i];
+		count = (double)bins->count[i];
+		if (bins->count[i] && rest <= count)
+			return begin + (end - begin) * rest / count;
+		rest -= count;
 		begin = end;
 	}
 	return begin;
 }
 
-/* The standard error of a quantile's logarithm; negative when there are too few
- * connections for an interval.
- */
-static double log_error(const struct pep_gain_bins *bins, double quantile)
+/* Find the ends of a quantile's interval; false when there are too few times. */
+static bool find_interval(const struct pep_gain_bins *bins, double quantile,
+			  struct interval *found)
 {
-	double n = bins->conns, middle = n * quantile, half, low, high;
+	double n = pep_compare_worth(bins), middle = n * quantile, half;
 
 	half = NORMAL_975 * sqrt(middle * (1 - quantile));
 	if (middle - half < 1 || middle + half + 1 > n)
-		return -1;
-	low = quantile_of(bins, (middle - half) / n);
-	high = quantile_of(bins, (middle + half + 1) / n);
-	return low > 0 ? log(high / low) / (2 * NORMAL_975) : -1;
+		return false;
+	found->low = quantile_of(bins, (middle - half) / n);
+	found->high = quantile_of(bins, (middle + half + 1) / n);
+	return true;
+}
+
+/* A distance on a logarithmic scale, squared. */
+static double distance(double from, double to)
+{
+	double log_of = log(to / from);
+
+	return log_of * log_of;
+}
+
+/**
+ * pep_compare_worth() - find how many independent times those in bins are worth
+ * @bins: times
+ *
+ * Return: their number if all of a connection were the same; as many as there are
+ * connections where each has as many, and fewer otherwise. 0 when there is none.
+ */
+double pep_compare_worth(const struct pep_gain_bins *bins)
+{
+	double all = pep_compare_total(bins);
+
+	return bins->squares ? all * all / (double)bins->squares : 0;
 }
 
 /**
@@ -72,21 +114,22 @@ bool pep_compare_quantile(const struct pep_gain_bins *control,
 			  const struct pep_gain_bins *treated, double quantile,
 			  struct pep_compare *result)
 {
-	double errors[PEP_GAIN_GROUPS], error;
+	struct interval c, t;
 
-	if (total(control) < 1 || total(treated) < 1)
+	if (pep_compare_total(control) < 1 || pep_compare_total(treated) < 1)
 		return false;
-	result->us[PEP_GAIN_GROUP_CONTROL] = quantile_of(control, quantile);
-	result->us[PEP_GAIN_GROUP_TREATED] = quantile_of(treated, quantile);
-	result->gain = result->us[PEP_GAIN_GROUP_CONTROL] /
-		       result->us[PEP_GAIN_GROUP_TREATED];
-	errors[PEP_GAIN_GROUP_CONTROL] = log_error(control, quantile);
-	errors[PEP_GAIN_GROUP_TREATED] = log_error(treated, quantile);
-	result->enough = errors[0] >= 0 && errors[1] >= 0;
+	c.at = quantile_of(control, quantile);
+	t.at = quantile_of(treated, quantile);
+	result->us[PEP_GAIN_GROUP_CONTROL] = c.at;
+	result->us[PEP_GAIN_GROUP_TREATED] = t.at;
+	result->gain = c.at / t.at;
+	result->enough = find_interval(control, quantile, &c) &&
+			 find_interval(treated, quantile, &t);
 	if (!result->enough)
 		return true;
-	error = NORMAL_975 * sqrt(errors[0] * errors[0] + errors[1] * errors[1]);
-	result->low = result->gain * exp(-error);
-	result->high = result->gain * exp(error);
+	result->low = result->gain * exp(-sqrt(distance(c.low, c.at) +
+					       distance(t.at, t.high)));
+	result->high = result->gain * exp(sqrt(distance(c.at, c.high) +
+					       distance(t.low, t.at)));
 	return true;
 }

@@ -10,7 +10,7 @@
 /**
  * struct pep_compare - a quantile of two groups
  * @us: the quantile by group, us
- * @enough: there are enough connections in both for an interval
+ * @enough: there are enough times in both for an interval
  * @gain: that of the control group over that of the other one
  * @low: lower end of its interval of 95 %
  * @high: upper end
@@ -23,6 +23,8 @@ struct pep_compare {
 	double high;
 };
 
+double pep_compare_total(const struct pep_gain_bins *bins);
+double pep_compare_worth(const struct pep_gain_bins *bins);
 bool pep_compare_quantile(const struct pep_gain_bins *control,
 			  const struct pep_gain_bins *treated, double quantile,
 			  struct pep_compare *result);

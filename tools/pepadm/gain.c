@@ -66,7 +66,9 @@ static void read_bins(const struct nlattr **tb, struct pep_gain_bins *bins,
 	if (attr && mnl_attr_get_payload_len(attr) == sizeof(bins->count))
 		memcpy(bins->count, mnl_attr_get_payload(attr),
 		       sizeof(bins->count));
-	bins->conns = (__u32)pep_nl_uint(conns);
+	bins->conns = pep_nl_uint(conns);
+	bins->squares = pep_nl_uint(tb[PEP_A_GAIN_SQUARES]);
+	bins->time = pep_nl_uint(tb[PEP_A_GAIN_TIME_US]);
 }
 
 /* Read a message about a group. */
@@ -75,15 +77,14 @@ static void read_group(const struct nlattr **tb, struct pep_gain_conns *group)
 	__u64 class = pep_nl_uint(tb[PEP_A_GAIN_SIZE]);
 
 	if (!tb[PEP_A_GAIN_SIZE]) {
-		group->conns = (__u32)pep_nl_uint(tb[PEP_A_GAIN_CONNECTIONS]);
-		group->cut = (__u32)pep_nl_uint(tb[PEP_A_GAIN_CUT]);
+		group->conns = pep_nl_uint(tb[PEP_A_GAIN_CONNECTIONS]);
+		group->cut = pep_nl_uint(tb[PEP_A_GAIN_CUT]);
 		group->bytes = pep_nl_uint(tb[PEP_A_GAIN_BYTES]);
 		group->again = pep_nl_uint(tb[PEP_A_GAIN_BYTES_AGAIN]);
 		read_bins(tb, &group->delay,
 			  tb[PEP_A_GAIN_DELAY_CONNECTIONS]);
 	} else if (class < PEP_GAIN_SIZES) {
 		group->size[class].bytes = pep_nl_uint(tb[PEP_A_GAIN_BYTES]);
-		group->size[class].time = pep_nl_uint(tb[PEP_A_GAIN_TIME_US]);
 		read_bins(tb, &group->size[class],
 			  tb[PEP_A_GAIN_CONNECTIONS]);
 	}
@@ -209,7 +210,7 @@ static void show_both(const char *key, const char *label, __u64 control,
 {
 	pep_out_open_object(key);
 	pep_out_uint("control", label, control);
-	pep_out_uint("treated", "", treated);
+	pep_out_uint("treated", label ? "" : NULL, treated);
 	pep_out_close_object();
 }
 
@@ -269,6 +270,12 @@ static void show_bins(const struct pep_gain_bins *control,
 {
 	show_both("connections", "connections", control->conns,
 		  treated->conns);
+	show_both("count", pep_out_statistic("count"),
+		  (__u64)pep_compare_total(control),
+		  (__u64)pep_compare_total(treated));
+	show_both("worth", pep_out_statistic("worth"),
+		  (__u64)pep_compare_worth(control),
+		  (__u64)pep_compare_worth(treated));
 	show_quantile("p50", control, treated, 0.5);
 	show_quantile("p95", control, treated, 0.95);
 }

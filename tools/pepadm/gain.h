@@ -14,12 +14,14 @@
  * struct pep_gain_bins - times in bins
  * @count: how many by bin
  * @conns: connections that they are of
+ * @squares: sum over these connections of the squared number of their times
  * @bytes: payload of the objects, bytes
- * @time: their times added up, us
+ * @time: the times added up, us
  */
 struct pep_gain_bins {
-	__u32 count[PEP_GAIN_BINS];
-	__u32 conns;
+	__u64 count[PEP_GAIN_BINS];
+	__u64 conns;
+	__u64 squares;
 	__u64 bytes;
 	__u64 time;
 };
@@ -36,8 +38,8 @@ struct pep_gain_bins {
 struct pep_gain_conns {
 	struct pep_gain_bins size[PEP_GAIN_SIZES];
 	struct pep_gain_bins delay;
-	__u32 conns;
-	__u32 cut;
+	__u64 conns;
+	__u64 cut;
 	__u64 bytes;
 	__u64 again;
 };

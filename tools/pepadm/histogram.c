@@ -45,7 +45,8 @@ static void show_histogram(const char *leg, const struct nlattr *samples,
 		all += pep_residence_samples(samples, sizeof(__u64), i);
 		write_seconds(end, sizeof(end), 1ULL << i);
 		pep_labels_show("residence_seconds_bucket", "leg", leg, "le",
-			  i < PEP_RESIDENCE_BUCKETS - 1 ? end : "+Inf", NULL);
+				i < PEP_RESIDENCE_BUCKETS - 1 ? end : "+Inf",
+				NULL);
 		printf("%llu\n", (unsigned long long)all);
 	}
 	pep_labels_show("residence_seconds_sum", "leg", leg, NULL);
@@ -83,8 +84,8 @@ static void show_links(const char *metric, const struct nlattr *by, __u64 first,
 	for (i = 0; i < PEP_PATH_BUCKETS; i++) {
 		all += pep_residence_samples(by, sizeof(__u64), i);
 		text(end, sizeof(end), first << i);
-		pep_labels_show(name, "le", i < PEP_PATH_BUCKETS - 1 ? end : "+Inf",
-			  NULL);
+		pep_labels_show(name, "le",
+				i < PEP_PATH_BUCKETS - 1 ? end : "+Inf", NULL);
 		printf("%llu\n", (unsigned long long)all);
 	}
 	snprintf(name, sizeof(name), "%s_count", metric);
@@ -105,7 +106,7 @@ void pep_histogram_links(const struct nlattr * const *links)
 {
 	char sum[32];
 
-	puts("# HELP pep_link_rate_bytes Subscribers by the rate of their links, bytes per second.\n"
+	puts("# HELP pep_link_rate_bytes Subscribers by rate of their links, bytes/s.\n"
 	     "# TYPE pep_link_rate_bytes histogram");
 	show_links("link_rate_bytes", links[PEP_A_PATH_STAT_BY_RATE], RATE_FIRST,
 		   write_number);
@@ -144,18 +145,18 @@ static void show_times(const char *metric, const struct pep_gain_profile *of,
 			continue;
 		write_seconds(end, sizeof(end), pep_gain_bin_end(i));
 		pep_labels_show(bucket, "profile", of->name, group_label,
-			  names_gain_group[group], "le",
-			  i < PEP_GAIN_BINS - 1 ? end : "+Inf", name, size,
-			  NULL);
+				names_gain_group[group], "le",
+				i < PEP_GAIN_BINS - 1 ? end : "+Inf", name,
+				size, NULL);
 		printf("%llu\n", (unsigned long long)all);
 	}
 	snprintf(bucket, sizeof(bucket), "%s_count", metric);
 	pep_labels_show(bucket, "profile", of->name, group_label,
-		  names_gain_group[group], name, size, NULL);
+			names_gain_group[group], name, size, NULL);
 	printf("%llu\n", (unsigned long long)all);
 	snprintf(bucket, sizeof(bucket), "%s_sum", metric);
 	pep_labels_show(bucket, "profile", of->name, group_label,
-		  names_gain_group[group], name, size, NULL);
+			names_gain_group[group], name, size, NULL);
 	write_seconds(end, sizeof(end), bins->time);
 	puts(end);
 }
@@ -168,7 +169,7 @@ static void show_objects(const struct pep_gain_profile *profiles)
 	size_t group, class;
 	char size[32];
 
-	puts("# HELP pep_compared_object_seconds What objects took of connections that are compared, by their largest size, bytes.\n"
+	puts("# HELP pep_compared_object_seconds Times of objects, by largest size, bytes.\n"
 	     "# TYPE pep_compared_object_seconds histogram");
 	for (one = profiles; one; one = one->next)
 		for (group = 0; group < PEP_GAIN_GROUPS; group++)
@@ -184,6 +185,20 @@ static void show_objects(const struct pep_gain_profile *profiles)
 			}
 }
 
+/* Show the samples of the queueing delay of all groups. */
+static void show_delays(const struct pep_gain_profile *profiles)
+{
+	const struct pep_gain_profile *one;
+	size_t group;
+
+	puts("# HELP pep_compared_delay_seconds Queueing delay of compared connections.\n"
+	     "# TYPE pep_compared_delay_seconds histogram");
+	for (one = profiles; one; one = one->next)
+		for (group = 0; group < PEP_GAIN_GROUPS; group++)
+			show_times("compared_delay_seconds", one, group, NULL,
+				   &one->group[group].delay);
+}
+
 /* Show a number of all groups. */
 static void show_groups(const struct pep_gain_profile *profiles,
 			const char *metric, const char *help,
@@ -196,8 +211,9 @@ static void show_groups(const struct pep_gain_profile *profiles,
 	       metric);
 	for (one = profiles; one; one = one->next)
 		for (group = 0; group < PEP_GAIN_GROUPS; group++) {
-			pep_labels_show(metric, "profile", one->name, group_label,
-				  names_gain_group[group], NULL);
+			pep_labels_show(metric, "profile", one->name,
+					group_label, names_gain_group[group],
+					NULL);
 			printf("%llu\n", (unsigned long long)
 			       get(&one->group[group]));
 		}
@@ -233,6 +249,7 @@ void pep_histogram_gain(const struct pep_gain_profile *profiles)
 	if (!profiles)
 		return;
 	show_objects(profiles);
+	show_delays(profiles);
 	show_groups(profiles, "compared_connections_total",
 		    "Connections that are compared.", get_conns);
 	show_groups(profiles, "compared_connections_cut_total",

@@ -95,7 +95,7 @@ static void show_sample(const char *metric, const struct rule *rule,
 {
 	if (rule && rule->label)
 		pep_labels_show(metric, rule->label,
-			  names_stat[stat] + strlen(rule->name), NULL);
+				names_stat[stat] + strlen(rule->name), NULL);
 	else
 		pep_labels_show(metric, NULL);
 	printf("%llu\n", (unsigned long long)pep_nl_uint(stats[stat]));
