@@ -43,12 +43,20 @@
  */
 #define PEP_COPY_INLINE		192
 
+/* Memory of a copy that a message or a request fits in, bytes. */
+#define PEP_COPY_SMALL		256
+
+/* How many of that size a CPU keeps when they are done with, to use them again. KASAN
+ * finds what is used after it was freed only where it is freed.
+ */
+#define PEP_COPY_SPARES		(IS_ENABLED(CONFIG_KASAN) ? 0 : 32)
+
 /* What a CPU counts by itself of the memory of a namespace's copies, bytes. */
 #define PEP_COPY_BATCH		(64 * 1024)
 
 /**
  * struct pep_copy - payload of one packet
- * @node: in pep_copies.list
+ * @next: the next one of its sender, or NULL
  * @at: when it was sent, ns of ktime_get_ns()
  * @seq: sequence number of its first byte
  * @len: its length, bytes
@@ -61,7 +69,7 @@
  * @bvec: fragments, each with a reference to its page
  */
 struct pep_copy {
-	struct list_head node;
+	struct pep_copy *next;
 	u64 at;
 	u32 seq;
 	u32 len;
@@ -74,6 +82,20 @@ struct pep_copy {
 };
 
 static_assert(PEP_COPY_INLINE <= U8_MAX);
+static_assert(struct_size_t(struct pep_copy, bvec, 1) + PEP_COPY_INLINE <=
+	      PEP_COPY_SMALL);
+
+/**
+ * struct pep_copy_spares - small copies of a CPU to be used again, BH off
+ * @first: struct pep_copy of PEP_COPY_SMALL bytes, or NULL
+ * @n: how many they are
+ */
+struct pep_copy_spares {
+	struct pep_copy *first;
+	unsigned int n;
+};
+
+static DEFINE_PER_CPU(struct pep_copy_spares, pep_copy_spares);
 
 static u32 pep_copy_end(const struct pep_copy *copy)
 {
@@ -93,12 +115,31 @@ static void pep_copies_charge(struct pep_copies *copies, s32 bytes)
 				 PEP_COPY_BATCH);
 }
 
+/* A copy of PEP_COPY_SMALL bytes, or NULL. */
+static struct pep_copy *pep_copy_alloc_small(void)
+{
+	struct pep_copy_spares *spares = this_cpu_ptr(&pep_copy_spares);
+	struct pep_copy *copy = spares->first;
+
+	if (!copy)
+		return kmalloc(PEP_COPY_SMALL, GFP_ATOMIC);
+	spares->first = copy->next;
+	spares->n--;
+	return copy;
+}
+
 /* A copy with room for N fragments and HEAD bytes, or NULL. */
 static struct pep_copy *pep_copy_alloc(unsigned int n, u8 head)
 {
-	size_t size = struct_size_t(struct pep_copy, bvec, n) + head;
-	struct pep_copy *copy = kmalloc(size, GFP_ATOMIC);
+	u32 size = struct_size_t(struct pep_copy, bvec, n) + head;
+	struct pep_copy *copy;
 
+	if (size <= PEP_COPY_SMALL) {
+		size = PEP_COPY_SMALL;
+		copy = pep_copy_alloc_small();
+	} else {
+		copy = kmalloc(size, GFP_ATOMIC);
+	}
 	if (!copy)
 		return NULL;
 	copy->memory = size;
@@ -109,25 +150,64 @@ static struct pep_copy *pep_copy_alloc(unsigned int n, u8 head)
 	return copy;
 }
 
+/* Free the memory of a copy, or keep it for the next one. */
+static void pep_copy_discard(struct pep_copy *copy)
+{
+	struct pep_copy_spares *spares = this_cpu_ptr(&pep_copy_spares);
+
+	if (struct_size(copy, bvec, copy->most) + copy->head > PEP_COPY_SMALL ||
+	    spares->n >= PEP_COPY_SPARES) {
+		kfree(copy);
+		return;
+	}
+	copy->next = spares->first;
+	spares->first = copy;
+	spares->n++;
+}
+
+/* Give up a copy that is in no list. */
 static void pep_copy_free(struct pep_copies *copies, struct pep_copy *copy)
 {
 	unsigned int i;
 
 	pep_copies_charge(copies, -copy->memory);
-	list_del(&copy->node);
 	for (i = 0; i < copy->n; i++)
 		if (copy->bvec[i].bv_page)
 			put_page(copy->bvec[i].bv_page);
-	kfree(copy);
+	pep_copy_discard(copy);
+}
+
+/* Give up the first copy of a sender. */
+static void pep_copies_shift(struct pep_copies *copies, unsigned int side)
+{
+	struct pep_copy *copy = copies->first[side];
+
+	copies->first[side] = copy->next;
+	pep_copy_free(copies, copy);
 }
 
 /* Give up the copies of one sender. */
 static void pep_copies_flush(struct pep_copies *copies, unsigned int side)
 {
-	struct pep_copy *copy, *next;
+	while (copies->first[side])
+		pep_copies_shift(copies, side);
+}
 
-	list_for_each_entry_safe(copy, next, &copies->list[side], node)
-		pep_copy_free(copies, copy);
+/* Put a copy behind all that begin no later: most belong behind the last one. */
+static void pep_copies_insert(struct pep_copies *copies, unsigned int side,
+			      struct pep_copy *copy)
+{
+	struct pep_copy **at = &copies->first[side];
+
+	if (*at && !after(copies->last[side]->seq, copy->seq))
+		at = &copies->last[side]->next;
+	else
+		while (*at && !after((*at)->seq, copy->seq))
+			at = &(*at)->next;
+	copy->next = *at;
+	*at = copy;
+	if (!copy->next)
+		copies->last[side] = copy;
 }
 
 /**
@@ -151,10 +231,8 @@ struct pep_copies *pep_copies_new(struct pep_gen *gen,
 		return NULL;
 	}
 	copies->gen = gen;
-	for (side = 0; side < 2; side++) {
+	for (side = 0; side < 2; side++)
 		copies->start[side] = end[side].next;
-		INIT_LIST_HEAD(&copies->list[side]);
-	}
 	return copies;
 }
 
@@ -162,7 +240,7 @@ struct pep_copies *pep_copies_new(struct pep_gen *gen,
  * pep_copies_free() - keep no more copies
  * @copies: from pep_copies_new()
  *
- * Context: any.
+ * Context: BH off.
  */
 void pep_copies_free(struct pep_copies *copies)
 {
@@ -307,21 +385,17 @@ static void pep_copies_again(struct pep_copies *copies, unsigned int side,
 {
 	struct pep_copy *copy;
 
-	list_for_each_entry(copy, &copies->list[side], node)
+	for (copy = copies->first[side]; copy; copy = copy->next)
 		if (before(copy->seq, last) && after(pep_copy_end(copy), seq))
 			copy->again = true;
 }
 
 /* All that is there without a hole has passed. */
-static void pep_copies_advance(struct pep_copies *copies, unsigned int side,
-			       struct pep_copy *copy, u32 *next)
+static void pep_copies_advance(const struct pep_copy *copy, u32 *next)
 {
-	list_for_each_entry_from(copy, &copies->list[side], node) {
-		if (after(copy->seq, *next))
-			break;
+	for (; copy && !after(copy->seq, *next); copy = copy->next)
 		if (after(pep_copy_end(copy), *next))
 			*next = pep_copy_end(copy);
-	}
 }
 
 /**
@@ -341,8 +415,7 @@ bool pep_copies_add(struct pep_copies *copies, unsigned int side,
 		    const struct pep_packet *pkt)
 {
 	u32 seq = ntohl(pkt->th->seq), off = pkt->thoff + __tcp_hdrlen(pkt->th);
-	struct list_head *list = &copies->list[side];
-	struct pep_copy *copy, *at;
+	struct pep_copy *copy;
 	unsigned int n;
 	bool filled;
 
@@ -366,17 +439,14 @@ bool pep_copies_add(struct pep_copies *copies, unsigned int side,
 	copy->at = ktime_get_ns();
 	copy->seq = seq;
 	copy->len = pkt->payload;
-	list_for_each_entry_reverse(at, list, node)
-		if (!after(at->seq, seq))
-			break;
-	list_add(&copy->node, &at->node);
 	filled = pep_copy_fill(copy, skb, off, pkt->payload);
 	pep_copies_charge(copies, copy->memory);
 	if (!filled) {
 		pep_copy_free(copies, copy);
 		return false;
 	}
-	pep_copies_advance(copies, side, copy, &end->next);
+	pep_copies_insert(copies, side, copy);
+	pep_copies_advance(copy, &end->next);
 	return true;
 }
 
@@ -413,19 +483,15 @@ bool pep_copies_restart(struct pep_copies *copies, unsigned int side,
 void pep_copies_acked(struct pep_copies *copies, unsigned int side, u32 ack,
 		      u32 *next)
 {
-	struct list_head *list = &copies->list[side];
-	struct pep_copy *copy;
-
-	while ((copy = list_first_entry_or_null(list, struct pep_copy, node)) &&
-	       !after(pep_copy_end(copy), ack))
-		pep_copy_free(copies, copy);
+	while (copies->first[side] &&
+	       !after(pep_copy_end(copies->first[side]), ack))
+		pep_copies_shift(copies, side);
 	if (after(ack, copies->start[side]))
 		copies->start[side] = ack;
 	if (!after(ack, *next))
 		return;
 	*next = ack;
-	if (copy)
-		pep_copies_advance(copies, side, copy, next);
+	pep_copies_advance(copies->first[side], next);
 }
 
 /*
@@ -499,7 +565,7 @@ int pep_copies_load(struct pep_copies *copies, unsigned int side,
 	struct pep_copy *copy;
 	u64 at = 0;
 
-	list_for_each_entry(copy, &copies->list[side], node) {
+	for (copy = copies->first[side]; copy; copy = copy->next) {
 		struct pep_gather g;
 		u32 begin = tp->write_seq;
 		int sent;
@@ -525,4 +591,26 @@ int pep_copies_load(struct pep_copies *copies, unsigned int side,
 		pep_copy_stamp(sk, begin, at, copy->again);
 	}
 	return 0;
+}
+
+/**
+ * pep_copies_exit() - free what CPUs keep to use it again
+ *
+ * Context: may sleep; once, at unload, without connections left.
+ */
+void pep_copies_exit(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		struct pep_copy_spares *spares = per_cpu_ptr(&pep_copy_spares,
+							     cpu);
+
+		while (spares->first) {
+			struct pep_copy *copy = spares->first;
+
+			spares->first = copy->next;
+			kfree(copy);
+		}
+	}
 }

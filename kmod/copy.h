@@ -2,11 +2,11 @@
 #ifndef _PEP_COPY_H
 #define _PEP_COPY_H
 
-#include <linux/list.h>
 #include <linux/skbuff.h>
 
 #include "packet.h"
 
+struct pep_copy;
 struct pep_gen;
 struct pep_path;
 struct pep_track_end;
@@ -16,7 +16,8 @@ struct sock;
  * struct pep_copies - unacknowledged payload of a connection that may be split
  * @gen: generation that would split it, with a reference
  * @path: of the subscriber's link, with a reference, or NULL
- * @list: struct pep_copy by side of the sender, in the order of the stream
+ * @first: by side of the sender, its copies in the order of the stream, or NULL
+ * @last: by side of the sender, the last one of @first, unless that is NULL
  * @start: by side of the sender, sequence number that they are whole from
  * @memory: memory that they keep, bytes
  * @restarts: how often that was too much
@@ -24,7 +25,8 @@ struct sock;
 struct pep_copies {
 	struct pep_gen *gen;
 	struct pep_path *path;
-	struct list_head list[2];
+	struct pep_copy *first[2];
+	struct pep_copy *last[2];
 	u32 start[2];
 	u32 memory;
 	u8 restarts;
@@ -42,5 +44,6 @@ void pep_copies_acked(struct pep_copies *copies, unsigned int side, u32 ack,
 		      u32 *next);
 int pep_copies_load(struct pep_copies *copies, unsigned int side,
 		    struct sock *sk, struct ubuf_info *ubuf);
+void pep_copies_exit(void);
 
 #endif

@@ -599,5 +599,6 @@ int pep_track_init(void)
 void pep_track_exit(void)
 {
 	rcu_barrier();
+	pep_copies_exit();
 	kmem_cache_destroy(pep_track_cache);
 }
