@@ -37,7 +37,7 @@ struct pep_resume_train {
  * @end: behind the highest byte sent within the window, then behind the highest
  *	one sent beyond it; sequence number
  * @delivered: segments that had been delivered when the leg went beyond its window
- * @acked: what all connections of the subscriber had had acknowledged then, bytes
+ * @acked: pep_path.acked then, bytes
  * @before: the round trip then, or the known one where that is longer, us
  * @since: when that was, us of tcp_clock_us()
  * @sent: segments with payload that had been sent when the leg was watched

@@ -18,6 +18,9 @@ LINK = "rate", "8mbit", "delay", f"{DELAY}ms", "limit", "1000"
 WIRELESS = ("sub", "eth0"), ("pep", "wl0")
 LEARNED = 800_000       # bytes, after which the link is known
 OBJECT = 60_000         # bytes: three round trips of a slow start
+MESSAGES = 150          # so many that two periods of rounds are over
+LEAST = 850_000         # bytes/s of the payload that such a link carries
+MOST = 1_050_000
 OTHER = {4: "198.18.250.1", 6: "2001:db8:fff::1"}
 PLAIN = ("cc-wireless", "bbr", "connect", "follow", "resume", "on",
          "resume-max", "2097152", "link-rate", "auto", "link-rtt", "auto")
@@ -47,6 +50,16 @@ def load(family, size, opener="sub"):
     srv.close()
     pep.flows_end()
     return took
+
+
+def rate():
+    """Rate of the only subscriber's link, bytes per second."""
+    return paths()[0]["rate"]
+
+
+def paths(*words):
+    """What is known of links, as pepadm's JSON has it."""
+    return json.loads(pepadm("-j", "path", "show", *words).stdout)
 
 
 def learn(family):
@@ -191,6 +204,64 @@ def beside(family):
     expect_least("at most a fifth longer", 1.2 * took["off"], took["on"])
 
 
+@families("small messages do not make it forget the rate")
+def small(family):
+    """Nor is a leg that had nothing else to send held to theirs, when it begins
+    its download while another one has something under way."""
+    with impaired(WIRELESS, *LINK, single=True):
+        learn(family)
+        near, far = split_pair(family)
+        sub, srv = split_pair(family)
+        for _ in range(MESSAGES):
+            exchange_part((near, far), 100)
+            exchange_part((sub, srv), 100)
+        expect_least("rate, bytes/s", rate(), LEAST)
+        far.send(bytes(100))
+        begun = time.monotonic()
+        one_way(srv, sub, LEARNED, fin=True)
+        took = time.monotonic() - begun
+        near.recv(100)
+        for sock in near, far, sub, srv:
+            sock.close()
+        pep.flows_end()
+    note(f"{took:.3f} s")
+    expect_least("no longer than at half of the rate, s", 2 * LEARNED / LEAST,
+                 took)
+
+
+@families("a loss that is repaired makes no link faster")
+def repaired(family):
+    """What was sent behind a hole has come before that is filled."""
+    pepadm("path", "flush", "all")
+    with impaired(WIRELESS, *LINK, "loss", "2%", single=True):
+        for _ in range(3):
+            load(family, LEARNED)
+    expect_least("at most the link's rate, bytes/s", MOST, rate())
+
+
+@families("a window that does not fill the link shows its rate")
+def train(family):
+    """By acknowledgments that come one behind the other."""
+    pepadm("path", "flush", "all")
+    with impaired(WIRELESS, "rate", "8mbit", "delay", f"{3 * DELAY}ms",
+                  "limit", "1000", single=True):
+        load(family, LEARNED)
+    expect_least("rate, bytes/s", rate(), LEAST)
+    expect_least("at most the link's rate, bytes/s", MOST, rate())
+
+
+@families("a longer round trip than the known one is no reason to retreat")
+def longer(family):
+    """As long as it does not grow."""
+    pepadm("path", "flush", "all")
+    with impaired(WIRELESS, "rate", "8mbit", "delay", f"{DELAY // 5}ms",
+                  "limit", "1000", single=True):
+        learn(family)
+    with impaired(WIRELESS, *LINK, single=True):
+        with grows(resume_jump=1, resume_retreat=0):
+            load(family, OBJECT)
+
+
 @case("a round trip without a rate is refused")
 def refused():
     """By pepadm in a file, by the kernel in a command; nothing changes."""
@@ -205,11 +276,6 @@ def refused():
     if not done.returncode or "link-rtt: needs link-rate" not in done.stderr:
         fail(f"conf check: {done.returncode}, {done.stderr}")
     expect("profiles", pepadm("profile", "show").stdout, before)
-
-
-def paths(*words):
-    """What is known of links, as pepadm's JSON has it."""
-    return json.loads(pepadm("-j", "path", "show", *words).stdout)
 
 
 def same_paths(*words):
