@@ -49,6 +49,11 @@
  */
 #define PEP_RESUME_RTT_MORE	(100 * USEC_PER_MSEC)
 
+/* A link of less than this gains nothing by being known: a slow start over it takes a
+ * few milliseconds, us. Nothing is spent on it.
+ */
+#define PEP_RESUME_RTT_MIN	(5 * USEC_PER_MSEC)
+
 /* Round trips within which a rate is a present one. */
 #define PEP_RESUME_FRESH	8
 
@@ -265,13 +270,18 @@ void pep_resume_begin(struct pep_flow *flow, struct pep_path *path)
 {
 	struct tcp_sock *tp = pep_resume_tcp(flow);
 	struct pep_resume *r = &flow->resume;
+	u32 rtt = tp->srtt_us >> 3;
 
 	if (!path)
 		return;
+	if (rtt && rtt < PEP_RESUME_RTT_MIN) {
+		pep_path_put(path);
+		return;
+	}
 	WRITE_ONCE(r->path, path);
 	r->got = tp->snd_una;
 	r->noted = tp->delivered;
-	pep_path_handshake(path, tp->srtt_us >> 3);
+	pep_path_handshake(path, rtt);
 	pep_resume_watch(flow);
 	pep_resume_share(flow);
 	pep_resume_sent(flow);
