@@ -206,8 +206,8 @@ def beside(family):
 
 @families("small messages do not make it forget the rate")
 def small(family):
-    """Nor is a leg that had nothing else to send held to theirs, when it begins
-    its download while another one has something under way."""
+    """Nor is a leg that had nothing else to send held to theirs, when it
+    begins its download while another one has something under way."""
     with impaired(WIRELESS, *LINK, single=True):
         learn(family)
         near, far = split_pair(family)

@@ -12,9 +12,10 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 # Of Okabe and Ito: the colour-blind can tell them apart.
 COLOURS = {"cubic": "#000000", "bbr": "#e69f00", "haproxy": "#009e73",
-           "pep": "#0072b2", "early": "#56b4e9", "pair": "#cc79a7"}
+           "pep": "#0072b2", "early": "#56b4e9", "pair": "#cc79a7",
+           "pair-early": "#d55e00"}
 MARKS = {"cubic": "o", "bbr": "s", "haproxy": "^", "pep": "D", "early": "v",
-         "pair": "P"}
+         "pair": "P", "pair-early": "X"}
 FLOOR = "#999999"
 GRID = "#dddddd"
 DPI = 72            # a point of SVG is a point of the page

@@ -36,7 +36,7 @@ from world import World  # noqa: E402
 
 def cells_of(link, contestant, names, job):
     """Do the tasks of one contestant; yield a record for each."""
-    world = World(link, contestant == "pair")
+    world = World(link, contestant.startswith("pair"))
     try:
         with PROXIES[contestant]():
             runner = Runner(world, contestant, job["seed"])

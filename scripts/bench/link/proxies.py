@@ -57,11 +57,12 @@ def _spare(ns, dev):
 
 @contextlib.contextmanager
 def _attached(*options, gateways=(("pep", "wl0", "sv0"),)):
-    """pep in gateways: their namespaces and the devices of both sides."""
+    """pep in gateways: their namespaces and the devices of both sides. The
+    last one has the options."""
     pep.load()
+    if options:
+        pep.pepadm("profile", "set", "default", *options, ns=gateways[-1][0])
     for ns, wireless, server in gateways:
-        if options:
-            pep.pepadm("profile", "set", "default", *options, ns=ns)
         for dev, side in (wireless, "wireless"), (server, "server"):
             pep.pepadm("dev", "add", dev, "side", side, ns=ns)
             _spare(ns, dev)
@@ -74,9 +75,11 @@ def _attached(*options, gateways=(("pep", "wl0", "sv0"),)):
         pep.unload()
 
 
-def pair():
-    """pep on both sides of the link, each with it as its wireless side."""
-    return _attached(gateways=(("pep", "wl0", "sv0"), ("term", "up0", "lan0")))
+def pair(*options):
+    """pep on both sides of the link, each with it as its wireless side; the
+    terminal's has the options."""
+    return _attached(*options, gateways=(("pep", "wl0", "sv0"),
+                                         ("term", "up0", "lan0")))
 
 
 PROXIES = {
@@ -86,4 +89,5 @@ PROXIES = {
     "pep": _attached,
     "early": lambda: _attached("connect", "early"),
     "pair": pair,
+    "pair-early": lambda: pair("connect", "early"),
 }

@@ -23,6 +23,7 @@ CONTESTANTS = {
     "pep": "pep",
     "early": "pep, connect early",
     "pair": "pep at both ends of the link",
+    "pair-early": "pep at both ends, connect early at the terminal",
 }
 MAIN = "cubic", "bbr", "haproxy", "pep"
 ALL = tuple(CONTESTANTS)
@@ -71,6 +72,8 @@ def _standard():
     yield from _cells(grid, BASIC, MAIN)
     yield from _cells(shown, BASIC, ("early", "pair"))
     yield from _cells(grid, ("upload-2m",), ("pair",))
+    yield from _cells(shown, ("object-8k-cold", "object-30k-cold",
+                              "page-cold", "upload-2m"), ("pair-early",))
     yield from _cells(("g60-l0", *shown), (*CROWD, "kept"), MAIN)
     yield from _cells(phones, (*SIZES, *PAGES, "long"), MAIN)
     yield from _cells(_group("rate", "edge", "server"),
