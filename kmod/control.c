@@ -37,7 +37,10 @@ int pep_nl_limit_get_doit(struct sk_buff *skb, struct genl_info *info)
 	err = nla_put_u32(reply, PEP_A_LIMIT_FLOWS, READ_ONCE(pn->max_flows)) ?:
 	      nla_put_u32(reply, PEP_A_LIMIT_PENDING,
 			  READ_ONCE(pn->max_pending)) ?:
-	      nla_put_u32(reply, PEP_A_LIMIT_DRAIN, READ_ONCE(pn->draining));
+	      nla_put_u32(reply, PEP_A_LIMIT_DRAIN, READ_ONCE(pn->draining)) ?:
+	      nla_put_u32(reply, PEP_A_LIMIT_PREFIX4,
+			  READ_ONCE(pn->prefix4)) ?:
+	      nla_put_u32(reply, PEP_A_LIMIT_PREFIX6, READ_ONCE(pn->prefix6));
 	return pep_reply_send(reply, info, hdr, err);
 }
 
@@ -46,7 +49,8 @@ int pep_nl_limit_get_doit(struct sk_buff *skb, struct genl_info *info)
  * @skb: request
  * @info: its attributes, whose ranges the policy has checked
  *
- * Flows that there are stay, also when they are more than may be from now on.
+ * Flows that there are stay, also when they are more than may be from now on. What is
+ * known of subscribers' links stays with those that the prefixes before have made.
  *
  * Context: may sleep.
  * Return: 0 or a negative error with nothing changed.
@@ -57,8 +61,10 @@ int pep_nl_limit_set_doit(struct sk_buff *skb, struct genl_info *info)
 
 	if (!info->attrs[PEP_A_LIMIT_FLOWS] &&
 	    !info->attrs[PEP_A_LIMIT_PENDING] &&
-	    !info->attrs[PEP_A_LIMIT_DRAIN]) {
-		GENL_SET_ERR_MSG(info, "flows, pending or drain: is required");
+	    !info->attrs[PEP_A_LIMIT_DRAIN] &&
+	    !info->attrs[PEP_A_LIMIT_PREFIX4] &&
+	    !info->attrs[PEP_A_LIMIT_PREFIX6]) {
+		GENL_SET_ERR_MSG(info, "flows, pending, drain, prefix4 or prefix6: is required");
 		return -EINVAL;
 	}
 	mutex_lock(&pn->lock);
@@ -67,6 +73,10 @@ int pep_nl_limit_set_doit(struct sk_buff *skb, struct genl_info *info)
 	WRITE_ONCE(pn->max_pending,
 		   pep_control_u32(info, PEP_A_LIMIT_PENDING,
 				   pn->max_pending));
+	WRITE_ONCE(pn->prefix4,
+		   pep_control_u32(info, PEP_A_LIMIT_PREFIX4, pn->prefix4));
+	WRITE_ONCE(pn->prefix6,
+		   pep_control_u32(info, PEP_A_LIMIT_PREFIX6, pn->prefix6));
 	if (info->attrs[PEP_A_LIMIT_DRAIN])
 		pep_limit_drain(pn, nla_get_u32(info->attrs[PEP_A_LIMIT_DRAIN]));
 	mutex_unlock(&pn->lock);
@@ -92,6 +102,12 @@ int pep_nl_limit_replace_doit(struct sk_buff *skb, struct genl_info *info)
 	WRITE_ONCE(pn->max_pending,
 		   pep_control_u32(info, PEP_A_LIMIT_PENDING,
 				   PEP_LIMIT_PENDING));
+	WRITE_ONCE(pn->prefix4,
+		   pep_control_u32(info, PEP_A_LIMIT_PREFIX4,
+				   PEP_LIMIT_PREFIX4));
+	WRITE_ONCE(pn->prefix6,
+		   pep_control_u32(info, PEP_A_LIMIT_PREFIX6,
+				   PEP_LIMIT_PREFIX6));
 	mutex_unlock(&pn->lock);
 	return 0;
 }

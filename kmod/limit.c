@@ -24,6 +24,8 @@ void pep_limit_init(struct pep_net *pn)
 {
 	pn->max_flows = PEP_LIMIT_FLOWS;
 	pn->max_pending = PEP_LIMIT_PENDING;
+	pn->prefix4 = PEP_LIMIT_PREFIX4;
+	pn->prefix6 = PEP_LIMIT_PREFIX6;
 }
 
 /**

@@ -10,6 +10,12 @@ struct pep_gen;
 #define PEP_LIMIT_FLOWS		262144
 #define PEP_LIMIT_PENDING	4096
 
+/* Default bits of an address that make a subscriber: one host, and what a subscriber
+ * of IPv6 has at least.
+ */
+#define PEP_LIMIT_PREFIX4	32
+#define PEP_LIMIT_PREFIX6	64
+
 void pep_limit_init(struct pep_net *pn);
 void pep_limit_refused(struct pep_net *pn, unsigned int counter);
 void pep_limit_ended(struct pep_net *pn);

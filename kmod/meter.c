@@ -60,7 +60,7 @@ static u64 pep_meter_hash(const struct pep_gen *gen,
 	net_get_random_once(&pep_meter_key, sizeof(pep_meter_key));
 	if (gen->values.control_by == PEP_CONTROL_BY_CONNECTION)
 		return siphash(tuple, sizeof(*tuple), &pep_meter_key);
-	pep_path_key(&key, tuple, opener);
+	pep_path_key(gen->pn, &key, tuple, opener);
 	return siphash(&key, sizeof(key), &pep_meter_key);
 }
 

@@ -36,6 +36,8 @@ struct rt6_info;
  *	by whoever tells it
  * @max_flows: flows there may be; under @lock, read locklessly
  * @max_pending: flows that may be being opened at once; as @max_flows
+ * @prefix4: bits of an IPv4 address that make a subscriber; as @max_flows
+ * @prefix6: bits of an IPv6 address that do, in the same way
  * @reset: connections that were reset lately, by both their tuples
  * @devices: tc actions per side, enum pep_side
  * @flows: flows by id; has its own lock, taken with BH off
@@ -84,6 +86,8 @@ struct pep_net {
 	u32 overload[PEP_LIMIT_KINDS];
 	u32 max_flows;
 	u32 max_pending;
+	u32 prefix4;
+	u32 prefix6;
 	struct pep_memo reset;
 	atomic_t devices[2];
 	struct xarray flows;

@@ -168,10 +168,12 @@ static const struct nla_policy pep_flow_kill_nl_policy[PEP_A_FLOW_BYTES_MIN + 1]
 };
 
 /* PEP_CMD_LIMIT_SET - do */
-static const struct nla_policy pep_limit_set_nl_policy[PEP_A_LIMIT_DRAIN + 1] = {
+static const struct nla_policy pep_limit_set_nl_policy[PEP_A_LIMIT_PREFIX6 + 1] = {
 	[PEP_A_LIMIT_FLOWS] = NLA_POLICY_FULL_RANGE(NLA_U32, &pep_a_limit_flows_range),
 	[PEP_A_LIMIT_PENDING] = NLA_POLICY_FULL_RANGE(NLA_U32, &pep_a_limit_pending_range),
 	[PEP_A_LIMIT_DRAIN] = NLA_POLICY_MAX(NLA_U32, 1),
+	[PEP_A_LIMIT_PREFIX4] = NLA_POLICY_RANGE(NLA_U32, 8, 32),
+	[PEP_A_LIMIT_PREFIX6] = NLA_POLICY_RANGE(NLA_U32, 16, 128),
 };
 
 /* PEP_CMD_PROFILE_REPLACE - do */
@@ -211,9 +213,11 @@ static const struct nla_policy pep_profile_replace_nl_policy[PEP_A_PROFILE_CONTR
 };
 
 /* PEP_CMD_LIMIT_REPLACE - do */
-static const struct nla_policy pep_limit_replace_nl_policy[PEP_A_LIMIT_PENDING + 1] = {
+static const struct nla_policy pep_limit_replace_nl_policy[PEP_A_LIMIT_PREFIX6 + 1] = {
 	[PEP_A_LIMIT_FLOWS] = NLA_POLICY_FULL_RANGE(NLA_U32, &pep_a_limit_flows_range),
 	[PEP_A_LIMIT_PENDING] = NLA_POLICY_FULL_RANGE(NLA_U32, &pep_a_limit_pending_range),
+	[PEP_A_LIMIT_PREFIX4] = NLA_POLICY_RANGE(NLA_U32, 8, 32),
+	[PEP_A_LIMIT_PREFIX6] = NLA_POLICY_RANGE(NLA_U32, 16, 128),
 };
 
 /* PEP_CMD_FLOW_RELEASE - do */
@@ -361,7 +365,7 @@ static const struct genl_split_ops pep_nl_ops[] = {
 		.cmd		= PEP_CMD_LIMIT_SET,
 		.doit		= pep_nl_limit_set_doit,
 		.policy		= pep_limit_set_nl_policy,
-		.maxattr	= PEP_A_LIMIT_DRAIN,
+		.maxattr	= PEP_A_LIMIT_PREFIX6,
 		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
@@ -390,7 +394,7 @@ static const struct genl_split_ops pep_nl_ops[] = {
 		.cmd		= PEP_CMD_LIMIT_REPLACE,
 		.doit		= pep_nl_limit_replace_doit,
 		.policy		= pep_limit_replace_nl_policy,
-		.maxattr	= PEP_A_LIMIT_PENDING,
+		.maxattr	= PEP_A_LIMIT_PREFIX6,
 		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{

@@ -2,22 +2,24 @@
 /*
  * What is known of a subscriber's link, by all connections of the subscriber.
  *
- * An entry per subscriber, an IPv4 address or an IPv6 network of 64 bits, keeps
+ * An entry per subscriber, an address or a network (pep_net.prefix4 and prefix6), keeps
  * the smallest round trip and the highest rate that they have seen lately. The rate
  * is that of the sum of all connections: what the subscriber acknowledges within a
  * round trip or more. The highest one is kept over two periods, each of which ends
  * after so many rounds in which a leg had more to send than it might: a subscriber
  * who loads little does not make the link forget its rate.
  *
- * The table takes a stated share of memory. When it is full the subscriber who was
- * seen least lately makes room.
+ * The table takes a stated share of memory. When it is full the subscriber whose latest
+ * connection began longest ago makes room.
  */
 
 #include "path.h"
 
+#include <linux/inetdevice.h>
 #include <linux/mm.h>
 #include <linux/rhashtable.h>
 #include <linux/slab.h>
+#include <net/ipv6.h>
 #include <net/tcp.h>
 
 #include "stat.h"
@@ -61,24 +63,28 @@ static const struct rhashtable_params pep_path_params = {
 
 /**
  * pep_path_key() - find whose path a connection takes: the address on the wireless side
+ * @pn: instance
  * @key: result
  * @tuple: tuple of the opener's SYN
  * @opener: side that it came from, enum pep_side
  *
  * Context: any.
  */
-void pep_path_key(struct pep_path_key *key, const struct pep_tuple *tuple,
-		  unsigned int opener)
+void pep_path_key(const struct pep_net *pn, struct pep_path_key *key,
+		  const struct pep_tuple *tuple, unsigned int opener)
 {
 	const union pep_addr *addr = opener == PEP_SIDE_WIRELESS ?
 				     &tuple->src : &tuple->dst;
 
 	memset(key, 0, sizeof(*key));
 	key->family = tuple->family;
-	if (tuple->family == AF_INET6)
-		memcpy(&key->addr, addr, sizeof(u64));
-	else
-		key->addr.v4 = addr->v4;
+	if (tuple->family == AF_INET6) {
+		key->prefix = READ_ONCE(pn->prefix6);
+		ipv6_addr_prefix(&key->addr.v6, &addr->v6, key->prefix);
+	} else {
+		key->prefix = READ_ONCE(pn->prefix4);
+		key->addr.v4 = addr->v4 & inet_make_mask(key->prefix);
+	}
 }
 
 static void pep_path_free(struct rcu_head *rcu)
@@ -205,7 +211,7 @@ struct pep_path *pep_path_get(struct pep_net *pn,
 	struct pep_path_key key;
 	struct pep_path *path;
 
-	pep_path_key(&key, tuple, opener);
+	pep_path_key(pn, &key, tuple, opener);
 	path = rhashtable_lookup(&pn->paths, &key, pep_path_params);
 	if (!path || !refcount_inc_not_zero(&path->ref))
 		return pep_path_new(pn, &key);

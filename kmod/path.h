@@ -16,14 +16,16 @@
 
 /**
  * struct pep_path_key - whose path it is
- * @addr: the subscriber's address, of IPv6 its network of 64 bits
+ * @addr: the subscriber's address or network, see pep_net.prefix4 and @prefix6
  * @family: AF_INET or AF_INET6
+ * @prefix: bits of @addr that count
  *
  * Unused bytes are zero: it can be hashed as it is.
  */
 struct pep_path_key {
 	union pep_addr addr;
-	u32 family;
+	u16 family;
+	u16 prefix;
 };
 
 /**
@@ -115,8 +117,8 @@ struct pep_path_claim {
  */
 typedef bool pep_path_match(const struct pep_path *path, const void *filter);
 
-void pep_path_key(struct pep_path_key *key, const struct pep_tuple *tuple,
-		  unsigned int opener);
+void pep_path_key(const struct pep_net *pn, struct pep_path_key *key,
+		  const struct pep_tuple *tuple, unsigned int opener);
 struct pep_path *pep_path_get(struct pep_net *pn,
 			      const struct pep_tuple *tuple,
 			      unsigned int opener);

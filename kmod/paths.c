@@ -15,9 +15,6 @@
 #include "path.h"
 #include "reply.h"
 
-/* Bits of an IPv6 address that make a subscriber. */
-#define PEP_PATHS_PREFIX6	64
-
 /* Where the first bucket of subscribers by rate ends, bytes per second: 100 kbit/s. */
 #define PEP_PATHS_RATE_FIRST	12500
 
@@ -57,11 +54,11 @@ static int pep_paths_parse(const struct genl_info *info,
 				    &filter->end);
 }
 
-/* Of an IPv6 address the bits count that a subscriber has. */
+/* Of an address the bits count that a subscriber has. */
 static bool pep_paths_match(const struct pep_path *path, const void *data)
 {
 	const struct pep_paths_filter *filter = data;
-	u8 prefix = min_t(u8, filter->end.prefix, PEP_PATHS_PREFIX6);
+	u8 prefix = min_t(u16, filter->end.prefix, path->key.prefix);
 
 	return (!filter->family || filter->family == path->key.family) &&
 	       ipv6_prefix_equal(&filter->end.addr.v6, &path->key.addr.v6,
@@ -97,7 +94,7 @@ static int pep_paths_fill(struct sk_buff *skb, struct pep_path *path)
 		    v6 ? sizeof(struct in6_addr) : sizeof(struct in_addr),
 		    &path->key.addr) ||
 	    nla_put_u32(skb, PEP_A_PATH_SUBSCRIBER_PREFIX,
-			v6 ? PEP_PATHS_PREFIX6 : 32) ||
+			path->key.prefix) ||
 	    (known.rate && nla_put_uint(skb, PEP_A_PATH_RATE, known.rate)) ||
 	    (known.rtt && nla_put_u32(skb, PEP_A_PATH_RTT_US, known.rtt)) ||
 	    nla_put_uint(skb, PEP_A_PATH_IDLE_MS, known.age * 1000ULL) ||

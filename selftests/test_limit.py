@@ -13,7 +13,8 @@ from peptest.netns import addr, ip, sysctl_get
 from peptest.pep import grows, pepadm, split_pair, split_start
 from peptest.tcp import PORT, client, exchange, exchange_part, pair, reset
 
-DEFAULTS = {"flows": 262144, "pending": 4096, "drain": "off"}
+DEFAULTS = {"flows": 262144, "pending": 4096, "drain": "off",
+            "prefix4": 32, "prefix6": 64}
 
 
 @after_case

@@ -271,7 +271,8 @@ def show():
 @case("wrong words after limit, drain, conf and help")
 def limits():
     wrong(('limit: "foo" is not one of: set, show, help', split("limit foo")),
-          ("limit set: nothing to set, one of: flows, pending",
+          ("limit set: nothing to set, one of: flows, pending, prefix4, "
+           "prefix6",
            split("limit set")),
           ('limit set: flows: value missing, a number from 1 to 16777216',
            split("limit set flows")),
@@ -281,7 +282,16 @@ def limits():
            split("limit set flows 0")),
           ('limit set: pending: "1048577" is not a number from 1 to 1048576',
            split("limit set flows 5 pending 1048577")),
-          ('limit set: "drain" is not one of: flows, pending',
+          ('limit set: prefix4: "7" is not a number from 8 to 32',
+           split("limit set prefix4 7")),
+          ('limit set: prefix4: "33" is not a number from 8 to 32',
+           split("limit set prefix6 48 prefix4 33")),
+          ('limit set: prefix6: "15" is not a number from 16 to 128',
+           split("limit set prefix6 15")),
+          ('limit set: prefix6: "129" is not a number from 16 to 128',
+           split("limit set prefix4 24 prefix6 129")),
+          ('limit set: "drain" is not one of: flows, pending, prefix4, '
+           'prefix6',
            split("limit set drain 1")),
           ('limit show: "now": unexpected word', split("limit show now")),
           ('drain: "now" is not one of: on, off, release, show, help',

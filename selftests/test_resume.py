@@ -327,6 +327,28 @@ def shown(family, opener):
         pep.flows_end()
 
 
+@families("prefix4 and prefix6: a subscriber is a network")
+def networks(family):
+    """What one of its hosts has shown, the others begin with."""
+    pepadm("path", "flush", "all")
+    bits = {4: 24, 6: 48}[family]
+    net = ipaddress.ip_network(f"{addr('sub', family)}/{bits}", strict=False)
+    try:
+        pepadm("limit", "set", "prefix4", "24", "prefix6", "48")
+        with impaired(WIRELESS, *LINK, single=True):
+            learn(family)
+            expect("subscribers", [path["subscriber"] for path in paths()],
+                   [str(net)])
+            expect("by one of its hosts", len(
+                paths("subscriber", str(net.network_address + 200))), 1)
+    finally:
+        pepadm("limit", "set", "prefix4", "32", "prefix6", "64")
+    with impaired(WIRELESS, *LINK, single=True):
+        with grows(resume_jump=0):
+            load(family, OBJECT)
+    expect("subscribers of both kinds", len(paths()), 2)
+
+
 @case("what is known of links: bad words, and who may ask")
 def bad_words():
     for words, code, message in (

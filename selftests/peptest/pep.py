@@ -26,7 +26,7 @@ wireless-sndbuf auto wireless-rcvbuf auto server-sndbuf auto \
 server-rcvbuf auto \
 wireless-max-rate unlimited server-max-rate unlimited control off \
 control-by connection max-flows unlimited
-limit flows 262144 pending 4096
+limit flows 262144 pending 4096 prefix4 32 prefix6 64
 dev wl0 side wireless profile default
 dev sv0 side server profile default
 """

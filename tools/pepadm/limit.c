@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-/* pepadm limit and drain: how much may be split, and whether at all. */
+/* pepadm limit and drain: how much may be split, whether at all, and which addresses
+ * make a subscriber.
+ */
 #include "limit.h"
 
 #include <linux/pep.h>
@@ -13,16 +15,29 @@
  * enum - the options of "limit set", in the order of their table
  * @FLOWS: flows that there may be
  * @PENDING: flows that may be being opened
+ * @PREFIX4: bits of an IPv4 address that make a subscriber
+ * @PREFIX6: bits of an IPv6 address that do
  * @N_OPTIONS: how many there are
  */
 enum {
 	FLOWS,
 	PENDING,
+	PREFIX4,
+	PREFIX6,
 	N_OPTIONS,
 };
 
 /* What can be set, by number of the attribute. */
-#define N_VALUES (PEP_A_LIMIT_DRAIN + 1)
+#define N_VALUES (PEP_A_LIMIT_PREFIX6 + 1)
+
+/* Nothing is given. */
+static void clear_values(__u32 *values)
+{
+	size_t i;
+
+	for (i = 0; i < N_VALUES; i++)
+		values[i] = UINT32_MAX;
+}
 
 /* Carry out a change of limits, attributes by number. */
 static enum pep_exit change(__u8 cmd, const __u32 *values)
@@ -31,6 +46,8 @@ static enum pep_exit change(__u8 cmd, const __u32 *values)
 		[PEP_A_LIMIT_FLOWS] = "flows",
 		[PEP_A_LIMIT_PENDING] = "pending",
 		[PEP_A_LIMIT_DRAIN] = "drain",
+		[PEP_A_LIMIT_PREFIX4] = "prefix4",
+		[PEP_A_LIMIT_PREFIX6] = "prefix6",
 	};
 	struct pep_nl_request req;
 	struct pep_genl genl;
@@ -55,6 +72,8 @@ static enum pep_exit read_words(struct pep_args *args, __u32 *values)
 	static const __u16 attrs[] = {
 		[FLOWS] = PEP_A_LIMIT_FLOWS,
 		[PENDING] = PEP_A_LIMIT_PENDING,
+		[PREFIX4] = PEP_A_LIMIT_PREFIX4,
+		[PREFIX6] = PEP_A_LIMIT_PREFIX6,
 	};
 	struct pep_args_option options[N_OPTIONS] = {
 		[FLOWS] = {
@@ -69,13 +88,24 @@ static enum pep_exit read_words(struct pep_args *args, __u32 *values)
 			.min = 1,
 			.max = 1048576,
 		},
+		[PREFIX4] = {
+			.word = "prefix4",
+			.numeric = true,
+			.min = 8,
+			.max = 32,
+		},
+		[PREFIX6] = {
+			.word = "prefix6",
+			.numeric = true,
+			.min = 16,
+			.max = 128,
+		},
 	};
 	enum pep_exit err;
 	size_t i;
 
 	err = pep_args_options(args, options, N_OPTIONS);
-	for (i = 0; i < N_VALUES; i++)
-		values[i] = UINT32_MAX;
+	clear_values(values);
 	for (i = 0; i < N_OPTIONS && !err; i++)
 		if (options[i].text)
 			values[attrs[i]] = (__u32)options[i].number;
@@ -88,7 +118,8 @@ static enum pep_exit limit_set(struct pep_args *args)
 	enum pep_exit err;
 
 	if (!pep_args_left(args))
-		return pep_err_usage("nothing to set, one of: flows, pending");
+		return pep_err_usage("nothing to set, one of: flows, pending, "
+				     "prefix4, prefix6");
 	err = read_words(args, values);
 	return err ? err : change(PEP_CMD_LIMIT_SET, values);
 }
@@ -126,9 +157,11 @@ static int save_limits(const struct nlmsghdr *nlh, void *data)
 	const struct nlattr *tb[PEP_A_LIMIT_MAX + 1];
 
 	pep_genl_parse(nlh, tb, PEP_A_LIMIT_MAX);
-	fprintf(data, "limit flows %u pending %u\n",
+	fprintf(data, "limit flows %u pending %u prefix4 %u prefix6 %u\n",
 		(__u32)pep_nl_uint(tb[PEP_A_LIMIT_FLOWS]),
-		(__u32)pep_nl_uint(tb[PEP_A_LIMIT_PENDING]));
+		(__u32)pep_nl_uint(tb[PEP_A_LIMIT_PENDING]),
+		(__u32)pep_nl_uint(tb[PEP_A_LIMIT_PREFIX4]),
+		(__u32)pep_nl_uint(tb[PEP_A_LIMIT_PREFIX6]));
 	return MNL_CB_OK;
 }
 
@@ -157,6 +190,10 @@ static int show_limits(const struct nlmsghdr *nlh, void *data)
 		     pep_nl_uint(tb[PEP_A_LIMIT_PENDING]));
 	pep_out_string("drain", "drain",
 		       pep_nl_uint(tb[PEP_A_LIMIT_DRAIN]) ? "on" : "off");
+	pep_out_uint("prefix4", "prefix4",
+		     pep_nl_uint(tb[PEP_A_LIMIT_PREFIX4]));
+	pep_out_uint("prefix6", "prefix6",
+		     pep_nl_uint(tb[PEP_A_LIMIT_PREFIX6]));
 	pep_out_close_object();
 	pep_out_newline("");
 	return MNL_CB_OK;
@@ -172,13 +209,11 @@ static enum pep_exit limit_show(struct pep_args *args)
 /* Begin or end to let all new connections pass unsplit. */
 static enum pep_exit set_drain(struct pep_args *args, __u32 on)
 {
-	__u32 values[N_VALUES] = {
-		[PEP_A_LIMIT_FLOWS] = UINT32_MAX,
-		[PEP_A_LIMIT_PENDING] = UINT32_MAX,
-		[PEP_A_LIMIT_DRAIN] = on,
-	};
 	enum pep_exit err = pep_args_end(args);
+	__u32 values[N_VALUES];
 
+	clear_values(values);
+	values[PEP_A_LIMIT_DRAIN] = on;
 	return err ? err : change(PEP_CMD_LIMIT_SET, values);
 }
 
@@ -239,7 +274,8 @@ const struct pep_cmd_object pep_limit_object = {
 	.verbs = limit_verbs,
 	.show = limit_show,
 	.usage =
-	"pepadm limit set [ flows NUMBER ] [ pending NUMBER ]\n"
+	"pepadm limit set [ flows NUMBER ] [ pending NUMBER ] [ prefix4 BITS ]\n"
+	"                 [ prefix6 BITS ]\n"
 	"pepadm limit show\n",
 };
 

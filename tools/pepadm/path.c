@@ -12,23 +12,22 @@
 #include "out.h"
 #include "rate.h"
 
-/* Room for "ADDR/BITS". */
-#define SUBSCRIBER_LEN (INET6_ADDRSTRLEN + sizeof("/128"))
+/* Room for "ADDR/BITS", whatever the kernel says of these. */
+#define SUBSCRIBER_LEN (INET6_ADDRSTRLEN + sizeof("/4294967295"))
 
-/* Show whose link it is: an IPv6 one is that of a network. */
+/* Show whose link it is: that of an address or a network. */
 static void show_subscriber(const struct nlattr **tb)
 {
 	const struct nlattr *addr = tb[PEP_A_PATH_SUBSCRIBER_ADDR];
 	bool v6 = mnl_attr_get_payload_len(addr) == sizeof(struct in6_addr);
+	unsigned int bits = pep_nl_uint(tb[PEP_A_PATH_SUBSCRIBER_PREFIX]);
 	char text[SUBSCRIBER_LEN], name[INET6_ADDRSTRLEN];
 
 	if (!inet_ntop(v6 ? AF_INET6 : AF_INET, mnl_attr_get_payload(addr), name,
 		       sizeof(name)))
 		return;
-	if (v6)
-		snprintf(text, sizeof(text), "%s/%u", name,
-			 (unsigned int)
-			 pep_nl_uint(tb[PEP_A_PATH_SUBSCRIBER_PREFIX]));
+	if (bits < 8 * mnl_attr_get_payload_len(addr))
+		snprintf(text, sizeof(text), "%s/%u", name, bits);
 	else
 		snprintf(text, sizeof(text), "%s", name);
 	pep_out_string("subscriber", "subscriber", text);
