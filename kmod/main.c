@@ -95,4 +95,4 @@ MODULE_LICENSE("GPL");
 MODULE_VERSION(PEP_VERSION);
 MODULE_ALIAS_NET_ACT(TCA_PEPSPLIT_KIND);
 MODULE_ALIAS_GENL_FAMILY(PEP_FAMILY_NAME);
-MODULE_SOFTDEP("pre: tcp_bbr tcp_cubic sch_ingress cls_matchall");
+MODULE_SOFTDEP("pre: pep_bbr tcp_bbr tcp_cubic sch_ingress cls_matchall");

@@ -33,7 +33,7 @@ def setup():
     os.chmod(top, 0o755)
     folder = f"{top}/lib/modules/{RELEASE}"
     os.makedirs(folder)
-    for path in [env.KO, *of_kernel()]:
+    for path in [env.KO, env.BBR_KO, *of_kernel()]:
         shutil.copy(path, folder)
     run("depmod", "-b", top, RELEASE)
     script = top + "/modprobe"
@@ -67,7 +67,7 @@ def by_name():
     modprobe("pep")
     expect("loaded", pep.loaded(), True)
     there = {os.path.basename(path).partition(".")[0]
-             for path in of_kernel()}
+             for path in [env.BBR_KO, *of_kernel()]}
     expect("not loaded", [name for name in there
                           if not os.path.isdir("/sys/module/" + name)], [])
     pep.attach()

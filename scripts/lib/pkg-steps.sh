@@ -212,6 +212,7 @@ step_loading()
 	for release in $(releases); do
 		out=$(modprobe -S "$release" --show-depends "$ALIAS")
 		grep -E '/updates/dkms/pep\.ko' <<< "$out"
+		grep -E '/updates/dkms/pep_bbr\.ko' <<< "$out"
 		grep -E '/tcp_bbr\.ko' <<< "$out"
 	done
 }
@@ -255,7 +256,7 @@ step_remove()
 	touch "$METRICS" "$METRICS.new"
 	apt remove pep-dkms pep-tools
 	grep -x 'pep.service stop' "$POLICY" || wrong "no stop: $(cat "$POLICY")"
-	left=$(dkms status -m pep; find /lib/modules /usr -name 'pep.ko*' \
+	left=$(dkms status -m pep; find /lib/modules /usr -name 'pep*.ko*' \
 		-o -name pepadm -o -name 'pep.service')
 	[ -z "$left" ] || wrong "left: $left"
 	for left in "$METRICS" "$METRICS.new"; do

@@ -18,7 +18,7 @@ TEST_BUILT='sim simdebug debug'
 # Those that wait most, or want packets in the order in which they were sent, which
 # two CPUs do not keep, and do nothing that a kernel in simulated time cannot: the
 # full run has them there in place of the stock kernel.
-TEST_SIMULATED="adopt asymmetric_link asymmetry capture conn death flood gain legs ports \
+TEST_SIMULATED="adopt asymmetric_link asymmetry bbr capture conn death flood gain legs ports \
 release reload resume route save timers window"
 
 # Those of which one kernel shows all, and simdebug most: of programs and files that

@@ -85,6 +85,7 @@ attach() # MODULE PEPADM
 {
 	modprobe -qa tcp_bbr tcp_cubic sch_ingress cls_matchall \
 		nf_defrag_ipv6 || true
+	[ -d /sys/module/pep_bbr ] || insmod "${1/%pep.ko*/pep_bbr.ko${1##*pep.ko}}"
 	[ -d /sys/module/pep ] || insmod "$1"
 	in_pep "$2" dev add wl0 side wireless
 	in_pep "$2" dev add sv0 side server

@@ -7,6 +7,8 @@ from os.path import abspath, dirname
 TOP = dirname(dirname(dirname(abspath(__file__))))
 KERNEL = os.environ.get("PEP_KERNEL", "stock")
 KO = os.environ.get("PEP_KO", "")
+# The congestion control that comes with it, compressed as it is.
+BBR_KO = KO.replace("pep.ko", "pep_bbr.ko")
 KUNIT_KO = os.environ.get("PEP_KUNIT", "")
 PEPADM = os.environ.get("PEPADM", "")
 YNL = os.environ.get("PEP_YNL", "")     # tools/net/ynl of a kernel

@@ -41,6 +41,8 @@ def load():
         return
     run("modprobe", "-qa", "tcp_bbr", "tcp_cubic", "sch_ingress",
         "cls_matchall", "nf_defrag_ipv6", check=False)
+    if not os.path.isdir("/sys/module/pep_bbr"):
+        run("insmod", env.BBR_KO)
     run("insmod", env.KO)
     _family = None
 

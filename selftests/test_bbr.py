@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: GPL-2.0
+"""pep_bbr, the congestion control that comes with pep: it keeps the rate of a
+link that loses at random and does not drain a clean one, answers marks, and
+leaves a flow of CUBIC's its share."""
+
+import select
+import time
+
+from peptest import env, pep
+from peptest.ktap import (after_case, case, expect, expect_least, families,
+                          note)
+from peptest.netns import impaired, run, sysctls
+from peptest.pep import pepadm, split_pair
+from peptest.tcp import exchange_part
+
+WIRELESS = ("sub", "eth0"), ("pep", "wl0")
+RATE = 20               # Mbit/s
+DELAY = 30              # ms each way
+QUEUE = 150             # packets: 1.5 times what the link holds
+LINK = "rate", f"{RATE}mbit", "delay", f"{DELAY}ms", "limit", str(50 + QUEUE)
+WARM = 3                # s that a flow has to find the rate
+DEFAULT = "pep_bbr"
+STEP = 0.5              # s of which goodput is looked at
+CHUNK = b"\0" * 65536
+ECN = tuple((ns, "net.ipv4.tcp_ecn=1") for ns in ("sub", "pep", "srv"))
+
+
+def setup():
+    """Connections are split at their handshake."""
+    pep.attached()
+
+
+@after_case
+def plain():
+    """What a case has set goes."""
+    if pep.loaded():
+        control(DEFAULT)
+
+
+def control(name):
+    """The congestion control of legs to come."""
+    pepadm("profile", "set", "default", "cc-wireless", name)
+
+
+def goodput(pairs, seconds):
+    """Let servers send to subscribers; the Mbit/s of each pair, by STEP."""
+    found = [[0] * round(seconds / STEP) for _ in pairs]
+    senders = {srv: number for number, (_, srv) in enumerate(pairs)}
+    receivers = {sub: number for number, (sub, _) in enumerate(pairs)}
+    for sock in (*senders, *receivers):
+        sock.setblocking(False)
+    begun = time.monotonic()
+    while True:
+        readable, writable, _ = select.select(receivers, senders, [], 10)
+        step = int((time.monotonic() - begun) / STEP)
+        if step >= len(found[0]):
+            break
+        for sock in readable:
+            got = len(sock.recv(1 << 18))
+            found[receivers[sock]][step] += got * 8e-6 / STEP
+        for sock in writable:
+            sock.send(CHUNK)
+    return found
+
+
+def steady(family, name, seconds, *link):
+    """Mbit/s by STEP of a flow that has found the rate of a link."""
+    control(name)
+    with impaired(WIRELESS, *LINK, *link, single=True):
+        ends = split_pair(family)
+        found, = goodput([ends], WARM + seconds)
+        for sock in ends:
+            sock.close()
+        pep.flows_end()
+    return found[round(WARM / STEP):]
+
+
+def mean(values):
+    """The mean."""
+    return sum(values) / len(values)
+
+
+@families("loaded by its name, shown by flow show and ss")
+def shown(family):
+    control("pep_bbr")
+    ends = split_pair(family)
+    exchange_part(ends, 20000)
+    flow, = pep.flows()
+    expect("congestion control", flow["legs"]["wireless"]["cc"], "pep_bbr")
+    text = run("ss", "-tin", ns="pep").stdout
+    expect("ss has its model", "pep_bbr" in text and "bbr:(bw:" in text, True)
+    for sock in ends:
+        sock.close()
+    pep.flows_end()
+
+
+@case("a socket that uses it keeps the module")
+def held():
+    control("pep_bbr")
+    expect("exit code of rmmod",
+           run("rmmod", "pep_bbr", check=False).returncode, 1)
+
+
+@families("3 % of random loss: four fifths of the link at least")
+def lossy(family):
+    found = mean(steady(family, "pep_bbr", 10, "loss", "random", "3%"))
+    note(f"{found:.2f} of {RATE} Mbit/s")
+    expect_least("Mbit/s", found, 0.8 * RATE)
+
+
+@families("a clean link is full for half a minute", seconds=200)
+def clean(family):
+    """With a probe of the round trip half a second would be the least."""
+    found = steady(family, "pep_bbr", 30)
+    note(f"{mean(found):.2f} of {RATE} Mbit/s, {min(found):.2f} at least")
+    expect_least("Mbit/s", mean(found), 0.9 * RATE)
+    if not env.LATE:
+        expect_least("Mbit/s in the worst half second", min(found), 0.8 * RATE)
+
+
+@families("marks: it slows down")
+def marks(family):
+    with sysctls("sub", ECN[0][1]), sysctls("pep", ECN[1][1]), \
+            sysctls("srv", ECN[2][1]):
+        found = mean(steady(family, "pep_bbr", 5, "loss", "random", "20%",
+                            "ecn"))
+    note(f"{found:.2f} of {RATE} Mbit/s")
+    expect_least("Mbit/s less", RATE - found, 0.15 * RATE)
+
+
+@families("beside CUBIC", seconds=200)
+def fair(family):
+    """Both have a share, over a queue of one and a half times what the link
+    holds."""
+    with impaired(WIRELESS, *LINK, single=True):
+        ends = []
+        for name in "pep_bbr", "cubic":
+            control(name)
+            ends.append(split_pair(family))
+        found = [mean(values[len(values) // 4:])
+                 for values in goodput(ends, 40)]
+        for sock in sum(ends, ()):
+            sock.close()
+        pep.flows_end()
+    jain = sum(found) ** 2 / (2 * sum(rate ** 2 for rate in found))
+    note(f"{found[0]:.2f} beside {found[1]:.2f} Mbit/s, "
+         f"Jain's index {jain:.2f}")
+    expect_least("Jain's index", jain, 0.8)
