@@ -298,7 +298,7 @@ static void pep_kunit_profile_defaults(struct kunit *test)
 
 	memset(&values, 0xff, sizeof(values));
 	pep_profile_defaults(&values);
-	KUNIT_EXPECT_STREQ(test, values.cc[PEP_SIDE_WIRELESS], "bbr");
+	KUNIT_EXPECT_STREQ(test, values.cc[PEP_SIDE_WIRELESS], "pep_bbr");
 	KUNIT_EXPECT_STREQ(test, values.cc[PEP_SIDE_SERVER], "cubic");
 	KUNIT_EXPECT_EQ(test, values.mode, PEP_CONNECT_MODE_FOLLOW);
 	KUNIT_EXPECT_EQ(test, values.split_trigger,

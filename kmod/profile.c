@@ -44,14 +44,14 @@ EXPORT_SYMBOL_IF_KUNIT(pep_profile_name_ok);
 
 /**
  * pep_profile_defaults() - settings where nothing is said
- * @values: result: BBR, CUBIC, follow; zero is what the rest defaults to,
+ * @values: result: pep_bbr, CUBIC, follow; zero is what the rest defaults to,
  *	but for the triggers of a split, the DSCP, which is copied, the residence
  *	and the time after which a connection is handed back
  */
 void pep_profile_defaults(struct pep_values *values)
 {
 	memset(values, 0, sizeof(*values));
-	strscpy_pad(values->cc[PEP_SIDE_WIRELESS], "bbr");
+	strscpy_pad(values->cc[PEP_SIDE_WIRELESS], "pep_bbr");
 	strscpy_pad(values->cc[PEP_SIDE_SERVER], "cubic");
 	values->mode = PEP_CONNECT_MODE_FOLLOW;
 	values->split_trigger = PEP_SPLIT_TRIGGER_BYTES |

@@ -73,6 +73,9 @@ int pep_socket_make(struct pep_gen *gen, int family, unsigned int side,
 	if (err)
 		return err;
 	err = pep_leg_set_cc(sock->sk, gen->values.cc[side]);
+	/* The default's is a module beside this one, which may have been left out. */
+	if (err == -ENOENT && !strcmp(gen->values.cc[side], "pep_bbr"))
+		err = pep_leg_set_cc(sock->sk, "bbr");
 	if (err) {
 		sock_release(sock);
 		return err;

@@ -110,7 +110,7 @@ def later(family):
         exchange_part(ends, size)
     flow, = pep.flows()
     expect("state", flow["state"], "established")
-    for leg, cc in ("wireless", "bbr"), ("server", "cubic"):
+    for leg, cc in ("wireless", "pep_bbr"), ("server", "cubic"):
         expect(f"{leg} cc", flow["legs"][leg]["cc"], cc)
         expect(f"{leg} state", flow["legs"][leg]["state"], "ESTAB")
     with grows(flow_closed=1, flow_reset=0):

@@ -228,7 +228,8 @@ def device():
 def profile():
     """What is not as usual is there in any case."""
     pepadm("profile", "set", "default", "split", "12000,loss")
-    short = ("profile default cc-wireless bbr cc-server cubic connect follow "
+    short = ("profile default cc-wireless pep_bbr cc-server cubic "
+             "connect follow "
              "residence 50")
     usual = ("split 12000,loss mptcp bypass source client server-dev none "
              "mark 0 dscp copy keepalive-idle 0 keepalive-interval 0 "
@@ -260,5 +261,5 @@ def profile():
     for options in (), ("-d",):
         expect(f"an odd one with {options}", text(options, "profile", "show",
                                                   "odd"),
-               ["profile odd cc-wireless bbr cc-server cubic " + words])
+               ["profile odd cc-wireless pep_bbr cc-server cubic " + words])
     pepadm("profile", "del", "odd")

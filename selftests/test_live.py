@@ -202,7 +202,7 @@ def refused():
     done = pepadm("profile", "add", "gold", "mark", "1", "live", check=False)
     expect("add: exit code", done.returncode, 2)
     expect("profiles", pepadm("profile", "show").stdout, before)
-    controls(wireless="bbr", server="cubic")
+    controls(wireless="pep_bbr", server="cubic")
     exchange(both, 1000)
 
 

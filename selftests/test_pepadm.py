@@ -19,7 +19,7 @@ from peptest.netns import addr, delayed, ip, run, tc
 from peptest.pep import pepadm, split_pair
 from peptest.tcp import PORT, exchange_part
 
-DEFAULT = {"name": "default", "cc_wireless": "bbr", "cc_server": "cubic",
+DEFAULT = {"name": "default", "cc_wireless": "pep_bbr", "cc_server": "cubic",
            "connect": "follow", "split": ["bytes", "loss"],
            "split_bytes": 12000, "mptcp": "bypass", "source": "client",
            "server_dev": "none", "mark": 0, "dscp": "copy",
@@ -366,7 +366,7 @@ def flow(family):
     expect("age is plausible", 0 <= found["age_ms"] < 600000, True)
     expect_least("copied", found["bytes_copied"], 0)
     expect("legs", sorted(found["legs"]), ["server", "wireless"])
-    for name, cc in ("wireless", "bbr"), ("server", "cubic"):
+    for name, cc in ("wireless", "pep_bbr"), ("server", "cubic"):
         leg = found["legs"][name]
         expect(f"{name} cc", leg["cc"], cc)
         expect(f"{name} state", leg["state"], "ESTAB")

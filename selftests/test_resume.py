@@ -22,7 +22,7 @@ MESSAGES = 150          # so many that two periods of rounds are over
 LEAST = 850_000         # bytes/s of the payload that such a link carries
 MOST = 1_050_000
 OTHER = {4: "198.18.250.1", 6: "2001:db8:fff::1"}
-PLAIN = ("cc-wireless", "bbr", "connect", "follow", "resume", "on",
+PLAIN = ("cc-wireless", "pep_bbr", "connect", "follow", "resume", "on",
          "resume-max", "2097152", "link-rate", "auto", "link-rtt", "auto")
 
 
@@ -68,8 +68,10 @@ def learn(family):
     load(family, LEARNED)
 
 
-@families("the next connection begins with it", "sub", "bbr")
-@families("the next connection begins with it, of a server", "srv", "bbr")
+@families("the next connection begins with it", "sub", "pep_bbr")
+@families("the next connection begins with it, of a server", "srv",
+          "pep_bbr")
+@families("the next connection begins with it, BBR", "sub", "bbr")
 @families("the next connection begins with it, CUBIC", "sub", "cubic")
 def begins(family, opener, control):
     """It saves two round trips of 200 ms at least."""
@@ -163,7 +165,8 @@ def bound(family):
     expect_least("seconds more", bounded - free, DELAY / 1e3)
 
 
-@families("six connections at once share the link", "bbr")
+@families("six connections at once share the link", "pep_bbr")
+@families("six connections at once share the link, BBR", "bbr")
 @families("six connections at once share the link, CUBIC", "cubic")
 def together(family, control):
     """All arrives, and the link is known as before."""

@@ -78,7 +78,7 @@ def legs(family, opener, opened, side):
     expect("opener", flow["opener"], side)
     expect("profile", flow["profile"], "default")
     expect("mode", flow["connect"], "follow")
-    for leg, cc in ("wireless", "bbr"), ("server", "cubic"):
+    for leg, cc in ("wireless", "pep_bbr"), ("server", "cubic"):
         expect(f"{leg} cc", flow["legs"][leg]["cc"], cc)
         expect(f"{leg} state", flow["legs"][leg]["state"], "ESTAB")
     near.close()

@@ -47,7 +47,8 @@ def flow(family):
         expect("device", found[side]["dev"], dev)
         expect_least("packets", found[side]["data-segs-out"], 1)
     expect("congestion control", [found[side]["cc"] for side in
-                                  ("wireless", "server")], ["bbr", "cubic"])
+                                  ("wireless", "server")],
+           ["pep_bbr", "cubic"])
     expect("flows with another port", cli(
         "--dump", "flow-get", "--json",
         json.dumps({"subscriber-port": port % 65535 + 1})), [])

@@ -17,7 +17,7 @@ CMD_STAT_GET = next(number for number, name in
 # What "conf save" writes when the usual devices are attached, and nothing else
 # has been changed.
 PLAIN = """\
-profile default cc-wireless bbr cc-server cubic connect follow \
+profile default cc-wireless pep_bbr cc-server cubic connect follow \
 split 12000,loss mptcp bypass source client server-dev none mark 0 dscp copy \
 keepalive-idle 0 keepalive-interval 0 keepalive-count 0 user-timeout 0 \
 idle-timeout 0 release-idle 120 residence 50 initial-window 0 \
