@@ -118,8 +118,7 @@ static enum pep_exit limit_set(struct pep_args *args)
 	enum pep_exit err;
 
 	if (!pep_args_left(args))
-		return pep_err_usage("nothing to set, one of: flows, pending, "
-				     "prefix4, prefix6");
+		return pep_err_usage("nothing to set, one of: flows, pending, prefix4, prefix6");
 	err = read_words(args, values);
 	return err ? err : change(PEP_CMD_LIMIT_SET, values);
 }
