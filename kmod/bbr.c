@@ -161,11 +161,11 @@ static void pep_bbr_lower(struct sock *sk, u32 beta, bool by_loss)
 {
 	struct pep_bbr *b = pep_estimate_of(sk);
 	u32 bw = pep_estimate_bw(b);
-	u32 inflight = b->inflight_lo == PEP_BBR_NONE ?
-		       tcp_snd_cwnd(tcp_sk(sk)) : b->inflight_lo;
+	u32 flight = b->inflight_lo == PEP_BBR_NONE ?
+		     tcp_snd_cwnd(tcp_sk(sk)) : b->inflight_lo;
 
 	b->bw_lo = (u64)bw * beta / PEP_BBR_UNIT;
-	b->inflight_lo = max_t(u32, (u64)inflight * beta / PEP_BBR_UNIT,
+	b->inflight_lo = max_t(u32, (u64)flight * beta / PEP_BBR_UNIT,
 			       PEP_BBR_LEAST);
 	if (by_loss) {
 		b->bw_lo = max(b->bw_lo, b->bw_latest);
@@ -178,21 +178,19 @@ static void pep_bbr_congestion(struct sock *sk, const struct rate_sample *rs)
 {
 	struct pep_bbr *b = pep_estimate_of(sk);
 	bool marked = pep_estimate_marked(sk, rs);
+	u32 bdp;
 
 	if (!marked && !pep_estimate_overflows(sk, rs))
 		return;
+	bdp = pep_estimate_bdp(b, pep_estimate_max_bw(b), PEP_BBR_UNIT);
 	b->cut = 1;
 	if (marked)
 		b->ce_cut = 2;
 	if (b->phase == PEP_BBR_STARTUP) {
 		b->full = 1;
-		b->inflight_hi = max(pep_estimate_bdp(b, pep_estimate_max_bw(b),
-						 PEP_BBR_UNIT),
-				     b->inflight_latest);
+		b->inflight_hi = max(bdp, b->inflight_latest);
 	} else if (b->probed) {
-		b->inflight_hi = max(pep_estimate_bdp(b, pep_estimate_max_bw(b),
-						 PEP_BBR_UNIT),
-				     b->inflight_latest);
+		b->inflight_hi = max(bdp, b->inflight_latest);
 		if (b->phase == PEP_BBR_UP)
 			pep_bbr_enter(sk, PEP_BBR_DOWN);
 	} else if (b->phase != PEP_BBR_PROBE_RTT) {
@@ -280,14 +278,15 @@ static void pep_bbr_probe_seen(struct sock *sk)
 static void pep_bbr_down(struct sock *sk)
 {
 	struct pep_bbr *b = pep_estimate_of(sk);
-	u32 inflight = tcp_packets_in_flight(tcp_sk(sk));
+	u32 bdp;
 
 	if (b->probed && b->rounds >= 1)
 		pep_bbr_probe_seen(sk);
+	bdp = pep_estimate_bdp(b, pep_estimate_max_bw(b),
+			       PEP_BBR_UNIT * 31 / 32);
 	if (!b->probed &&
 	    (b->rounds >= PEP_BBR_DOWN_ROUNDS ||
-	     inflight <= pep_estimate_bdp(b, pep_estimate_max_bw(b),
-				     PEP_BBR_UNIT * 31 / 32)))
+	     tcp_packets_in_flight(tcp_sk(sk)) <= bdp))
 		pep_bbr_cruise(sk);
 }
 
