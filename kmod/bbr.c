@@ -14,7 +14,7 @@
  * cruise	bw, for some round trips
  * refill	bw without what holds a flow back, for a round trip
  * up		1.25 bw: does the path deliver more by now?
- * probe_rtt	half of the BDP, to see the round trip without a queue
+ * probe_rtt	four packets under way, to see the round trip without a queue
  *
  * It departs from the draft where a radio does from a wire:
  *
@@ -84,6 +84,11 @@
 /* Rounds after which up and down end in any case. */
 #define PEP_BBR_UP_ROUNDS	4
 #define PEP_BBR_DOWN_ROUNDS	4
+
+/* And drain: where round trips are short, what waits on this host may be more than
+ * the path holds for good.
+ */
+#define PEP_BBR_DRAIN_ROUNDS	8
 
 /* Gains of pacing and of the window, by phase. */
 static const u16 pep_bbr_gains[][2] = {
@@ -302,7 +307,8 @@ static void pep_bbr_step(struct sock *sk, const struct rate_sample *rs)
 			pep_bbr_enter(sk, PEP_BBR_DRAIN);
 		break;
 	case PEP_BBR_DRAIN:
-		if (tcp_packets_in_flight(tcp_sk(sk)) <=
+		if (b->rounds >= PEP_BBR_DRAIN_ROUNDS ||
+		    tcp_packets_in_flight(tcp_sk(sk)) <=
 		    pep_estimate_bdp(b, pep_estimate_max_bw(b), PEP_BBR_UNIT))
 			pep_bbr_cruise(sk);
 		break;
@@ -331,6 +337,7 @@ static void pep_bbr_probe_rtt(struct sock *sk)
 	struct pep_bbr *b = pep_estimate_of(sk);
 
 	b->prior_cwnd = max(b->prior_cwnd, tcp_snd_cwnd(tp));
+	b->probed = 0;
 	b->inflight_lo = PEP_BBR_LEAST;
 	b->probe_done = 0;
 	pep_bbr_enter(sk, PEP_BBR_PROBE_RTT);
@@ -377,8 +384,10 @@ static void pep_bbr_rtt(struct sock *sk, const struct rate_sample *rs)
 		b->min_rtt_stamp = tcp_jiffies32;
 	} else if (old && !rs->is_ack_delayed &&
 		   b->phase != PEP_BBR_PROBE_RTT) {
-		/* With so little under way it is as good as a probe. */
-		if (b->full && rs->prior_in_flight >
+		/* With so little under way it is as good as a probe; behind a
+		 * pause nobody has looked.
+		 */
+		if (b->full && !rs->is_app_limited && rs->prior_in_flight >
 		    pep_estimate_bdp(b, pep_estimate_bw(b), PEP_BBR_UNIT / 2))
 			pep_bbr_probe_rtt(sk);
 		b->min_rtt = rtt;
