@@ -46,35 +46,22 @@
  * larger stay as they are: resume.c, pep_leg_start().
  */
 
-#include <linux/inet_diag.h>
 #include <linux/module.h>
 #include <linux/random.h>
 #include <net/tcp.h>
 
-#include "estimate.h"
-
-/* Packets that get lost in a round because the queue is full, not one by chance. */
-#define PEP_BBR_BURST		3
+#include "pace.h"
 
 /* Rounds in a row without a quarter of growth that end startup. */
 #define PEP_BBR_FULL_ROUNDS	3
 
-/* Pacing makes up for that much at most. */
-#define PEP_BBR_LOSS_PACED	64U
-
-/* What is left after congestion, in 256ths: by loss, by ECN's marks (RFC 8511). */
+/* The share that congestion leaves, in 256ths: by loss, by ECN's marks (RFC 8511). */
 #define PEP_BBR_BETA		180
 #define PEP_BBR_BETA_ECN	218
 
 /* How long the smallest round trip is trusted unseen, and its probe, jiffies. */
 #define PEP_BBR_RTT_WINDOW	(10 * HZ)
 #define PEP_BBR_RTT_PROBE	(HZ / 5)
-
-/* Without a round trip near the smallest one for so long, jiffies, the queue is
- * somebody else's, and down leaves more of the path to him.
- */
-#define PEP_BBR_SHARED		(HZ * 3 / 2)
-#define PEP_BBR_DOWN_SHARED	192
 
 /* Round trips that cruise takes: at least, and more at random; at most us. */
 #define PEP_BBR_CRUISE_MIN	4
@@ -89,37 +76,6 @@
  * the path holds for good.
  */
 #define PEP_BBR_DRAIN_ROUNDS	8
-
-/* Gains of pacing and of the window, by phase. */
-static const u16 pep_bbr_gains[][2] = {
-	[PEP_BBR_STARTUP] = { 709, 614 },
-	[PEP_BBR_DRAIN] = { 128, 512 },
-	[PEP_BBR_DOWN] = { 218, 512 },
-	[PEP_BBR_CRUISE] = { 256, 512 },
-	[PEP_BBR_REFILL] = { 259, 512 },
-	[PEP_BBR_UP] = { 320, 576 },
-	[PEP_BBR_PROBE_RTT] = { 256, 256 },
-};
-
-static u32 pep_bbr_min_tso_segs(struct sock *sk)
-{
-	return sk->sk_pacing_rate < 150000 ? 1 : 2;
-}
-
-/* Packets that leave in bursts and are acknowledged in them, beyond the BDP: three
- * bursts of a millisecond, in startup at the rate that may have been set for it.
- */
-static u32 pep_bbr_budget(struct sock *sk, u32 bw)
-{
-	unsigned long rate = pep_estimate_of(sk)->full ?
-			     pep_estimate_rate(sk, bw, PEP_BBR_UNIT) :
-			     READ_ONCE(sk->sk_pacing_rate);
-	u32 bytes = min_t(unsigned long, rate >> READ_ONCE(sk->sk_pacing_shift),
-			  GSO_LEGACY_MAX_SIZE - 1 - MAX_TCP_HEADER);
-
-	return 3 * max(bytes / tcp_sk(sk)->mss_cache,
-		       pep_bbr_min_tso_segs(sk));
-}
 
 static void pep_bbr_enter(struct sock *sk, unsigned int phase)
 {
@@ -140,7 +96,7 @@ static void pep_bbr_cruise(struct sock *sk)
 	pep_bbr_enter(sk, PEP_BBR_CRUISE);
 }
 
-/* What held the flow back is forgotten before it looks for more. */
+/* Forget the bounds of congestion before the flow looks for more. */
 static void pep_bbr_refill(struct sock *sk)
 {
 	struct pep_bbr *b = pep_estimate_of(sk);
@@ -378,6 +334,9 @@ static void pep_bbr_rtt(struct sock *sk, const struct rate_sample *rs)
 		return;
 	old = after(tcp_jiffies32, b->min_rtt_stamp + PEP_BBR_RTT_WINDOW);
 	if (rtt <= b->min_rtt) {
+		/* The first sample: the rate so far was a guess. */
+		if (b->min_rtt == PEP_BBR_NONE && !b->full)
+			pep_pace_begin(sk);
 		b->min_rtt = rtt;
 		b->min_rtt_stamp = tcp_jiffies32;
 	} else if (rtt <= b->min_rtt + pep_estimate_slack(sk, 16)) {
@@ -395,89 +354,6 @@ static void pep_bbr_rtt(struct sock *sk, const struct rate_sample *rs)
 	}
 }
 
-/* Has no cycle emptied the queue lately? Then it is somebody else's. */
-static bool pep_bbr_shared(const struct pep_bbr *b)
-{
-	return after(tcp_jiffies32, b->min_rtt_stamp + PEP_BBR_SHARED);
-}
-
-static u32 pep_bbr_pacing_gain(const struct pep_bbr *b)
-{
-	if (b->phase == PEP_BBR_DOWN && pep_bbr_shared(b))
-		return PEP_BBR_DOWN_SHARED;
-	return pep_bbr_gains[b->phase][0];
-}
-
-/* A window in a round trip, before there is a sample; in a ms before that. */
-static u32 pep_bbr_first_bw(const struct sock *sk)
-{
-	const struct tcp_sock *tp = tcp_sk(sk);
-	u32 rtt = tp->srtt_us ? max(tp->srtt_us >> 3, 1U) : USEC_PER_MSEC;
-
-	return min_t(u64, div_u64((u64)tcp_snd_cwnd(tp) << PEP_BBR_BW_SHIFT,
-				  rtt), PEP_BBR_NONE - 1);
-}
-
-static void pep_bbr_set_rate(struct sock *sk)
-{
-	struct pep_bbr *b = pep_estimate_of(sk);
-	u32 gain = pep_bbr_pacing_gain(b);
-	unsigned long rate;
-	u32 bw = pep_estimate_bw(b) ?: pep_bbr_first_bw(sk);
-
-	gain += gain * min_t(u32, b->loss_base >> 6, PEP_BBR_LOSS_PACED) / 1024;
-	rate = pep_estimate_rate(sk, bw, gain);
-	if (b->full || rate > READ_ONCE(sk->sk_pacing_rate))
-		WRITE_ONCE(sk->sk_pacing_rate, rate);
-}
-
-/* What congestion leaves of a window. */
-static u32 pep_bbr_bound(struct sock *sk, u32 cwnd, u32 more)
-{
-	struct pep_bbr *b = pep_estimate_of(sk);
-	u32 most = b->inflight_hi;
-
-	if (most != PEP_BBR_NONE && b->phase != PEP_BBR_UP &&
-	    b->phase != PEP_BBR_REFILL)
-		most = max(most - most / 8,
-			   pep_estimate_bdp(b, pep_estimate_max_bw(b), PEP_BBR_UNIT));
-	if (most != PEP_BBR_NONE)
-		most += more;
-	return max(min3(cwnd, most, b->inflight_lo), PEP_BBR_LEAST);
-}
-
-static void pep_bbr_set_window(struct sock *sk, const struct rate_sample *rs)
-{
-	struct tcp_sock *tp = tcp_sk(sk);
-	struct pep_bbr *b = pep_estimate_of(sk);
-	u8 state = inet_csk(sk)->icsk_ca_state;
-	u32 more, target, cwnd = tcp_snd_cwnd(tp);
-	u32 bw = pep_estimate_bw(b);
-
-	if (b->ca_state == TCP_CA_Loss && state != TCP_CA_Loss) {
-		cwnd = max(cwnd, b->prior_cwnd);
-		b->prior_cwnd = 0;
-	}
-	b->ca_state = state;
-	more = pep_bbr_budget(sk, bw);
-	if (b->full)
-		more += max(b->extra[0], b->extra[1]);
-	target = pep_estimate_bdp(b, bw, pep_bbr_gains[b->phase][1]);
-	if (!b->full)
-		target = max(target, 2 * b->full_inflight);
-	target += more;
-	if (b->full) {
-		cwnd = min(cwnd + rs->acked_sacked, target);
-		cwnd = pep_bbr_bound(sk, cwnd, more);
-	} else if (rs->losses > 0 && b->queue_lost >= PEP_BBR_BURST) {
-		/* What a queue has dropped is not sent again at once. */
-		cwnd = min(cwnd, tcp_packets_in_flight(tp) + rs->acked_sacked);
-	} else if (cwnd < target || tp->delivered < TCP_INIT_CWND) {
-		cwnd += rs->acked_sacked;
-	}
-	tcp_snd_cwnd_set(tp, min(max(cwnd, PEP_BBR_LEAST), tp->snd_cwnd_clamp));
-}
-
 static void pep_bbr_main(struct sock *sk, u32 ack, int flag,
 			 const struct rate_sample *rs)
 {
@@ -485,8 +361,8 @@ static void pep_bbr_main(struct sock *sk, u32 ack, int flag,
 	pep_bbr_congestion(sk, rs);
 	pep_bbr_step(sk, rs);
 	pep_bbr_rtt(sk, rs);
-	pep_bbr_set_rate(sk);
-	pep_bbr_set_window(sk, rs);
+	pep_pace_set_rate(sk);
+	pep_pace_set_window(sk, rs);
 }
 
 static void pep_bbr_init(struct sock *sk)
@@ -507,9 +383,7 @@ static void pep_bbr_init(struct sock *sk)
 	b->inflight_hi = PEP_BBR_NONE;
 	b->epoch_us = tp->tcp_mstamp;
 	b->phase_us = tp->tcp_mstamp;
-	WRITE_ONCE(sk->sk_pacing_rate,
-		   pep_estimate_rate(sk, pep_bbr_first_bw(sk),
-				     pep_bbr_gains[PEP_BBR_STARTUP][0]));
+	pep_pace_begin(sk);
 	cmpxchg(&sk->sk_pacing_status, SK_PACING_NONE, SK_PACING_NEEDED);
 }
 
@@ -571,8 +445,7 @@ static size_t pep_bbr_get_info(struct sock *sk, u32 ext, int *attr,
 	info->bbr.bbr_bw_lo = lower_32_bits(bw);
 	info->bbr.bbr_bw_hi = upper_32_bits(bw);
 	info->bbr.bbr_min_rtt = b->min_rtt;
-	info->bbr.bbr_pacing_gain = pep_bbr_gains[b->phase][0];
-	info->bbr.bbr_cwnd_gain = pep_bbr_gains[b->phase][1];
+	pep_pace_info(b, &info->bbr);
 	*attr = INET_DIAG_BBRINFO;
 	return sizeof(info->bbr);
 }
@@ -587,7 +460,7 @@ static struct tcp_congestion_ops pep_bbr_ops __read_mostly = {
 	.undo_cwnd = pep_bbr_undo_cwnd,
 	.set_state = pep_bbr_set_state,
 	.sndbuf_expand = pep_bbr_sndbuf_expand,
-	.min_tso_segs = pep_bbr_min_tso_segs,
+	.min_tso_segs = pep_pace_min_tso_segs,
 	.get_info = pep_bbr_get_info,
 };
 

@@ -19,6 +19,7 @@
 #include "gather.h"
 #include "gen.h"
 #include "path.h"
+#include "spare.h"
 #include "track.h"
 
 /* Memory that a connection's copies may keep, bytes. */
@@ -42,14 +43,6 @@
  * pins no page, and most are never loaded into a leg.
  */
 #define PEP_COPY_INLINE		192
-
-/* Memory of a copy that a message or a request fits in, bytes. */
-#define PEP_COPY_SMALL		256
-
-/* How many of that size a CPU keeps when they are done with, to use them again. KASAN
- * finds what is used after it was freed only where it is freed.
- */
-#define PEP_COPY_SPARES		(IS_ENABLED(CONFIG_KASAN) ? 0 : 32)
 
 /* What a CPU counts by itself of the memory of a namespace's copies, bytes. */
 #define PEP_COPY_BATCH		(64 * 1024)
@@ -83,19 +76,7 @@ struct pep_copy {
 
 static_assert(PEP_COPY_INLINE <= U8_MAX);
 static_assert(struct_size_t(struct pep_copy, bvec, 1) + PEP_COPY_INLINE <=
-	      PEP_COPY_SMALL);
-
-/**
- * struct pep_copy_spares - small copies of a CPU to be used again, BH off
- * @first: struct pep_copy of PEP_COPY_SMALL bytes, or NULL
- * @n: how many they are
- */
-struct pep_copy_spares {
-	struct pep_copy *first;
-	unsigned int n;
-};
-
-static DEFINE_PER_CPU(struct pep_copy_spares, pep_copy_spares);
+	      PEP_SPARE_SIZE);
 
 static u32 pep_copy_end(const struct pep_copy *copy)
 {
@@ -115,28 +96,16 @@ static void pep_copies_charge(struct pep_copies *copies, s32 bytes)
 				 PEP_COPY_BATCH);
 }
 
-/* A copy of PEP_COPY_SMALL bytes, or NULL. */
-static struct pep_copy *pep_copy_alloc_small(void)
-{
-	struct pep_copy_spares *spares = this_cpu_ptr(&pep_copy_spares);
-	struct pep_copy *copy = spares->first;
-
-	if (!copy)
-		return kmalloc(PEP_COPY_SMALL, GFP_ATOMIC);
-	spares->first = copy->next;
-	spares->n--;
-	return copy;
-}
-
 /* A copy with room for N fragments and HEAD bytes, or NULL. */
 static struct pep_copy *pep_copy_alloc(unsigned int n, u8 head)
 {
 	u32 size = struct_size_t(struct pep_copy, bvec, n) + head;
 	struct pep_copy *copy;
 
-	if (size <= PEP_COPY_SMALL) {
-		size = PEP_COPY_SMALL;
-		copy = pep_copy_alloc_small();
+	/* A message or a request, mostly. */
+	if (size <= PEP_SPARE_SIZE) {
+		size = PEP_SPARE_SIZE;
+		copy = pep_spare_get();
 	} else {
 		copy = kmalloc(size, GFP_ATOMIC);
 	}
@@ -150,19 +119,13 @@ static struct pep_copy *pep_copy_alloc(unsigned int n, u8 head)
 	return copy;
 }
 
-/* Free the memory of a copy, or keep it for the next one. */
+/* Free the memory of a copy. */
 static void pep_copy_discard(struct pep_copy *copy)
 {
-	struct pep_copy_spares *spares = this_cpu_ptr(&pep_copy_spares);
-
-	if (struct_size(copy, bvec, copy->most) + copy->head > PEP_COPY_SMALL ||
-	    spares->n >= PEP_COPY_SPARES) {
+	if (struct_size(copy, bvec, copy->most) + copy->head > PEP_SPARE_SIZE)
 		kfree(copy);
-		return;
-	}
-	copy->next = spares->first;
-	spares->first = copy;
-	spares->n++;
+	else
+		pep_spare_put(copy);
 }
 
 /* Give up a copy that is in no list. */
@@ -591,26 +554,4 @@ int pep_copies_load(struct pep_copies *copies, unsigned int side,
 		pep_copy_stamp(sk, begin, at, copy->again);
 	}
 	return 0;
-}
-
-/**
- * pep_copies_exit() - free what CPUs keep to use it again
- *
- * Context: may sleep; once, at unload, without connections left.
- */
-void pep_copies_exit(void)
-{
-	int cpu;
-
-	for_each_possible_cpu(cpu) {
-		struct pep_copy_spares *spares = per_cpu_ptr(&pep_copy_spares,
-							     cpu);
-
-		while (spares->first) {
-			struct pep_copy *copy = spares->first;
-
-			spares->first = copy->next;
-			kfree(copy);
-		}
-	}
 }

@@ -44,6 +44,5 @@ void pep_copies_acked(struct pep_copies *copies, unsigned int side, u32 ack,
 		      u32 *next);
 int pep_copies_load(struct pep_copies *copies, unsigned int side,
 		    struct sock *sk, struct ubuf_info *ubuf);
-void pep_copies_exit(void);
 
 #endif

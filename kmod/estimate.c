@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a flow of pep_bbr has found out about its path: how much it delivers, how
- * long a round trip takes, what it loses without a queue, and whether a queue
+ * The estimates that a flow of pep_bbr has of its path: how much it delivers, how
+ * long a round trip takes, how much it loses without a queue, and whether a queue
  * overflows.
  *
  * Everything runs in the socket's congestion control, with the socket locked.
@@ -9,7 +9,7 @@
 
 #include "estimate.h"
 
-/* What is sent is paced at so much less than bw, in per cent. */
+/* Pacing stays below bw by so much, in per cent. */
 #define PEP_BBR_MARGIN		1
 
 /* Losses in a round that count at all, and the share of them, in 1/1024; more of
@@ -95,11 +95,12 @@ static void pep_estimate_losses(struct sock *sk)
 	struct pep_bbr *b = pep_estimate_of(sk);
 	u32 lost = tp->lost - b->round_lost;
 	u32 all = tp->delivered - b->round_begin + lost;
+	int share;
 
 	if (b->queue_lost || b->cut || !all)
 		return;
-	b->loss_base += (s32)(min(((u64)lost << 16) / all, 65535ULL) -
-			      b->loss_base) / 8;
+	share = min_t(u64, div_u64((u64)lost << 16, all), U16_MAX);
+	b->loss_base += (share - b->loss_base) / 8;
 }
 
 /* By how much have acknowledgments been ahead of bw? */

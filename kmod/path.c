@@ -454,7 +454,7 @@ void pep_path_end(struct pep_path *path, u32 segs, u32 again)
  *
  * Flows that are up keep the entry that they have, which nobody else finds.
  *
- * Context: may sleep.
+ * Context: may sleep, pn->lock held.
  * Return: how many there were.
  */
 unsigned int pep_path_flush(struct pep_net *pn, pep_path_match *match,

@@ -54,7 +54,7 @@ static int pep_paths_parse(const struct genl_info *info,
 				    &filter->end);
 }
 
-/* Of an address the bits count that a subscriber has. */
+/* An address counts by the bits that make a subscriber. */
 static bool pep_paths_match(const struct pep_path *path, const void *data)
 {
 	const struct pep_paths_filter *filter = data;
@@ -214,8 +214,11 @@ int pep_nl_path_flush_doit(struct sk_buff *skb, struct genl_info *info)
 	reply = pep_reply_begin(info, &hdr);
 	if (!reply)
 		return -ENOMEM;
-	if (pep_paths_started(pn))
+	/* One at a time: each has entries in a list of its own for a while. */
+	mutex_lock(&pn->lock);
+	if (pn->started)
 		flushed = pep_path_flush(pn, pep_paths_match, &filter);
+	mutex_unlock(&pn->lock);
 	err = nla_put_u32(reply, PEP_A_PATH_FLUSHED, flushed);
 	return pep_reply_send(reply, info, hdr, err);
 }

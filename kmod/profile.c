@@ -51,7 +51,7 @@ EXPORT_SYMBOL_IF_KUNIT(pep_profile_name_ok);
 void pep_profile_defaults(struct pep_values *values)
 {
 	memset(values, 0, sizeof(*values));
-	strscpy_pad(values->cc[PEP_SIDE_WIRELESS], "pep_bbr");
+	strscpy_pad(values->cc[PEP_SIDE_WIRELESS], PEP_VALUES_CC);
 	strscpy_pad(values->cc[PEP_SIDE_SERVER], "cubic");
 	values->mode = PEP_CONNECT_MODE_FOLLOW;
 	values->split_trigger = PEP_SPLIT_TRIGGER_BYTES |

@@ -302,8 +302,8 @@ u64 pep_resume_rate(const struct pep_flow *flow)
 	return pep_resume_tcp(flow)->tcp_mstamp < r->until ? r->rate : 0;
 }
 
-/* What the leg has under way or may send at once, bytes: nothing of what its end does
- * not want.
+/* Sum up the bytes that a leg has under way or may send at once; its end's window bounds
+ * them.
  */
 static u32 pep_resume_claim(const struct tcp_sock *tp)
 {
@@ -489,10 +489,10 @@ static void pep_resume_step(struct pep_flow *flow)
 }
 
 /*
- * What is acknowledged of segments that were sent one behind the other shows the rate
- * of the link within less than a round trip, where the window is not large enough to
- * fill it, too. Acknowledgments that have been held up come in a burst: the segments
- * were not sent faster than the sender did.
+ * Acknowledgments of segments that were sent one behind the other show the rate of the
+ * link within less than a round trip, also where the window is too small to fill it.
+ * Where acknowledgments were held up and come in a burst, the time in which the
+ * segments were sent counts.
  */
 static void pep_resume_train(struct pep_flow *flow)
 {
@@ -527,8 +527,8 @@ static u32 pep_resume_got(const struct tcp_sock *tp)
 	return tp->snd_una + min_t(u64, sacked, tp->snd_nxt - tp->snd_una);
 }
 
-/* Count what a subscriber has acknowledged, with the leg locked. What was sent beyond
- * a hole counts when it arrives, not when the hole is filled.
+/* Count the payload that a subscriber has acknowledged, with the leg locked. Payload
+ * behind a hole counts when it arrives, not when the hole is filled.
  */
 static void pep_resume_count(struct pep_flow *flow)
 {
@@ -542,7 +542,7 @@ static void pep_resume_count(struct pep_flow *flow)
 	r->noted = tp->delivered;
 	if ((s32)bytes > 0) {
 		r->got = got;
-		/* What it had before: TCP has cleared tp->app_limited by now. */
+		/* By the claim of before: TCP has cleared tp->app_limited. */
 		pep_path_acked(r->path, bytes, tp->tcp_mstamp, r->claim.more);
 		pep_resume_train(flow);
 	}

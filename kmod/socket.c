@@ -13,6 +13,11 @@
 #include "gen.h"
 #include "leg.h"
 
+/* The least time that a leg towards a subscriber waits beyond the smoothed round trip
+ * before it repeats a segment, ms.
+ */
+#define PEP_SOCKET_RTO_MIN	60
+
 /*
  * Fix the buffers that are not to be left to TCP, as SO_SNDBUFFORCE and
  * SO_RCVBUFFORCE do. A listener's children inherit them, and its SYN-ACK has
@@ -30,18 +35,12 @@ static void pep_socket_set_buffers(struct sock *sk, u32 sndbuf, u32 rcvbuf)
 	}
 }
 
-/* What the leg of a subscriber waits for beyond round trips and their variance before
- * it repeats a segment, ms.
- */
-#define PEP_SOCKET_RTO_MIN	60
-
 /*
- * Repeat what a subscriber has lost at the end of an object sooner than TCP does, which
- * waits 200 ms longer than round trips take, for acknowledgments that any end on earth
- * may delay as long (RFC 6298, section 2.4; RFC 8985, section 7.2). A terminal delays
- * them by 40 ms as a rule, and one of these that comes later costs a segment that is
- * sent twice. Less than that, of net.ipv4.tcp_rto_min_us, stays, and a route's rto_min
- * counts.
+ * A leg repeats the last segment of an object sooner than TCP does. TCP waits for 200 ms
+ * beyond the round trips, since an end may delay an acknowledgment as long (RFC 6298,
+ * section 2.4; RFC 8985, section 7.2). Terminals delay by 40 ms as a rule, and a longer
+ * delay costs a segment that is sent twice. A smaller net.ipv4.tcp_rto_min_us and the
+ * rto_min of a route win.
  */
 static void pep_socket_set_rto(struct sock *sk)
 {
@@ -73,8 +72,8 @@ int pep_socket_make(struct pep_gen *gen, int family, unsigned int side,
 	if (err)
 		return err;
 	err = pep_leg_set_cc(sock->sk, gen->values.cc[side]);
-	/* The default's is a module beside this one, which may have been left out. */
-	if (err == -ENOENT && !strcmp(gen->values.cc[side], "pep_bbr"))
+	/* The default is a module beside this one, which may be missing. */
+	if (err == -ENOENT && !strcmp(gen->values.cc[side], PEP_VALUES_CC))
 		err = pep_leg_set_cc(sock->sk, "bbr");
 	if (err) {
 		sock_release(sock);

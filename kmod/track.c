@@ -22,6 +22,7 @@
 #include "copy.h"
 #include "flow.h"
 #include "meter.h"
+#include "spare.h"
 #include "stat.h"
 #include "tally.h"
 #include "trace.h"
@@ -599,6 +600,6 @@ int pep_track_init(void)
 void pep_track_exit(void)
 {
 	rcu_barrier();
-	pep_copies_exit();
+	pep_spare_exit();
 	kmem_cache_destroy(pep_track_cache);
 }

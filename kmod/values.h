@@ -4,6 +4,9 @@
 
 #include <uapi/linux/pep.h>
 
+/* Congestion control of subscribers' legs where nothing is said. */
+#define PEP_VALUES_CC	"pep_bbr"
+
 /**
  * struct pep_values - the settings of a profile
  * @max_rate: rate that a leg sends at most with, per side, enum pep_side, bytes

@@ -175,7 +175,7 @@ void pep_window_couple(struct pep_flow *flow, unsigned int from, u32 done)
 		   clamp_t(u64, div_u64(rate * (stay / 4), USEC_PER_SEC),
 			   PEP_WINDOW_UNSENT_MIN, PEP_SOCKET_NOTSENT));
 	window = pep_window_all(rate, in, stay);
-	/* What is known of a link is known for little at times. */
+	/* A link that has carried little is known for a low rate. */
 	if (!out->rate_interval_us)
 		window = max(window, min_t(u32, PEP_WINDOW_START,
 					   pep_window_max(in)));

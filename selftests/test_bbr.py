@@ -3,15 +3,16 @@
 link that loses at random and does not drain a clean one, answers marks, and
 leaves a flow of CUBIC's its share."""
 
+import json
 import select
 import time
 
 from peptest import env, pep
 from peptest.ktap import (after_case, case, expect, expect_least, families,
                           note)
-from peptest.netns import impaired, run, sysctls
+from peptest.netns import impaired, netem, run, sysctls
 from peptest.pep import pepadm, split_pair
-from peptest.tcp import exchange_part
+from peptest.tcp import exchange_part, one_way
 
 WIRELESS = ("sub", "eth0"), ("pep", "wl0")
 RATE = 20               # Mbit/s
@@ -22,6 +23,11 @@ WARM = 3                # s that a flow has to find the rate
 DEFAULT = "pep_bbr"
 STEP = 0.5              # s of which goodput is looked at
 CHUNK = b"\0" * 65536
+FAST = 200              # Mbit/s
+NEAR = "0.1ms"          # one way, as connections begin over a fast link
+USUAL = "0.9ms"         # and as it is later: within the slack of 2 ms
+PAUSE = 12              # s: longer than a round trip is trusted
+OBJECT = 200_000        # bytes
 ECN = tuple((ns, "net.ipv4.tcp_ecn=1") for ns in ("sub", "pep", "srv"))
 
 
@@ -32,7 +38,7 @@ def setup():
 
 @after_case
 def plain():
-    """What a case has set goes."""
+    """Undo the settings of a case."""
     if pep.loaded():
         control(DEFAULT)
 
@@ -116,6 +122,79 @@ def clean(family):
     expect_least("Mbit/s", mean(found), 0.9 * RATE)
     if not env.LATE:
         expect_least("Mbit/s in the worst half second", min(found), 0.8 * RATE)
+
+
+def drains(family):
+    """Where nothing less than half of the path's rate gets it down to what the
+    path holds, drain ends in any case."""
+    link = "rate", f"{FAST}mbit", "limit", "1000"
+    with impaired(WIRELESS, *link, "delay", NEAR, single=True):
+        ends = split_pair(family)
+        exchange_part(ends, 10000)
+        for ns, dev in WIRELESS:
+            netem(ns, dev, *link, "delay", USUAL)
+        found = mean(goodput([ends], 2)[0][1:])
+        for sock in ends:
+            sock.close()
+        pep.flows_end()
+    note(f"{found:.1f} of {FAST} Mbit/s")
+    expect_least("Mbit/s", found, 0.8 * FAST)
+
+
+# Only where computing takes no time is a round trip so short.
+if env.EXACT:
+    families("a link whose usual round trip is many times the least one")(
+        drains)
+
+
+@families("a pause is no reason to probe the round trip")
+def pause(family):
+    """An object behind it comes at the rate of the link, although the round
+    trip is a little longer than the least one by then. A probe takes 0.2 s and
+    two round trips more."""
+    with impaired(WIRELESS, *LINK, single=True):
+        ends = split_pair(family)
+        one_way(ends[1], ends[0], 20 * OBJECT)
+        time.sleep(PAUSE)
+        for ns, dev in WIRELESS:
+            netem(ns, dev, "rate", f"{RATE}mbit", "delay", f"{DELAY + 5}ms",
+                  "limit", str(50 + QUEUE))
+        begun = time.monotonic()
+        one_way(ends[1], ends[0], OBJECT)
+        took = time.monotonic() - begun
+        for sock in ends:
+            sock.close()
+        pep.flows_end()
+    note(f"{took:.3f} s")
+    expect_least("s at most", 0.3, took)
+
+
+@families("without the module: the kernel's BBR")
+def missing(family):
+    """Legs have it where the profile has pep_bbr; nothing fails."""
+    pep.detach()
+    pep.unload()
+    run("rmmod", "pep_bbr")
+    try:
+        pep.load(control=False)
+        pepadm("profile", "set", "default", "split", "handshake")
+        pep.attach()
+        profile, = json.loads(pepadm("-j", "profile", "show").stdout)
+        expect("profile", profile["cc_wireless"], "pep_bbr")
+        ends = split_pair(family)
+        exchange_part(ends, 20000)
+        flow, = pep.flows()
+        expect("leg", flow["legs"]["wireless"]["cc"], "bbr")
+        for sock in ends:
+            sock.close()
+        pep.flows_end()
+    finally:
+        if pep.devices():
+            pep.detach()
+        pep.unload()
+        pep.load()
+        pepadm("profile", "set", "default", "split", "handshake")
+        pep.attach()
 
 
 @families("marks: it slows down")

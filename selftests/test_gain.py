@@ -46,7 +46,7 @@ def setup():
 
 @after_case
 def plain():
-    """What a case has set goes, and with it what was counted."""
+    """Undo the settings of a case, and with them its counts."""
     _server.close()
     if pep.loaded():
         pepadm("profile", "set", "default", *PLAIN)
@@ -270,7 +270,7 @@ def release():
 
 @families("a connection that is handed back stays in its group")
 def released(family):
-    """What comes before and after is measured alike."""
+    """Objects before and after are measured alike."""
     found = twice(family, lambda ends: release())
     expect("objects", found["sizes"][0]["count"],
            dict(zip(("control", "treated"), (2 * n for n in groups()))))

@@ -33,7 +33,7 @@ def setup():
 
 @after_case
 def plain():
-    """What a case has set goes."""
+    """Undo the settings of a case."""
     if pep.loaded():
         pepadm("profile", "set", "default", *PLAIN)
 
@@ -58,7 +58,7 @@ def rate():
 
 
 def paths(*words):
-    """What is known of links, as pepadm's JSON has it."""
+    """The known links, as pepadm's JSON has them."""
     return json.loads(pepadm("-j", "path", "show", *words).stdout)
 
 
@@ -232,25 +232,29 @@ def small(family):
                  took)
 
 
+def first_loads(family, loads, *link):
+    """The rate that a link is known for after its first loads, bytes/s."""
+    pepadm("path", "flush", "all")
+    with impaired(WIRELESS, *link, single=True):
+        for _ in range(loads):
+            load(family, LEARNED)
+    return rate()
+
+
 @families("a loss that is repaired makes no link faster")
 def repaired(family):
-    """What was sent behind a hole has come before that is filled."""
-    pepadm("path", "flush", "all")
-    with impaired(WIRELESS, *LINK, "loss", "2%", single=True):
-        for _ in range(3):
-            load(family, LEARNED)
-    expect_least("at most the link's rate, bytes/s", MOST, rate())
+    """Payload behind a hole has come before the hole is filled."""
+    found = first_loads(family, 3, *LINK, "loss", "2%")
+    expect_least("at most the link's rate, bytes/s", MOST, found)
 
 
 @families("a window that does not fill the link shows its rate")
 def train(family):
     """By acknowledgments that come one behind the other."""
-    pepadm("path", "flush", "all")
-    with impaired(WIRELESS, "rate", "8mbit", "delay", f"{3 * DELAY}ms",
-                  "limit", "1000", single=True):
-        load(family, LEARNED)
-    expect_least("rate, bytes/s", rate(), LEAST)
-    expect_least("at most the link's rate, bytes/s", MOST, rate())
+    found = first_loads(family, 1, "rate", "8mbit", "delay",
+                        f"{3 * DELAY}ms", "limit", "1000")
+    expect_least("rate, bytes/s", found, LEAST)
+    expect_least("at most the link's rate, bytes/s", MOST, found)
 
 
 @families("a longer round trip than the known one is no reason to retreat")
@@ -332,7 +336,7 @@ def shown(family, opener):
 
 @families("prefix4 and prefix6: a subscriber is a network")
 def networks(family):
-    """What one of its hosts has shown, the others begin with."""
+    """Its hosts have one link."""
     pepadm("path", "flush", "all")
     bits = {4: 24, 6: 48}[family]
     net = ipaddress.ip_network(f"{addr('sub', family)}/{bits}", strict=False)

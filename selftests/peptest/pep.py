@@ -33,15 +33,16 @@ dev sv0 side server profile default
 _family = None
 
 
-def load():
-    """Load the module. insmod knows no dependencies: those of modprobe pep
-    come first; the small kernels have them built in."""
+def load(control=True):
+    """Load the module, with its congestion control unless told. insmod knows
+    no dependencies: those of modprobe pep come first; the small kernels have
+    them built in."""
     global _family      # pylint: disable=global-statement
     if env.WITHOUT:
         return
     run("modprobe", "-qa", "tcp_bbr", "tcp_cubic", "sch_ingress",
         "cls_matchall", "nf_defrag_ipv6", check=False)
-    if not os.path.isdir("/sys/module/pep_bbr"):
+    if control and not os.path.isdir("/sys/module/pep_bbr"):
         run("insmod", env.BBR_KO)
     run("insmod", env.KO)
     _family = None
