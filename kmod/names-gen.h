@@ -100,6 +100,7 @@ static const char * const pep_stat_names[] = {
 	[94] = "resume_jump",
 	[95] = "resume_retreat",
 	[96] = "split_pass_control",
+	[97] = "reset_over",
 };
 
 #endif

@@ -357,6 +357,19 @@ static unsigned int pep_steer_leg(struct pep_net *pn, struct sock *sk,
 	return 0;
 }
 
+/*
+ * A reset of a split connection for whose leg there is no socket. The leg is over: it has
+ * acknowledged the end's FIN, and an earlier reset has ended its TIME_WAIT. An end
+ * that is closed resets packets that arrive late; the other end would take that for
+ * the end of payload that is still on its way from its own leg.
+ */
+static unsigned int pep_steer_over(struct pep_net *pn, struct sk_buff *skb)
+{
+	pep_stat_inc(pn, PEP_A_STAT_RESET_OVER);
+	kfree_skb(skb);
+	return 0;
+}
+
 static unsigned int pep_steer_tcp(struct pep_net *pn,
 				  struct pep_profile *profile,
 				  unsigned int side, struct sk_buff *skb,
@@ -383,6 +396,8 @@ retry:
 		again = true;
 		goto retry;
 	}
+	if (!sk && verdict == PEP_FOLLOW_SPLIT && pkt->th->rst)
+		return pep_steer_over(pn, skb);
 	if (!sk)
 		return pep_steer_unknown(pn, profile, side, skb, pkt);
 	if (!pep_callback_owns(sk)) {

@@ -9,8 +9,9 @@ import socket
 from peptest import pep
 from peptest.env import amount
 from peptest.ktap import expect, families, wait_for
-from peptest.netns import run
+from peptest.netns import addr, run
 from peptest.pep import grows
+from peptest.raw import FIN, RST, Wire, segment
 from peptest.tcp import (End, expect_reset, one_way, outcome, pair, pump,
                          reset, start)
 
@@ -102,3 +103,39 @@ def ended(family):
         expect("the end", outcome(near, 20), "ECONNRESET")
     run("nft", "delete", "table", "inet", "lost", ns="sub")
     pep.pepadm("dev", "add", "wl0", "side", "wireless")
+
+
+@families("late resets of an end that is closed", "sub", "srv")
+@families("late resets of an end that is closed, the server", "srv", "sub")
+def late(family, closed, opened):
+    """A closed socket resets what comes late. The first reset takes the leg's
+    TIME_WAIT, the next one has nobody; the other end, which waits for a FIN
+    that gets lost, must not hear of it."""
+    gateway = {"sub": ("pep", "wl0"), "srv": ("pep", "sv0")}[closed]
+    with grows(flow_established=1, flow_closed=1, flow_reset=0,
+               reset_over=1) as before:
+        near, far = pair(family, closed, opened)
+        one_way(near, far, 20000)
+        run("nft", "add table inet lost; add chain inet lost input "
+            "{ type filter hook prerouting priority 0; }", ns=opened)
+        wire = Wire(closed, peer=gateway)
+        run("nft", "add", "rule", "inet", "lost", "input",
+            "tcp flags & fin != 0 drop", ns=opened)
+        far.shutdown(socket.SHUT_WR)
+        expect("the end of the other direction", outcome(near), "FIN")
+        sport = near.getsockname()[1]
+        near.close()
+        fin = wire.find(lambda seen: seen.flags & FIN and seen.sport == sport,
+                        outgoing=True)
+        wait_for("the closed socket", lambda: not run(
+            "ss", "-tnH", "sport", "=", str(sport), ns=closed).stdout)
+        for number in fin.ends, fin.ends - 1:
+            wire.send(segment(addr(closed, family), addr(opened, family),
+                              sport, fin.dport, flags=RST, seq=number))
+        wire.close()
+        wait_for("the second reset", lambda: pep.stat("reset_over") >
+                 before["reset_over"])
+        run("nft", "delete", "table", "inet", "lost", ns=opened)
+        expect("the other end's end", outcome(far, 20), "FIN")
+        far.close()
+        pep.flows_end()

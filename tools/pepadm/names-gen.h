@@ -197,6 +197,7 @@ static const char * const names_stat[] = {
 	[94] = "resume_jump",
 	[95] = "resume_retreat",
 	[96] = "split_pass_control",
+	[97] = "reset_over",
 };
 
 static const char * const docs_stat[] = {
@@ -296,6 +297,7 @@ static const char * const docs_stat[] = {
 	[94] = "Windows of legs that were opened to a share of what the subscriber's link has carried before.",
 	[95] = "Those of them that were closed, as too much was lost.",
 	[96] = "Followed connections that were not split: they are in the control group of their profile.",
+	[97] = "Resets dropped that came from an end whose leg was over: the flow still has the other end.",
 };
 
 #endif
