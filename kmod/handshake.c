@@ -10,8 +10,10 @@
 
 #include "adopt.h"
 #include "gen.h"
+#include "meter.h"
 #include "option.h"
 #include "stat.h"
+#include "synack.h"
 #include "track.h"
 
 /* The flag of AccECN, RFC 9768, once the nonce sum. */
@@ -89,6 +91,17 @@ struct pep_conn *pep_handshake_new(unsigned int side,
 	return conn;
 }
 
+/* May the SYN-ACK of a connection be sent again? What pep knows of a link helps those
+ * only that it may split.
+ */
+static bool pep_handshake_renew(const struct pep_gen *gen,
+				const struct pep_conn *conn)
+{
+	return gen->values.resume && conn->trigger &&
+	       conn->opener == PEP_SIDE_WIRELESS &&
+	       !pep_meter_held_back(gen, &conn->tuple, conn->opener);
+}
+
 /**
  * pep_handshake_syn() - follow a connection from its SYN on
  * @gen: generation of the profile that may split it
@@ -115,6 +128,7 @@ void pep_handshake_syn(struct pep_gen *gen, unsigned int side,
 		if (!splittable)
 			conn->end[side].flags |= PEP_TRACK_UNSPLIT;
 		conn->split_bytes = gen->values.split_bytes;
+		conn->renew = pep_handshake_renew(gen, conn);
 		switch (pep_track_insert(pn, conn)) {
 		case 0:
 			counter = PEP_A_STAT_FOLLOW_NEW;
@@ -180,6 +194,8 @@ static void pep_handshake_synack(struct pep_net *pn, struct pep_conn *conn,
 		target->flags |= PEP_TRACK_UNSPLIT;
 	if (!pep_handshake_splittable(conn))
 		pep_adopt_give_up(pn, conn, PEP_A_STAT_SPLIT_PASS_OPTION);
+	else if (conn->renew)
+		pep_synack_keep(pn, conn, skb);
 }
 
 /* A SYN or SYN-ACK that its end has sent before: the end has been heard of. */

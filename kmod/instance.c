@@ -29,6 +29,7 @@
 #include "profile.h"
 #include "release.h"
 #include "stat.h"
+#include "synack.h"
 #include "track.h"
 #include "untrack.h"
 
@@ -160,6 +161,7 @@ static void __net_exit pep_instance_stop(struct net *net)
 		return;
 
 	synchronize_net();
+	pep_synack_stop(pn);
 	pep_track_purge(pn);
 	/* A flow whose leg a process owns is seen to a little later. */
 	do {

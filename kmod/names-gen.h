@@ -101,6 +101,7 @@ static const char * const pep_stat_names[] = {
 	[95] = "resume_retreat",
 	[96] = "split_pass_control",
 	[97] = "reset_over",
+	[98] = "synack_repeated",
 };
 
 #endif

@@ -67,7 +67,8 @@ struct rt6_info;
  * @paths_lru: all of @paths, the one that was seen least lately about first
  * @npaths: how many there are
  * @max_paths: how many there may be; constant
- * @idle: woken when @nflows gets to zero
+ * @synacks: copies of SYN-ACKs that wait for their openers; see synack.c
+ * @idle: woken when @nflows or @synacks get to zero
  * @live: brings changed settings to flows; see live.c
  * @lock: guards @started, @profiles, @gens and the profiles' settings
  * @profiles: struct pep_profile, the default one first
@@ -111,6 +112,7 @@ struct pep_net {
 	struct list_head paths_lru;
 	u32 npaths;
 	u32 max_paths;
+	atomic_t synacks;
 	wait_queue_head_t idle;
 	struct work_struct live;
 	struct mutex lock; /* profiles and generations; see above */

@@ -195,6 +195,27 @@ static void pep_path_touch(struct pep_net *pn, struct pep_path *path)
 }
 
 /**
+ * pep_path_find() - find the entry of a connection's subscriber
+ * @pn: started instance
+ * @tuple: tuple of the opener's SYN
+ * @opener: side that it came from, enum pep_side
+ *
+ * Context: BH off, RCU read side.
+ * Return: the entry with a reference, or NULL when there is none.
+ */
+struct pep_path *pep_path_find(struct pep_net *pn,
+			       const struct pep_tuple *tuple,
+			       unsigned int opener)
+{
+	struct pep_path_key key;
+	struct pep_path *path;
+
+	pep_path_key(pn, &key, tuple, opener);
+	path = rhashtable_lookup(&pn->paths, &key, pep_path_params);
+	return path && refcount_inc_not_zero(&path->ref) ? path : NULL;
+}
+
+/**
  * pep_path_get() - find or make the entry of a connection's subscriber
  * @pn: started instance
  * @tuple: tuple of the opener's SYN
@@ -250,6 +271,8 @@ void pep_path_rtt(struct pep_path *path, u32 rtt)
 {
 	u32 now = ktime_get_seconds(), least = READ_ONCE(path->rtt[0]);
 
+	if (rtt)
+		WRITE_ONCE(path->rtt_latest, rtt);
 	if (!rtt || (least && rtt >= least &&
 		     now - READ_ONCE(path->rtt_since) < PEP_PATH_RTT_PERIOD))
 		return;

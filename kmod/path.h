@@ -32,12 +32,14 @@ struct pep_path_key {
  * struct pep_path - what a subscriber's connections have shown of the link
  * @node: in pep_net.paths
  * @key: whose it is; constant
- * @ref: one while in the table, one per flow and per connection that may be split
+ * @ref: one while in the table, one per flow, per connection that may be split and
+ *	per SYN-ACK that is kept
  * @lru: in pep_net.paths_lru; guarded by pep_net.paths_lock
  * @acked: what the subscriber has acknowledged on all connections, bytes
  * @claimed: what legs have under way or may send at once, bytes
  * @legs: legs that have a part in @claimed
  * @busy: legs that have more to send than is under way
+ * @synacks: SYN-ACKs to the subscriber that are kept; see synack.c
  * @lock: guards the members below, unless they say otherwise; BH off
  * @round_at: when the round of a sample began, us of tcp_clock_us()
  * @round_acked: @acked at that time
@@ -49,6 +51,7 @@ struct pep_path_key {
  *	before, bytes per second; read locklessly
  * @rtt: smallest round trip, of the present period and the one before, us; 0 when
  *	there is no sample; read locklessly
+ * @rtt_latest: the latest sample, us; 0 when there is none; read and written locklessly
  * @rtt_since: when the present period of @rtt began, seconds of
  *	ktime_get_seconds()
  * @seen: when a rate has been seen last that was at least half of the highest one,
@@ -70,6 +73,7 @@ struct pep_path {
 	atomic_t claimed;
 	atomic_t legs;
 	atomic_t busy;
+	atomic_t synacks;
 	spinlock_t lock; /* rounds and rates; see above */
 	u64 round_at;
 	u64 round_acked;
@@ -77,6 +81,7 @@ struct pep_path {
 	u32 full;
 	u64 rate[2];
 	u32 rtt[2];
+	u32 rtt_latest;
 	u32 rtt_since;
 	u32 seen;
 	u32 used;
@@ -122,6 +127,9 @@ void pep_path_key(const struct pep_net *pn, struct pep_path_key *key,
 struct pep_path *pep_path_get(struct pep_net *pn,
 			      const struct pep_tuple *tuple,
 			      unsigned int opener);
+struct pep_path *pep_path_find(struct pep_net *pn,
+			       const struct pep_tuple *tuple,
+			       unsigned int opener);
 void pep_path_put(struct pep_path *path);
 bool pep_path_known(const struct pep_path *path,
 		    struct pep_path_known *known);

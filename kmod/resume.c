@@ -281,6 +281,7 @@ void pep_resume_begin(struct pep_flow *flow, struct pep_path *path)
 	WRITE_ONCE(r->path, path);
 	r->got = tp->snd_una;
 	r->noted = tp->delivered;
+	r->blind = !rtt;
 	pep_path_handshake(path, rtt);
 	pep_resume_watch(flow);
 	pep_resume_share(flow);
@@ -547,6 +548,11 @@ static void pep_resume_count(struct pep_flow *flow)
 		pep_resume_train(flow);
 	}
 	pep_path_rtt(r->path, tp->rack.rtt_us);
+	/* A SYN or SYN-ACK was repeated: only now it can be seen which link this is. */
+	if (unlikely(r->blind) && tp->srtt_us) {
+		r->blind = false;
+		pep_resume_watch(flow);
+	}
 	if (r->phase == PEP_RESUME_PHASE_UNVALIDATED ||
 	    r->phase == PEP_RESUME_PHASE_VALIDATING)
 		pep_resume_step(flow);

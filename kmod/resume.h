@@ -46,6 +46,7 @@ struct pep_resume_train {
  * @until: from when on the leg's own samples are all that counts, in the same way
  * @phase: enum pep_resume_phase; read locklessly
  * @grown: BBR has left its startup, or the leg has another congestion control
+ * @blind: the leg had no sample of its round trip when it began
  * @window: bound of the congestion window beside other legs, segments
  * @window_before: what it was before
  * @pacing: bound of the pacing rate beside other legs, bytes per second
@@ -73,6 +74,7 @@ struct pep_resume {
 	u64 until;
 	u8 phase;
 	bool grown;
+	bool blind;
 	u32 window;
 	u32 window_before;
 	unsigned long pacing;

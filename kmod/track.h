@@ -127,6 +127,7 @@ struct pep_track_end {
  * @early: its opener is to be answered early; constant
  * @resume: packets may have passed unseen since its numbers were noted: it was
  *	imported, or a side had no device meanwhile
+ * @renew: its SYN-ACK may be sent again when that gets lost, see synack.c; constant
  * @gaps: pep_net.gaps when its latest packet came, modulo 256
  * @dsfield: TOS or traffic class of the latest packet of the end on a side, enum
  *	pep_side
@@ -161,6 +162,7 @@ struct pep_conn {
 	u8 repeated:1;
 	u8 early:1;
 	u8 resume:1;
+	u8 renew:1;
 	u8 gaps;
 	u8 dsfield[2];
 	refcount_t ref;

@@ -198,6 +198,7 @@ static const char * const names_stat[] = {
 	[95] = "resume_retreat",
 	[96] = "split_pass_control",
 	[97] = "reset_over",
+	[98] = "synack_repeated",
 };
 
 static const char * const docs_stat[] = {
@@ -298,6 +299,7 @@ static const char * const docs_stat[] = {
 	[95] = "Those of them that were closed, as too much was lost.",
 	[96] = "Followed connections that were not split: they are in the control group of their profile.",
 	[97] = "Resets dropped that came from an end whose leg was over: the flow still has the other end.",
+	[98] = "SYN-ACKs of servers that were sent to a subscriber a second time, as no acknowledgment came within two of the link's round trips.",
 };
 
 #endif
