@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A server's SYN-ACK that gets lost on the subscriber's link is sent again by the
-gateway, where it knows the link and may split the connection."""
+"""A server's SYN-ACK that gets lost on the subscriber's link is sent again by
+the gateway, where it knows the link and may split the connection."""
 
 import contextlib
 import json
 import time
 
 from peptest import pep
-from peptest.ktap import (after_case, case, expect, expect_least, fail, families,
-                          wait_for)
+from peptest.ktap import (after_case, case, expect, expect_least, fail,
+                          families, wait_for)
 from peptest.netns import addr, impaired, netem
 from peptest.pep import grows, least, pepadm, split_pair
 from peptest.tcp import PORT, accept, client, exchange, listen, one_way
@@ -91,8 +91,8 @@ def opened(family, opener="sub", delay=DELAY, size=BYTES):
 
 @families("one that is lost is sent again")
 def repeated(family):
-    """After two round trips and 50 ms, and only once. The leg begins with what is
-    known when it has a sample of the round trip."""
+    """After two round trips and 50 ms, and only once. The leg begins with what
+    is known when it has a sample of the round trip."""
     with link():
         learn(family)
         with grows(synack_repeated=1, follow_established=1,
@@ -181,8 +181,8 @@ def given_up(family):
 
 
 def several(family, count):
-    """Open connections whose first SYN-ACKs are lost, and use them; return how many
-    counters grow by, (SYN-ACKs sent again, connections split)."""
+    """Open connections whose first SYN-ACKs are lost, and use them; return the
+    growth of counters, (SYN-ACKs sent again, connections split)."""
     listener = listen("srv", family)
     before = pep.stats()
     with link():
