@@ -82,6 +82,8 @@ enum pep_flow_time {
  * @pinned: a work item has the legs' sockets: they are not released
  * @sending: payload is being handed to a leg, which is locked; its write-space
  *	callback has no news then
+ * @tail: an end has reset, and the other one gets what it has sent before, until
+ *	@deadline
  * @ref: one while in the table, one while queued, one while @timer runs, one of
  *	@conn, and those of callers
  * @id: number in pep_net.flows; constant
@@ -106,8 +108,8 @@ enum pep_flow_time {
  * @tuple: ends, in the direction of the opener's SYN; constant
  * @progress: what both ends had sent and acknowledged at @active, bytes
  * @active: when that was seen to have grown last, jiffies
- * @deadline: when the opener of an early flow has to be done with its handshake,
- *	jiffies
+ * @deadline: when the opener of an early flow has to be done with its handshake;
+ *	later that of @tail; jiffies
  * @timer: schedules the flow; holds a reference while pending
  * @rcu: frees the memory: lookups use it under RCU without a reference
  */
@@ -121,6 +123,7 @@ struct pep_flow {
 	bool killed;
 	bool pinned;
 	bool sending;
+	bool tail;
 	refcount_t ref;
 	u32 id;
 	struct pep_net *pn;

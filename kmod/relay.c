@@ -34,6 +34,9 @@
 /* Retry when there was no TCP memory and nothing else will wake the flow. */
 #define PEP_RELAY_RETRY		(HZ / 50 + 1)
 
+/* How long payload of an end that has reset may be on its way to the other one. */
+#define PEP_RELAY_TAIL		(30 * HZ)
+
 /**
  * enum pep_relay_result - how a direction's run ended
  * @PEP_RELAY_IDLE: a callback will tell when there is more to do
@@ -260,6 +263,48 @@ static enum pep_relay_result pep_relay_measured(struct pep_flow *flow,
 	return result;
 }
 
+/* Is payload of a leg that has failed still on its way to the other end? */
+static bool pep_relay_pending(struct sock *in, struct sock *out)
+{
+	struct sk_buff *skb;
+	u32 off;
+
+	if (!tcp_rtx_and_write_queues_empty(out))
+		return true;
+	skb = tcp_recv_skb(in, tcp_sk(in)->copied_seq, &off);
+	return skb && off < skb->len && pep_leg_can_send(out);
+}
+
+/*
+ * Has the flow failed? A reset must not overtake payload that the end has sent before
+ * it, and that is acknowledged here: the other end gets that first, for as long as
+ * PEP_RELAY_TAIL.
+ */
+static bool pep_relay_failed(struct pep_flow *flow)
+{
+	struct sock *w = flow->leg[PEP_SIDE_WIRELESS].sk;
+	struct sock *s = flow->leg[PEP_SIDE_SERVER].sk;
+	bool w_failed = pep_leg_failed(w);
+	struct sock *in = w_failed ? w : s;
+	struct sock *out = w_failed ? s : w;
+
+	if (!w_failed && !pep_leg_failed(s))
+		return false;
+	if (pep_leg_failed(out) || in->sk_state != TCP_CLOSE ||
+	    !pep_relay_pending(in, out))
+		return true;
+	if (!flow->tail) {
+		flow->tail = true;
+		flow->deadline = jiffies + PEP_RELAY_TAIL;
+	}
+	if (time_after_eq(jiffies, flow->deadline))
+		return true;
+	pep_flow_wake_in(flow, flow->deadline - jiffies);
+	/* Acknowledgments schedule the flow, too. */
+	set_bit(SOCK_NOSPACE, &out->sk_socket->flags);
+	return false;
+}
+
 /* End the flow when it is over; false while it is not. */
 static bool pep_relay_over(struct pep_flow *flow, bool broken)
 {
@@ -268,7 +313,7 @@ static bool pep_relay_over(struct pep_flow *flow, bool broken)
 
 	if (READ_ONCE(flow->killed))
 		pep_flow_end(flow, PEP_A_STAT_FLOW_KILLED);
-	else if (broken || pep_leg_failed(w) || pep_leg_failed(s))
+	else if (broken || pep_relay_failed(flow))
 		pep_flow_end(flow, PEP_A_STAT_FLOW_RESET);
 	else if (w->sk_state == TCP_CLOSE && s->sk_state == TCP_CLOSE)
 		pep_flow_end(flow, PEP_A_STAT_FLOW_CLOSED);

@@ -1,23 +1,31 @@
 # SPDX-License-Identifier: GPL-2.0
 """A reset of one end reaches the other as a reset, never as a clean end:
 amidst a transfer and on an idle connection, from each end, whichever side
-opened."""
+opened. What the end has sent before gets there first."""
 
 import errno
+import fcntl
 import socket
+import struct
+import time
 
 from peptest import pep
 from peptest.env import amount
-from peptest.ktap import expect, families, wait_for
-from peptest.netns import addr, run
+from peptest.ktap import expect, expect_least, families, wait_for
+from peptest.netns import addr, impaired, run
 from peptest.pep import grows
 from peptest.raw import FIN, RST, Wire, segment
-from peptest.tcp import (End, expect_reset, one_way, outcome, pair, pump,
-                         reset, start)
+from peptest.tcp import (End, expect_reset, expect_stream, next_offset,
+                         one_way, outcome, pair, pieces, pump, reset, start)
 
 BYTES = amount(2000000)
 FLOWS = 30
 RATE = BYTES // FLOWS // 2     # bytes per second and end
+TAIL = 60000            # bytes, half a second of a slow link
+SLOW = "rate", "1mbit", "delay", "20ms", "limit", "1000"
+FAR = {"sub": ("pep", "wl0"), "srv": ("pep", "sv0")}
+SECONDS = 60            # for all of that
+DEADLINE = 30           # seconds that an end has for what came before a reset
 setup = pep.warmed
 
 
@@ -139,3 +147,89 @@ def late(family, closed, opened):
         expect("the other end's end", outcome(far, 20), "FIN")
         far.close()
         pep.flows_end()
+
+
+def unacked(sock):
+    """Bytes that an end has sent and its leg has not acknowledged."""
+    return struct.unpack("i", fcntl.ioctl(sock, 0x5411, bytes(4)))[0]
+
+
+def send_tail(sock):
+    """Send more than the other end's link carries at once, until the leg has
+    all of it; return its offset in the stream."""
+    offset = next_offset()
+    sock.settimeout(SECONDS)
+    for piece in pieces(offset, TAIL):
+        sock.sendall(piece)
+    wait_for("acknowledgments", lambda: not unacked(sock))
+    return offset
+
+
+def tail(family, opener, opened, loss="0%", fin=False):
+    """The end that has opened is slow; the other one sends and resets."""
+    with impaired((FAR[opener],), *SLOW, "loss", loss, single=True):
+        with grows(flow_established=1, flow_reset=1, flow_closed=0):
+            near, far = pair(family, opener, opened)
+            one_way(near, far, 100)
+            offset = send_tail(far)
+            if fin:
+                far.shutdown(socket.SHUT_WR)
+            reset(far)
+            near.settimeout(SECONDS)
+            expect_stream(near, offset, TAIL)
+            expect("the end behind it", outcome(near, 10) in
+                   (("FIN", "ECONNRESET") if fin else ("ECONNRESET",)), True)
+
+
+def early(family, opener, opened):
+    """The same of an opener that is answered early."""
+    pep.pepadm("profile", "set", "default", "connect", "early")
+    try:
+        tail(family, opener, opened)
+    finally:
+        pep.follow("handshake")
+
+
+families("what a server sends before its reset arrives", "sub", "srv")(tail)
+families("what a subscriber sends before its reset arrives", "srv",
+         "sub")(tail)
+families("connect early: what comes before a reset arrives", "sub",
+         "srv")(early)
+families("before a reset, over a link that loses packets", "sub", "srv",
+         "10%")(tail)
+families("before a FIN and a reset", "sub", "srv", "0%", True)(tail)
+
+
+@families("an end that does not read has a deadline")
+def deadline(family):
+    """The flow ends then, by a reset."""
+    with grows(flow_established=1, flow_reset=1):
+        near, far = pair(family)
+        one_way(near, far, 100)
+        far.setblocking(False)
+        try:
+            while True:
+                far.send(bytes(10000))
+        except BlockingIOError:
+            pass
+        pep.quiet()
+        reset(far)
+        begun = time.monotonic()
+        pep.flows_end(2 * DEADLINE)
+        expect_least("seconds", time.monotonic() - begun, DEADLINE - 1)
+        expect("the end", outcome(near), "ECONNRESET")
+
+
+@families("dev del does not wait for what came before a reset")
+def deleted(family):
+    with impaired((FAR["sub"],), *SLOW, single=True):
+        with grows(flow_established=1, flow_killed=1):
+            near, far = pair(family)
+            one_way(near, far, 100)
+            send_tail(far)
+            reset(far)
+            wait_for("the reset", lambda: "srv" not in run(
+                "ss", "-tnH", "state", "established", ns="srv").stdout)
+            pep.pepadm("dev", "del", "wl0")
+            expect("the end", outcome(near, 20), "ECONNRESET")
+    pep.pepadm("dev", "add", "wl0", "side", "wireless")
