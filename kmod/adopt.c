@@ -30,6 +30,7 @@
 #include "pool.h"
 #include "relay.h"
 #include "release.h"
+#include "share.h"
 #include "stat.h"
 #include "untrack.h"
 
@@ -319,16 +320,14 @@ static unsigned int pep_adopt_leg(struct pep_flow *flow,
 static void pep_adopt_begin(struct pep_flow *flow,
 			    const struct pep_conn *conn)
 {
-	struct pep_path *path;
 	int side;
 
 	pep_flow_advance(flow, PEP_FLOW_UP);
 	pep_live_up(flow);
 	pep_leg_start(flow->leg[PEP_SIDE_WIRELESS].sk,
 		      flow->gen->values.initial_window);
-	path = conn->copies->path;
-	conn->copies->path = NULL;
-	pep_resume_begin(flow, path);
+	flow->path = pep_share_split(conn->path);
+	pep_resume_begin(flow);
 	pep_stat_inc(flow->pn, PEP_A_STAT_FLOW_ESTABLISHED);
 	for (side = 0; side < 2; side++) {
 		struct sock *sk = flow->leg[side].sk;
@@ -508,8 +507,11 @@ static void pep_adopt_take(struct pep_conn *conn, struct pep_queue *queue)
 		return;
 	}
 	reason = pep_limit_check(gen);
+	if (reason)
+		pep_limit_refused(pn, reason, NULL);
+	else
+		reason = pep_share_splittable(pn, conn->path);
 	if (reason) {
-		pep_limit_refused(pn, reason);
 		pep_adopt_give_up(pn, conn, reason);
 		return;
 	}

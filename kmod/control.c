@@ -10,14 +10,64 @@
 #include "net.h"
 #include "reply.h"
 
-/* An attribute's number, or what was there before when it is not given. */
-static u32 pep_control_u32(const struct genl_info *info, int attr, u32 before)
+/**
+ * struct pep_control - a limit in netlink
+ * @attr: its attribute, PEP_A_LIMIT_*
+ * @offset: of its member of struct pep_limits
+ */
+struct pep_control {
+	u16 attr;
+	u16 offset;
+};
+
+static const struct pep_control pep_controls[] = {
+	{ PEP_A_LIMIT_FLOWS, offsetof(struct pep_limits, flows) },
+	{ PEP_A_LIMIT_PENDING, offsetof(struct pep_limits, pending) },
+	{ PEP_A_LIMIT_PREFIX4, offsetof(struct pep_limits, prefix4) },
+	{ PEP_A_LIMIT_PREFIX6, offsetof(struct pep_limits, prefix6) },
+	{ PEP_A_LIMIT_SUBSCRIBER_CONNECTIONS,
+	  offsetof(struct pep_limits, subscriber_connections) },
+	{ PEP_A_LIMIT_SUBSCRIBER_FLOWS,
+	  offsetof(struct pep_limits, subscriber_flows) },
+	{ PEP_A_LIMIT_SUBSCRIBER_RATE,
+	  offsetof(struct pep_limits, subscriber_rate) },
+};
+
+static u32 *pep_control_limit(struct pep_limits *limits,
+			      const struct pep_control *control)
 {
-	return info->attrs[attr] ? nla_get_u32(info->attrs[attr]) : before;
+	return (void *)limits + control->offset;
+}
+
+/* Give limits what a request has of them. Return: how many that are. */
+static unsigned int pep_control_take(const struct genl_info *info,
+				     struct pep_limits *limits)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < ARRAY_SIZE(pep_controls); i++) {
+		const struct nlattr *attr = info->attrs[pep_controls[i].attr];
+
+		if (!attr)
+			continue;
+		*pep_control_limit(limits, &pep_controls[i]) = nla_get_u32(attr);
+		n++;
+	}
+	return n;
+}
+
+/* Have limits from now on, of an instance whose lock is held. */
+static void pep_control_put(struct pep_net *pn, struct pep_limits *limits)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(pep_controls); i++)
+		WRITE_ONCE(*pep_control_limit(&pn->limits, &pep_controls[i]),
+			   *pep_control_limit(limits, &pep_controls[i]));
 }
 
 /**
- * pep_nl_limit_get_doit() - tell the limits
+ * pep_nl_limit_get_doit() - report the limits
  * @skb: request
  * @info: its attributes, none
  *
@@ -28,19 +78,18 @@ int pep_nl_limit_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct pep_net *pn = pep_net(genl_info_net(info));
 	struct sk_buff *reply;
+	unsigned int i;
 	void *hdr;
 	int err;
 
 	reply = pep_reply_begin(info, &hdr);
 	if (!reply)
 		return -ENOMEM;
-	err = nla_put_u32(reply, PEP_A_LIMIT_FLOWS, READ_ONCE(pn->max_flows)) ?:
-	      nla_put_u32(reply, PEP_A_LIMIT_PENDING,
-			  READ_ONCE(pn->max_pending)) ?:
-	      nla_put_u32(reply, PEP_A_LIMIT_DRAIN, READ_ONCE(pn->draining)) ?:
-	      nla_put_u32(reply, PEP_A_LIMIT_PREFIX4,
-			  READ_ONCE(pn->prefix4)) ?:
-	      nla_put_u32(reply, PEP_A_LIMIT_PREFIX6, READ_ONCE(pn->prefix6));
+	err = nla_put_u32(reply, PEP_A_LIMIT_DRAIN, READ_ONCE(pn->draining));
+	for (i = 0; i < ARRAY_SIZE(pep_controls) && !err; i++)
+		err = nla_put_u32(reply, pep_controls[i].attr,
+				  READ_ONCE(*pep_control_limit(&pn->limits,
+							       &pep_controls[i])));
 	return pep_reply_send(reply, info, hdr, err);
 }
 
@@ -57,28 +106,20 @@ int pep_nl_limit_get_doit(struct sk_buff *skb, struct genl_info *info)
  */
 int pep_nl_limit_set_doit(struct sk_buff *skb, struct genl_info *info)
 {
+	const struct nlattr *drain = info->attrs[PEP_A_LIMIT_DRAIN];
 	struct pep_net *pn = pep_net(genl_info_net(info));
+	struct pep_limits limits;
 
-	if (!info->attrs[PEP_A_LIMIT_FLOWS] &&
-	    !info->attrs[PEP_A_LIMIT_PENDING] &&
-	    !info->attrs[PEP_A_LIMIT_DRAIN] &&
-	    !info->attrs[PEP_A_LIMIT_PREFIX4] &&
-	    !info->attrs[PEP_A_LIMIT_PREFIX6]) {
-		GENL_SET_ERR_MSG(info, "flows, pending, drain, prefix4 or prefix6: is required");
+	mutex_lock(&pn->lock);
+	limits = pn->limits;
+	if (!pep_control_take(info, &limits) && !drain) {
+		mutex_unlock(&pn->lock);
+		GENL_SET_ERR_MSG(info, "nothing to set: a limit or drain is required");
 		return -EINVAL;
 	}
-	mutex_lock(&pn->lock);
-	WRITE_ONCE(pn->max_flows,
-		   pep_control_u32(info, PEP_A_LIMIT_FLOWS, pn->max_flows));
-	WRITE_ONCE(pn->max_pending,
-		   pep_control_u32(info, PEP_A_LIMIT_PENDING,
-				   pn->max_pending));
-	WRITE_ONCE(pn->prefix4,
-		   pep_control_u32(info, PEP_A_LIMIT_PREFIX4, pn->prefix4));
-	WRITE_ONCE(pn->prefix6,
-		   pep_control_u32(info, PEP_A_LIMIT_PREFIX6, pn->prefix6));
-	if (info->attrs[PEP_A_LIMIT_DRAIN])
-		pep_limit_drain(pn, nla_get_u32(info->attrs[PEP_A_LIMIT_DRAIN]));
+	pep_control_put(pn, &limits);
+	if (drain)
+		pep_limit_drain(pn, nla_get_u32(drain));
 	mutex_unlock(&pn->lock);
 	return 0;
 }
@@ -95,19 +136,12 @@ int pep_nl_limit_set_doit(struct sk_buff *skb, struct genl_info *info)
 int pep_nl_limit_replace_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct pep_net *pn = pep_net(genl_info_net(info));
+	struct pep_limits limits;
 
+	pep_limit_defaults(&limits);
+	pep_control_take(info, &limits);
 	mutex_lock(&pn->lock);
-	WRITE_ONCE(pn->max_flows,
-		   pep_control_u32(info, PEP_A_LIMIT_FLOWS, PEP_LIMIT_FLOWS));
-	WRITE_ONCE(pn->max_pending,
-		   pep_control_u32(info, PEP_A_LIMIT_PENDING,
-				   PEP_LIMIT_PENDING));
-	WRITE_ONCE(pn->prefix4,
-		   pep_control_u32(info, PEP_A_LIMIT_PREFIX4,
-				   PEP_LIMIT_PREFIX4));
-	WRITE_ONCE(pn->prefix6,
-		   pep_control_u32(info, PEP_A_LIMIT_PREFIX6,
-				   PEP_LIMIT_PREFIX6));
+	pep_control_put(pn, &limits);
 	mutex_unlock(&pn->lock);
 	return 0;
 }

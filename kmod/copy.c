@@ -209,8 +209,6 @@ void pep_copies_free(struct pep_copies *copies)
 {
 	pep_copies_flush(copies, 0);
 	pep_copies_flush(copies, 1);
-	if (copies->path)
-		pep_path_put(copies->path);
 	pep_gen_put(copies->gen);
 	kfree(copies);
 }

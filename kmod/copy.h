@@ -4,18 +4,16 @@
 
 #include <linux/skbuff.h>
 
+#include "gen.h"
 #include "packet.h"
 
 struct pep_copy;
-struct pep_gen;
-struct pep_path;
 struct pep_track_end;
 struct sock;
 
 /**
  * struct pep_copies - unacknowledged payload of a connection that may be split
  * @gen: generation that would split it, with a reference
- * @path: of the subscriber's link, with a reference, or NULL
  * @first: by side of the sender, its copies in the order of the stream, or NULL
  * @last: by side of the sender, the last one of @first, unless that is NULL
  * @start: by side of the sender, sequence number that they are whole from
@@ -24,13 +22,23 @@ struct sock;
  */
 struct pep_copies {
 	struct pep_gen *gen;
-	struct pep_path *path;
 	struct pep_copy *first[2];
 	struct pep_copy *last[2];
 	u32 start[2];
 	u32 memory;
 	u8 restarts;
 };
+
+/**
+ * pep_copies_trigger() - find out what makes the connection split
+ * @copies: of the connection
+ *
+ * Return: payload of an end in one turn, bytes.
+ */
+static inline u32 pep_copies_trigger(const struct pep_copies *copies)
+{
+	return copies->gen->values.split_bytes;
+}
 
 struct pep_copies *pep_copies_new(struct pep_gen *gen,
 				  const struct pep_track_end *end);

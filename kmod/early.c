@@ -28,6 +28,7 @@
 #include "relay.h"
 #include "release.h"
 #include "reopen.h"
+#include "share.h"
 #include "stamp.h"
 #include "stat.h"
 #include "trace.h"
@@ -131,6 +132,17 @@ static unsigned int pep_early_cause(const struct sock *sk)
 	}
 }
 
+/* A flow that comes up is one of its subscriber's. */
+static void pep_early_count(struct pep_flow *flow)
+{
+	struct pep_path *path = pep_path_get(flow->pn, &flow->tuple,
+					     flow->opener);
+
+	flow->path = pep_share_split(path);
+	if (path)
+		pep_path_put(path);
+}
+
 /* Look after a flow that is being opened, with its legs locked and not owned. */
 static void pep_early_step(struct pep_flow *flow)
 {
@@ -152,8 +164,8 @@ static void pep_early_step(struct pep_flow *flow)
 		pep_leg_keep_alive(target);
 		pep_leg_start(flow->leg[PEP_SIDE_WIRELESS].sk,
 			      flow->gen->values.initial_window);
-		pep_resume_begin(flow, pep_path_get(flow->pn, &flow->tuple,
-						    flow->opener));
+		pep_early_count(flow);
+		pep_resume_begin(flow);
 		pep_flow_advance(flow, PEP_FLOW_UP);
 		pep_live_up(flow);
 		pep_stat_inc(flow->pn, PEP_A_STAT_FLOW_ESTABLISHED);
@@ -216,7 +228,7 @@ static int pep_early_connect(struct pep_flow *flow, struct sock *sk,
 	/* With the opener's number one that comes back is known, see
 	 * pep_reopen().
 	 */
-	return pep_leg_connect(sk, &flow->tuple, conn->isn);
+	return pep_leg_connect(sk, &flow->tuple, conn->end[conn->opener].isn);
 }
 
 /* Is the leg's way by a device that is about to be detached? Its SYN, which the
@@ -299,7 +311,8 @@ static unsigned int pep_early_flow(struct pep_gen *gen, struct pep_conn *conn,
 
 /*
  * Enter the connection into the table and make its flow. Return: 0, or the counter
- * of the reason against it; PEP_A_STAT_DROPPED when another CPU has entered it.
+ * of the reason against it; PEP_A_STAT_DROPPED when another CPU has entered it. A share
+ * that is used up is counted when the connection is to be followed.
  */
 static unsigned int pep_early_enter(struct pep_gen *gen, unsigned int side,
 				    const struct sk_buff *skb,
@@ -311,10 +324,14 @@ static unsigned int pep_early_enter(struct pep_gen *gen, unsigned int side,
 	struct pep_conn *conn;
 	int err;
 
-	conn = pep_handshake_new(side, skb, pkt);
-	if (conn)
-		conn->early = true;
-	err = conn ? pep_track_insert(pn, conn) : -ENOMEM;
+	conn = pep_handshake_new(pn, side, skb, pkt, &reason);
+	if (!conn) {
+		pep_pool_release(ps);
+		return reason == PEP_A_STAT_FOLLOW_NO_MEMORY ?
+		       PEP_A_STAT_SYN_PASS_NO_MEMORY : reason;
+	}
+	conn->early = true;
+	err = pep_track_insert(pn, conn);
 	if (err) {
 		pep_pool_release(ps);
 		return err == -EEXIST ? PEP_A_STAT_DROPPED :
@@ -367,6 +384,21 @@ static bool pep_early_listens(struct pep_gen *gen, int family, unsigned int side
 	return sk && inet_sk_state_load(sk) == TCP_LISTEN;
 }
 
+/* May the subscriber have another flow? */
+static bool pep_early_has_share(struct pep_net *pn,
+				const struct pep_tuple *tuple,
+				unsigned int opener)
+{
+	struct pep_path *path = pep_path_find(pn, tuple, opener);
+	unsigned int reason;
+
+	if (!path)
+		return true;
+	reason = pep_share_splittable(pn, path);
+	pep_path_put(path);
+	return !reason;
+}
+
 /**
  * pep_early_open() - answer a SYN and connect to its target
  * @gen: generation of a profile that answers openers early
@@ -392,9 +424,12 @@ bool pep_early_open(struct pep_gen *gen, unsigned int side, struct sk_buff *skb,
 	reason = pep_limit_check(gen);
 	if (reason) {
 		/* It is counted when the connection is to be split. */
-		pep_limit_refused(pn, reason);
+		pep_limit_refused(pn, reason, NULL);
 		return false;
 	}
+	/* As it is when no other flow may be the subscriber's. */
+	if (!pep_early_has_share(pn, &pkt->tuple, side))
+		return false;
 	if (pep_limit_pending(pn) ||
 	    atomic_read(pep_early_share(pn, &pkt->tuple)) >= PEP_EARLY_SHARE) {
 		pep_stat_inc(pn, PEP_A_STAT_SPLIT_PASS_MAX_PENDING);
@@ -415,6 +450,9 @@ bool pep_early_open(struct pep_gen *gen, unsigned int side, struct sk_buff *skb,
 		kfree_skb(skb);
 		return true;
 	}
+	if (reason == PEP_A_STAT_FOLLOW_SUBSCRIBER ||
+	    reason == PEP_A_STAT_FOLLOW_RATE)
+		return false;
 	pep_stat_syn(pn, side, &pkt->tuple, reason ?: PEP_A_STAT_SYN_ANSWERED);
 	if (reason)
 		return false;

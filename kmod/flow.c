@@ -20,6 +20,7 @@
 #include "limit.h"
 #include "meter.h"
 #include "report.h"
+#include "share.h"
 #include "stamp.h"
 #include "stat.h"
 #include "trace.h"
@@ -400,6 +401,8 @@ void pep_flow_end(struct pep_flow *flow, unsigned int cause)
 	if (flow->conn)
 		pep_report_closed(flow, cause);
 	pep_resume_end(flow);
+	pep_share_end(flow->path);
+	flow->path = NULL;
 	pep_meter_leg(flow);
 	pep_flow_advance(flow, PEP_FLOW_END);
 	for (side = 0; side < 2; side++) {

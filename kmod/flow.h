@@ -99,6 +99,7 @@ enum pep_flow_time {
  *	seconds; 0: never
  * @ifindex: device by which that SYN came; constant
  * @leg: by enum pep_side
+ * @path: entry of its subscriber, which counts it, with a reference; or NULL
  * @resume: how the wireless leg begins; guarded by the lock of its socket
  * @copied: relayed payload that had to be copied, bytes
  * @born: when the SYN came, ns of ktime_get_ns(); constant
@@ -136,6 +137,7 @@ struct pep_flow {
 	u32 release_idle;
 	int ifindex;
 	struct pep_leg leg[2];
+	struct pep_path *path;
 	struct pep_resume resume;
 	u64 copied;
 	u64 born;

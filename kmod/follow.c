@@ -78,18 +78,15 @@ static void pep_follow_scan(const struct pep_packet *pkt,
 static void pep_follow_keep(struct pep_net *pn, struct pep_gen *gen,
 			    struct pep_conn *conn)
 {
-	struct pep_path *path;
-
 	conn->due = conn->trigger & PEP_SPLIT_TRIGGER_HANDSHAKE;
 	conn->copies = pep_copies_new(gen, conn->end);
 	if (!conn->copies) {
 		pep_adopt_give_up(pn, conn, PEP_A_STAT_SPLIT_PASS_NO_MEMORY);
 		return;
 	}
-	path = pep_path_get(pn, &conn->tuple, conn->opener);
-	conn->copies->path = path;
-	if (path)
-		pep_path_handshake(path, conn->end[PEP_SIDE_WIRELESS].rtt);
+	if (conn->path)
+		pep_path_handshake(conn->path,
+				   conn->end[PEP_SIDE_WIRELESS].rtt);
 	pep_adopt_prepare(conn);
 }
 
@@ -128,7 +125,6 @@ static void pep_follow_rearm(struct pep_net *pn, struct pep_gen *other,
 	conn->trigger = gen ? gen->values.split_trigger : 0;
 	if (!conn->trigger)
 		return;
-	conn->split_bytes = gen->values.split_bytes;
 	for (side = 0; side < 2; side++) {
 		conn->end[side].next = conn->end[side].high;
 		conn->end[side].turn = conn->end[side].high;
@@ -186,7 +182,8 @@ static void pep_follow_payload(struct pep_net *pn, struct pep_conn *conn,
 		    after(last, peer->ack))
 			conn->due |= PEP_SPLIT_TRIGGER_LOSS;
 	}
-	if ((s32)(last - self->turn) >= (s32)conn->split_bytes)
+	if (conn->copies &&
+	    (s32)(last - self->turn) >= (s32)pep_copies_trigger(conn->copies))
 		conn->due |= PEP_SPLIT_TRIGGER_BYTES;
 	kept = conn->copies &&
 	       pep_copies_add(conn->copies, side, self, skb, pkt);
@@ -208,9 +205,8 @@ static void pep_follow_ack(struct pep_conn *conn, unsigned int side,
 	u32 edge = ack + (ntohs(pkt->th->window) << self->wscale);
 
 	if (after(ack, self->ack)) {
-		if (conn->copies && conn->copies->path &&
-		    side == PEP_SIDE_WIRELESS)
-			pep_path_acked(conn->copies->path, ack - self->ack,
+		if (conn->copies && conn->path && side == PEP_SIDE_WIRELESS)
+			pep_path_acked(conn->path, ack - self->ack,
 				       tcp_clock_us(), false);
 		self->ack = ack;
 		if (conn->copies)
@@ -296,7 +292,6 @@ static void pep_follow_resume(struct pep_net *pn, struct pep_gen *gen,
 	conn->resume = false;
 	if (pep_handshake_splittable(conn))
 		conn->trigger = gen->values.split_trigger;
-	conn->split_bytes = gen->values.split_bytes;
 	self->turn = self->high;
 	peer->turn = peer->high;
 	if (conn->trigger && !pep_follow_held_back(pn, gen, conn))

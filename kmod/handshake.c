@@ -12,6 +12,8 @@
 #include "gen.h"
 #include "meter.h"
 #include "option.h"
+#include "path.h"
+#include "share.h"
 #include "stat.h"
 #include "synack.h"
 #include "track.h"
@@ -47,7 +49,8 @@ static void pep_handshake_open(struct pep_track_end *end,
 {
 	const struct tcphdr *th = pkt->th;
 
-	end->next = ntohl(th->seq) + 1 + pkt->payload;
+	end->isn = ntohl(th->seq);
+	end->next = end->isn + 1 + pkt->payload;
 	end->high = end->next;
 	end->turn = end->next;
 	end->seen = jiffies;
@@ -63,29 +66,46 @@ static void pep_handshake_open(struct pep_track_end *end,
 
 /**
  * pep_handshake_new() - make a connection by its SYN
+ * @pn: started instance
  * @side: side that the SYN came from, enum pep_side
  * @skb: SYN
  * @pkt: parsed @skb
+ * @reason: set where there is none: the counter of the reason, to be counted
  *
  * Context: softirq, RCU read side.
  * Return: the connection, which no event splits, for pep_track_insert(); or NULL.
  */
-struct pep_conn *pep_handshake_new(unsigned int side,
+struct pep_conn *pep_handshake_new(struct pep_net *pn, unsigned int side,
 				   const struct sk_buff *skb,
-				   const struct pep_packet *pkt)
+				   const struct pep_packet *pkt,
+				   unsigned int *reason)
 {
 	struct pep_options options;
 	struct pep_conn *conn;
+	struct pep_path *path;
+	u64 now = ktime_get_ns();
 
+	path = pep_path_find(pn, &pkt->tuple, side);
+	if (path) {
+		*reason = pep_share_open(pn, path, now);
+		if (*reason) {
+			pep_path_put(path);
+			return NULL;
+		}
+	}
 	conn = pep_track_new(&pkt->tuple, pep_tuple_vrf(skb->dev));
-	if (!conn)
+	if (!conn) {
+		if (path)
+			pep_share_leave(path);
+		*reason = PEP_A_STAT_FOLLOW_NO_MEMORY;
 		return NULL;
+	}
+	conn->path = path;
 	pep_option_scan((const u8 *)(pkt->th + 1), pkt->options, &options);
 	pep_job_init(&conn->job, pep_adopt_run);
 	conn->opener = side;
-	conn->isn = ntohl(pkt->th->seq);
 	conn->seen = jiffies;
-	conn->born = ktime_get_ns();
+	conn->born = now;
 	conn->dsfield[side] = pep_packet_dsfield(skb);
 	pep_handshake_open(&conn->end[side], skb, pkt, &options);
 	return conn;
@@ -122,12 +142,11 @@ void pep_handshake_syn(struct pep_gen *gen, unsigned int side,
 	struct pep_conn *conn;
 
 	splittable = splittable && !pep_handshake_gtsm(skb);
-	conn = pep_handshake_new(side, skb, pkt);
+	conn = pep_handshake_new(pn, side, skb, pkt, &counter);
 	if (conn) {
 		conn->trigger = splittable ? trigger : 0;
 		if (!splittable)
 			conn->end[side].flags |= PEP_TRACK_UNSPLIT;
-		conn->split_bytes = gen->values.split_bytes;
 		conn->renew = pep_handshake_renew(gen, conn);
 		switch (pep_track_insert(pn, conn)) {
 		case 0:
@@ -241,6 +260,11 @@ void pep_handshake_complete(struct pep_net *pn, struct pep_conn *conn)
 	struct pep_track_end *opener = &conn->end[conn->opener];
 	struct pep_track_end *target = &conn->end[!conn->opener];
 
+	if (!conn->path) {
+		conn->path = pep_path_get(pn, &conn->tuple, conn->opener);
+		if (conn->path)
+			pep_share_enter(conn->path);
+	}
 	opener->rtt = pep_handshake_age(conn) - target->rtt;
 	/* Karn's algorithm, RFC 6298. */
 	if (conn->repeated) {

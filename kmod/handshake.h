@@ -8,9 +8,10 @@ struct pep_conn;
 struct pep_gen;
 struct pep_net;
 
-struct pep_conn *pep_handshake_new(unsigned int side,
+struct pep_conn *pep_handshake_new(struct pep_net *pn, unsigned int side,
 				   const struct sk_buff *skb,
-				   const struct pep_packet *pkt);
+				   const struct pep_packet *pkt,
+				   unsigned int *reason);
 void pep_handshake_syn(struct pep_gen *gen, unsigned int side,
 		       struct sk_buff *skb, const struct pep_packet *pkt,
 		       bool splittable);

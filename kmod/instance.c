@@ -183,7 +183,7 @@ static int __net_init pep_instance_init(struct net *net)
 	int err;
 
 	pn->net = net;
-	pep_limit_init(pn);
+	pep_limit_defaults(&pn->limits);
 	pep_live_prepare(pn);
 	pn->early_seed = get_random_u32();
 	xa_init_flags(&pn->flows, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);

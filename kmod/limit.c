@@ -7,25 +7,84 @@
 
 #include "limit.h"
 
+#include <linux/mm.h>
 #include <net/tcp.h>
 #include <uapi/linux/pep.h>
 
 #include "gen.h"
+#include "path.h"
 #include "report.h"
 
 /* Time between two times that the same limit is told of, seconds. */
 #define PEP_LIMIT_OVERLOAD	10
 
-/**
- * pep_limit_init() - set the defaults
- * @pn: instance
+/* Flows that there may be by default: one for each 64 KiB of memory, as a flow takes 8
+ * KiB without payload.
  */
-void pep_limit_init(struct pep_net *pn)
+#define PEP_LIMIT_FLOW_SHIFT	16
+#define PEP_LIMIT_FLOWS_MIN	4096
+#define PEP_LIMIT_FLOWS_MAX	262144
+
+/* Those being opened: 64 MiB. */
+#define PEP_LIMIT_PENDING	4096
+
+/* Bits of an address that make a subscriber by default: one host, and what a subscriber
+ * of IPv6 has at least.
+ */
+#define PEP_LIMIT_PREFIX4	32
+#define PEP_LIMIT_PREFIX6	64
+
+/* One subscriber's part of all flows and connections that there may be, and how many
+ * it is at least, whatever the machine.
+ */
+#define PEP_LIMIT_PART		64
+#define PEP_LIMIT_LEAST		256U
+
+/* New connections of a subscriber, per second. */
+#define PEP_LIMIT_RATE		1000
+
+/* The part of the machine's memory that connections may take, a divisor. */
+#define PEP_LIMIT_FOLLOWED_PART	16
+
+/**
+ * pep_limit_followed() - find out how many connections may be in the table
+ *
+ * Return: as many as PEP_LIMIT_FOLLOWED_PART of the machine's memory holds.
+ */
+u32 pep_limit_followed(void)
 {
-	pn->max_flows = PEP_LIMIT_FLOWS;
-	pn->max_pending = PEP_LIMIT_PENDING;
-	pn->prefix4 = PEP_LIMIT_PREFIX4;
-	pn->prefix6 = PEP_LIMIT_PREFIX6;
+	u64 most = (u64)totalram_pages() << PAGE_SHIFT;
+
+	most = div_u64(most, PEP_LIMIT_FOLLOWED_PART * PEP_LIMIT_FOLLOWED_SIZE);
+	return min_t(u64, most, INT_MAX);
+}
+
+/* As many flows as an eighth of the machine's memory holds, within bounds. */
+static u32 pep_limit_flows(void)
+{
+	u64 most = (u64)totalram_pages() << PAGE_SHIFT;
+
+	return clamp_t(u64, most >> PEP_LIMIT_FLOW_SHIFT, PEP_LIMIT_FLOWS_MIN,
+		       PEP_LIMIT_FLOWS_MAX);
+}
+
+/**
+ * pep_limit_defaults() - find out the defaults of a namespace's limits
+ * @limits: filled
+ */
+void pep_limit_defaults(struct pep_limits *limits)
+{
+	*limits = (struct pep_limits){
+		.flows = pep_limit_flows(),
+		.pending = PEP_LIMIT_PENDING,
+		.prefix4 = PEP_LIMIT_PREFIX4,
+		.prefix6 = PEP_LIMIT_PREFIX6,
+		.subscriber_rate = PEP_LIMIT_RATE,
+	};
+	limits->subscriber_flows = max(limits->flows / PEP_LIMIT_PART,
+				       PEP_LIMIT_LEAST);
+	limits->subscriber_connections =
+		max(pep_limit_followed() / PEP_LIMIT_PART, PEP_LIMIT_LEAST);
 }
 
 /**
@@ -45,7 +104,7 @@ unsigned int pep_limit_check(const struct pep_gen *gen)
 
 	if (READ_ONCE(pn->draining))
 		return PEP_A_STAT_SPLIT_PASS_DRAIN;
-	if (atomic_read(&pn->nflows) >= READ_ONCE(pn->max_flows))
+	if (atomic_read(&pn->nflows) >= READ_ONCE(pn->limits.flows))
 		return PEP_A_STAT_SPLIT_PASS_MAX_FLOWS;
 	if (most && atomic_read(&gen->tally->flows) >= most)
 		return PEP_A_STAT_SPLIT_PASS_PROFILE_FLOWS;
@@ -66,9 +125,9 @@ unsigned int pep_limit_check(const struct pep_gen *gen)
  */
 bool pep_limit_pending(struct pep_net *pn)
 {
-	if (atomic_read(&pn->npending) < READ_ONCE(pn->max_pending))
+	if (atomic_read(&pn->npending) < READ_ONCE(pn->limits.pending))
 		return false;
-	pep_limit_refused(pn, PEP_A_STAT_SPLIT_PASS_MAX_PENDING);
+	pep_limit_refused(pn, PEP_A_STAT_SPLIT_PASS_MAX_PENDING, NULL);
 	return true;
 }
 
@@ -84,19 +143,27 @@ static int pep_limit_kind(unsigned int counter)
 		return 2;
 	case PEP_A_STAT_SPLIT_PASS_PRESSURE:
 		return 3;
+	case PEP_A_STAT_SPLIT_PASS_SUBSCRIBER:
+		return 4;
+	case PEP_A_STAT_FOLLOW_SUBSCRIBER:
+		return 5;
+	case PEP_A_STAT_FOLLOW_RATE:
+		return 6;
 	default:
 		return -1;
 	}
 }
 
 /**
- * pep_limit_refused() - tell those who listen that a limit is reached
+ * pep_limit_refused() - notify listeners that a limit is reached
  * @pn: instance
- * @counter: what pep_limit_check() has returned
+ * @counter: what pep_limit_check() has returned, or another limit's
+ * @path: entry of the subscriber whose share it is, or NULL
  *
  * Context: any, BH off.
  */
-void pep_limit_refused(struct pep_net *pn, unsigned int counter)
+void pep_limit_refused(struct pep_net *pn, unsigned int counter,
+		       const struct pep_path *path)
 {
 	u32 now = ktime_get_seconds();
 	int kind = pep_limit_kind(counter);
@@ -109,7 +176,7 @@ void pep_limit_refused(struct pep_net *pn, unsigned int counter)
 		return;
 	/* Of those who come at the same time one tells. */
 	if (cmpxchg(&pn->overload[kind], last, max(now, 1U)) == last)
-		pep_report_overload(pn, counter);
+		pep_report_overload(pn, counter, path);
 }
 
 /**

@@ -5,19 +5,15 @@
 #include "net.h"
 
 struct pep_gen;
+struct pep_path;
 
-/* Defaults: about 2 GiB of flows at most, 64 MiB of those being opened. */
-#define PEP_LIMIT_FLOWS		262144
-#define PEP_LIMIT_PENDING	4096
+/* Memory that a connection in the table takes, bytes. */
+#define PEP_LIMIT_FOLLOWED_SIZE	256
 
-/* Default bits of an address that make a subscriber: one host, and what a subscriber
- * of IPv6 has at least.
- */
-#define PEP_LIMIT_PREFIX4	32
-#define PEP_LIMIT_PREFIX6	64
-
-void pep_limit_init(struct pep_net *pn);
-void pep_limit_refused(struct pep_net *pn, unsigned int counter);
+u32 pep_limit_followed(void);
+void pep_limit_defaults(struct pep_limits *limits);
+void pep_limit_refused(struct pep_net *pn, unsigned int counter,
+		       const struct pep_path *path);
 void pep_limit_ended(struct pep_net *pn);
 void pep_limit_drain(struct pep_net *pn, bool on);
 unsigned int pep_limit_check(const struct pep_gen *gen);

@@ -102,6 +102,9 @@ static const char * const pep_stat_names[] = {
 	[96] = "split_pass_control",
 	[97] = "reset_over",
 	[98] = "synack_repeated",
+	[99] = "follow_subscriber",
+	[100] = "follow_rate",
+	[101] = "split_pass_subscriber",
 };
 
 #endif

@@ -19,7 +19,27 @@ struct rt6_info;
 #define PEP_NET_SHARES		256
 
 /* Limits that are told of when they are reached. */
-#define PEP_LIMIT_KINDS		4
+#define PEP_LIMIT_KINDS		7
+
+/**
+ * struct pep_limits - what a namespace, and each of its subscribers, may hold
+ * @flows: flows there may be
+ * @pending: flows that may be being opened at once
+ * @prefix4: bits of an IPv4 address that make a subscriber
+ * @prefix6: bits of an IPv6 address that do
+ * @subscriber_connections: connections of a subscriber that may be followed
+ * @subscriber_flows: flows that a subscriber may have
+ * @subscriber_rate: new connections that a subscriber may have, per second
+ */
+struct pep_limits {
+	u32 flows;
+	u32 pending;
+	u32 prefix4;
+	u32 prefix6;
+	u32 subscriber_connections;
+	u32 subscriber_flows;
+	u32 subscriber_rate;
+};
 
 /**
  * struct pep_net - the instance of one network namespace
@@ -34,10 +54,7 @@ struct rt6_info;
  * @overload: when it was told last that a limit is reached, by
  *	pep_limit_kind(), seconds of ktime_get_seconds(), 0 when never; written
  *	by whoever tells it
- * @max_flows: flows there may be; under @lock, read locklessly
- * @max_pending: flows that may be being opened at once; as @max_flows
- * @prefix4: bits of an IPv4 address that make a subscriber; as @max_flows
- * @prefix6: bits of an IPv6 address that do, in the same way
+ * @limits: what may be held; under @lock, read locklessly
  * @reset: connections that were reset lately, by both their tuples
  * @devices: tc actions per side, enum pep_side
  * @flows: flows by id; has its own lock, taken with BH off
@@ -85,10 +102,7 @@ struct pep_net {
 	bool draining;
 	bool drained;
 	u32 overload[PEP_LIMIT_KINDS];
-	u32 max_flows;
-	u32 max_pending;
-	u32 prefix4;
-	u32 prefix6;
+	struct pep_limits limits;
 	struct pep_memo reset;
 	atomic_t devices[2];
 	struct xarray flows;

@@ -2,7 +2,7 @@
 /*
  * What is known of a subscriber's link, by all connections of the subscriber.
  *
- * An entry per subscriber, an address or a network (pep_net.prefix4 and prefix6), keeps
+ * An entry per subscriber, an address or a network (pep_limits.prefix4 and prefix6), keeps
  * the smallest round trip and the highest rate that they have seen lately. The rate
  * is that of the sum of all connections: what the subscriber acknowledges within a
  * round trip or more. The highest one is kept over two periods, each of which ends
@@ -25,7 +25,7 @@
 #include "stat.h"
 
 /* The share of the machine's memory that a namespace's paths may take, a divisor. */
-#define PEP_PATH_SHARE		512
+#define PEP_PATH_SHARE		128
 
 /* Rounds in which a leg has used all it might, after which the present period of
  * rates becomes the one before.
@@ -79,10 +79,10 @@ void pep_path_key(const struct pep_net *pn, struct pep_path_key *key,
 	memset(key, 0, sizeof(*key));
 	key->family = tuple->family;
 	if (tuple->family == AF_INET6) {
-		key->prefix = READ_ONCE(pn->prefix6);
+		key->prefix = READ_ONCE(pn->limits.prefix6);
 		ipv6_addr_prefix(&key->addr.v6, &addr->v6, key->prefix);
 	} else {
-		key->prefix = READ_ONCE(pn->prefix4);
+		key->prefix = READ_ONCE(pn->limits.prefix4);
 		key->addr.v4 = addr->v4 & inet_make_mask(key->prefix);
 	}
 }

@@ -16,7 +16,7 @@
 
 /**
  * struct pep_path_key - whose path it is
- * @addr: the subscriber's address or network, see pep_net.prefix4 and @prefix6
+ * @addr: the subscriber's address or network, see struct pep_limits
  * @family: AF_INET or AF_INET6
  * @prefix: bits of @addr that count
  *
@@ -32,13 +32,18 @@ struct pep_path_key {
  * struct pep_path - what a subscriber's connections have shown of the link
  * @node: in pep_net.paths
  * @key: whose it is; constant
- * @ref: one while in the table, one per flow, per connection that may be split and
- *	per SYN-ACK that is kept
+ * @ref: one while in the table, one per flow, per connection in pep_net.track that
+ *	has it and per SYN-ACK that is kept
  * @lru: in pep_net.paths_lru; guarded by pep_net.paths_lock
  * @acked: what the subscriber has acknowledged on all connections, bytes
  * @claimed: what legs have under way or may send at once, bytes
  * @legs: legs that have a part in @claimed
  * @busy: legs that have more to send than is under way
+ * @connections: connections in pep_net.track that have it; see share.c
+ * @flows_up: flows that have it
+ * @refused: connections and flows that the subscriber did not get for its share
+ * @tokens_at: when the subscriber's tokens for new connections are all there again, ns
+ *	of ktime_get_ns(); under @lock
  * @synacks: SYN-ACKs to the subscriber that are kept; see synack.c
  * @lock: guards the members below, unless they say otherwise; BH off
  * @round_at: when the round of a sample began, us of tcp_clock_us()
@@ -73,8 +78,12 @@ struct pep_path {
 	atomic_t claimed;
 	atomic_t legs;
 	atomic_t busy;
+	atomic_t connections;
+	atomic_t flows_up;
+	atomic_t refused;
 	atomic_t synacks;
 	spinlock_t lock; /* rounds and rates; see above */
+	u64 tokens_at;
 	u64 round_at;
 	u64 round_acked;
 	u32 flat;

@@ -104,7 +104,13 @@ static int pep_paths_fill(struct sk_buff *skb, struct pep_path *path)
 	    nla_put_uint(skb, PEP_A_PATH_IN_FLIGHT,
 			 max(atomic_read(&path->claimed), 0)) ||
 	    nla_put_u32(skb, PEP_A_PATH_LEGS,
-			max(atomic_read(&path->legs), 0)))
+			max(atomic_read(&path->legs), 0)) ||
+	    nla_put_u32(skb, PEP_A_PATH_CONNECTIONS,
+			max(atomic_read(&path->connections), 0)) ||
+	    nla_put_u32(skb, PEP_A_PATH_SPLIT,
+			max(atomic_read(&path->flows_up), 0)) ||
+	    nla_put_u32(skb, PEP_A_PATH_REFUSED,
+			atomic_read(&path->refused)))
 		return -EMSGSIZE;
 	return 0;
 }

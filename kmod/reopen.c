@@ -37,7 +37,8 @@ static enum pep_follow_verdict pep_reopen_locked(struct pep_net *pn,
 						 const struct pep_packet *pkt)
 {
 	bool forth = pep_tuple_equal(&conn->tuple, &pkt->tuple);
-	bool same = forth && conn->isn == ntohl(pkt->th->seq);
+	bool same = forth &&
+		    conn->end[conn->opener].isn == ntohl(pkt->th->seq);
 
 	if (conn->stage == PEP_TRACK_GONE)
 		return PEP_FOLLOW_UNKNOWN;

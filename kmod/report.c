@@ -429,9 +429,24 @@ static void pep_report_send(const struct pep_flow *flow, u8 cmd,
 	pep_report_finish(net, PEP_NLGRP_FLOWS, skb, hdr, err);
 }
 
-/* Tell those who listen of limits; @counter is 0 when none is reached. */
+/* Add whose share is used up. Return: 0 or -EMSGSIZE. */
+static int pep_report_subscriber(struct sk_buff *skb,
+				 const struct pep_path *path)
+{
+	bool v6 = path->key.family == AF_INET6;
+
+	return nla_put(skb, PEP_A_LIMIT_SUBSCRIBER_ADDR,
+		       v6 ? sizeof(struct in6_addr) : sizeof(struct in_addr),
+		       &path->key.addr) ?:
+	       nla_put_u32(skb, PEP_A_LIMIT_SUBSCRIBER_PREFIX,
+			   path->key.prefix);
+}
+
+/* Notify listeners of limits; @counter is 0 when none is reached, and @path NULL where
+ * it is no subscriber's.
+ */
 static void pep_report_limit(const struct pep_net *pn, u8 cmd,
-			     unsigned int counter)
+			     unsigned int counter, const struct pep_path *path)
 {
 	struct sk_buff *skb;
 	void *hdr;
@@ -445,6 +460,8 @@ static void pep_report_limit(const struct pep_net *pn, u8 cmd,
 	if (!err && counter)
 		err = nla_put_u32(skb, PEP_A_LIMIT_LIVE,
 				  atomic_read(&pn->nflows));
+	if (!err && path)
+		err = pep_report_subscriber(skb, path);
 	pep_report_finish(pn->net, PEP_NLGRP_FLOWS, skb, hdr, err);
 }
 
@@ -489,17 +506,19 @@ void pep_report_closed(const struct pep_flow *flow, unsigned int cause)
 }
 
 /**
- * pep_report_overload() - tell those who listen that a limit is reached
+ * pep_report_overload() - notify listeners that a limit is reached
  * @pn: instance
  * @counter: counter of the connections that are not split for it,
- *	PEP_A_STAT_SPLIT_PASS_*
+ *	PEP_A_STAT_*
+ * @path: entry of the subscriber whose share it is, or NULL
  *
  * Context: any, BH off.
  */
-void pep_report_overload(const struct pep_net *pn, unsigned int counter)
+void pep_report_overload(const struct pep_net *pn, unsigned int counter,
+			 const struct pep_path *path)
 {
 	if (pep_report_wanted(pn, PEP_NLGRP_FLOWS))
-		pep_report_limit(pn, PEP_CMD_OVERLOAD_NTF, counter);
+		pep_report_limit(pn, PEP_CMD_OVERLOAD_NTF, counter, path);
 }
 
 /**
@@ -513,7 +532,7 @@ void pep_report_drained(const struct pep_net *pn)
 	/* pep_report_stop() waits for it. */
 	rcu_read_lock();
 	if (pep_report_wanted(pn, PEP_NLGRP_FLOWS))
-		pep_report_limit(pn, PEP_CMD_DRAINED_NTF, 0);
+		pep_report_limit(pn, PEP_CMD_DRAINED_NTF, 0, NULL);
 	rcu_read_unlock();
 }
 

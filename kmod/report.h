@@ -8,6 +8,7 @@ struct genl_family;
 struct net;
 struct pep_flow;
 struct pep_net;
+struct pep_path;
 struct sk_buff;
 
 int pep_report_dev(struct sk_buff *skb, int attr, struct net *net, int ifindex);
@@ -19,7 +20,8 @@ void pep_report_finish(struct net *net, unsigned int group,
 int pep_report_flow(struct sk_buff *skb, const struct pep_flow *flow);
 void pep_report_new(const struct pep_flow *flow);
 void pep_report_closed(const struct pep_flow *flow, unsigned int cause);
-void pep_report_overload(const struct pep_net *pn, unsigned int counter);
+void pep_report_overload(const struct pep_net *pn, unsigned int counter,
+			 const struct pep_path *path);
 void pep_report_drained(const struct pep_net *pn);
 void pep_report_start(const struct genl_family *family);
 void pep_report_stop(void);

@@ -262,22 +262,18 @@ static void pep_resume_share(struct pep_flow *flow)
 /**
  * pep_resume_begin() - begin with what is known of a subscriber's link
  * @flow: flow that comes up, locked, with its legs locked
- * @path: what is known, with a reference, which the flow takes over; or NULL
  *
  * Context: softirq.
  */
-void pep_resume_begin(struct pep_flow *flow, struct pep_path *path)
+void pep_resume_begin(struct pep_flow *flow)
 {
 	struct tcp_sock *tp = pep_resume_tcp(flow);
 	struct pep_resume *r = &flow->resume;
+	struct pep_path *path = flow->path;
 	u32 rtt = tp->srtt_us >> 3;
 
-	if (!path)
+	if (!path || (rtt && rtt < PEP_RESUME_RTT_MIN))
 		return;
-	if (rtt && rtt < PEP_RESUME_RTT_MIN) {
-		pep_path_put(path);
-		return;
-	}
 	WRITE_ONCE(r->path, path);
 	r->got = tp->snd_una;
 	r->noted = tp->delivered;
@@ -599,5 +595,4 @@ void pep_resume_end(struct pep_flow *flow)
 	pep_path_claim(path, &r->claim, 0, false);
 	pep_path_end(path, tp->data_segs_out, tp->total_retrans);
 	WRITE_ONCE(r->path, NULL);
-	pep_path_put(path);
 }

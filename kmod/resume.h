@@ -22,8 +22,8 @@ struct pep_resume_train {
 
 /**
  * struct pep_resume - how the leg of a subscriber begins, see resume.c
- * @path: what is known of the subscriber's link, with a reference; NULL where
- *	nothing is. Read locklessly, under RCU
+ * @path: pep_flow.path; NULL where nothing is known, or gained by it. Read locklessly,
+ *	under RCU
  * @claim: what the leg has of the link
  * @rate: rate that the link was known for as the leg began, bytes per second; 0:
  *	it begins without; read locklessly
@@ -81,7 +81,7 @@ struct pep_resume {
 	unsigned long pacing_before;
 };
 
-void pep_resume_begin(struct pep_flow *flow, struct pep_path *path);
+void pep_resume_begin(struct pep_flow *flow);
 u64 pep_resume_rate(const struct pep_flow *flow);
 void pep_resume_send(struct pep_flow *flow, u32 len);
 void pep_resume_sent(struct pep_flow *flow);

@@ -94,7 +94,8 @@ int pep_state_fill(struct sk_buff *skb, const struct pep_net *pn,
 	    nla_put_u32(skb, PEP_A_CONN_OPENER, conn->opener) ||
 	    pep_conn_put_addresses(skb, conn) ||
 	    pep_conn_put_ages(skb, conn) ||
-	    nla_put_u32(skb, PEP_A_CONN_ISN, conn->isn) ||
+	    nla_put_u32(skb, PEP_A_CONN_ISN,
+			conn->end[conn->opener].isn) ||
 	    pep_report_dev(skb, PEP_A_CONN_VRF, pn->net, conn->vrf) ||
 	    pep_state_fill_end(skb, PEP_A_CONN_WIRELESS, pn, conn,
 			       PEP_SIDE_WIRELESS) ||
@@ -350,7 +351,8 @@ static int pep_state_parse_whole(const struct genl_info *info,
 					"idle-ms: 0 to %lu",
 					PEP_STATE_IDLE_MOST);
 	conn->opener = nla_get_u32(info->attrs[PEP_A_CONN_OPENER]);
-	conn->isn = nla_get_u32(info->attrs[PEP_A_CONN_ISN]);
+	conn->end[conn->opener].isn =
+		nla_get_u32(info->attrs[PEP_A_CONN_ISN]);
 	conn->born = ktime_get_ns() - age * NSEC_PER_MSEC;
 	conn->seen = jiffies - msecs_to_jiffies(idle);
 	/* Round trips may be later ones than those of the handshake. */

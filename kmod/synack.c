@@ -160,16 +160,13 @@ static struct sk_buff *pep_synack_copy(const struct sk_buff *skb)
 void pep_synack_keep(struct pep_net *pn, struct pep_conn *conn,
 		     const struct sk_buff *skb)
 {
+	struct pep_path *path = conn->path;
 	struct pep_synack *synack;
-	struct pep_path *path;
 	u32 wait;
 
-	path = pep_path_find(pn, &conn->tuple, conn->opener);
-	if (!path)
-		return;
-	wait = pep_synack_wait(path);
+	wait = path ? pep_synack_wait(path) : 0;
 	if (!wait || !pep_synack_count(pn, path))
-		goto err_path;
+		return;
 	synack = kmalloc(sizeof(*synack), GFP_ATOMIC | __GFP_NOWARN);
 	if (!synack)
 		goto err_count;
@@ -177,6 +174,7 @@ void pep_synack_keep(struct pep_net *pn, struct pep_conn *conn,
 	if (!synack->skb)
 		goto err_synack;
 	synack->pn = pn;
+	refcount_inc(&path->ref);
 	synack->path = path;
 	synack->ifindex = skb->dev->ifindex;
 	synack->seen = conn->end[!conn->opener].seen;
@@ -191,8 +189,6 @@ err_synack:
 err_count:
 	atomic_dec(&pn->synacks);
 	atomic_dec(&path->synacks);
-err_path:
-	pep_path_put(path);
 }
 
 /**

@@ -14,21 +14,20 @@
 #include <kunit/visibility.h>
 #include <linux/export.h>
 #include <linux/jhash.h>
-#include <linux/mm.h>
 #include <linux/rhashtable.h>
 #include <linux/slab.h>
 
 #include "conn.h"
 #include "copy.h"
 #include "flow.h"
+#include "limit.h"
 #include "meter.h"
+#include "path.h"
+#include "share.h"
 #include "spare.h"
 #include "stat.h"
 #include "tally.h"
 #include "trace.h"
-
-/* The share of the machine's memory that connections may take, a divisor. */
-#define PEP_TRACK_SHARE		16
 
 /* How often silent connections are looked for. */
 #define PEP_TRACK_SWEEP		(16 * HZ)
@@ -38,7 +37,7 @@
 
 /* The bound that the design states; debug kernels have larger locks. */
 #if !IS_ENABLED(CONFIG_DEBUG_SPINLOCK) && !IS_ENABLED(CONFIG_LOCKDEP)
-static_assert(sizeof(struct pep_conn) <= 256);
+static_assert(sizeof(struct pep_conn) <= PEP_LIMIT_FOLLOWED_SIZE);
 #endif
 
 static struct kmem_cache *pep_track_cache;
@@ -225,6 +224,14 @@ void pep_track_put(struct pep_conn *conn)
 		call_rcu(&conn->rcu, pep_track_free);
 }
 
+/* It leaves the table, or never gets there. */
+static void pep_track_forget(struct pep_conn *conn)
+{
+	if (conn->path)
+		pep_share_leave(conn->path);
+	conn->path = NULL;
+}
+
 /* Nothing waits for its SYN-ACK any more. */
 static void pep_track_settle(struct pep_net *pn, struct pep_conn *conn)
 {
@@ -285,6 +292,7 @@ void pep_track_advance(struct pep_net *pn, struct pep_conn *conn,
 		return;
 	pep_track_decide(conn);
 	pep_meter_end(conn);
+	pep_track_forget(conn);
 	if (stage == PEP_TRACK_SPLIT || stage == PEP_TRACK_RELEASING)
 		pep_flow_put(conn->flow);
 	rhashtable_remove_fast(&pn->track, &conn->node, pep_track_params);
@@ -373,6 +381,9 @@ struct pep_conn *pep_track_new(const struct pep_tuple *tuple, int vrf)
 /* One that was followed before goes on where it was. */
 static void pep_track_go_on(struct pep_net *pn, struct pep_conn *conn)
 {
+	conn->path = pep_path_get(pn, &conn->tuple, conn->opener);
+	if (conn->path)
+		pep_share_enter(conn->path);
 	pep_track_advance(pn, conn, PEP_TRACK_IMPORT);
 	if (conn->end[0].flags & conn->end[1].flags & PEP_TRACK_FIN)
 		pep_track_advance(pn, conn, PEP_TRACK_FINS);
@@ -396,6 +407,7 @@ static int pep_track_enter(struct pep_net *pn, struct pep_conn *conn)
 					   pep_track_params);
 	if (err) {
 		pep_track_settle(pn, conn);
+		pep_track_forget(conn);
 		conn->stage = PEP_TRACK_GONE;
 	} else if (conn->resume) {
 		pep_track_go_on(pn, conn);
@@ -424,6 +436,8 @@ int pep_track_insert(struct pep_net *pn, struct pep_conn *conn)
 			return 0;
 		if (err != -EEXIST)
 			err = -ENOMEM;
+	} else {
+		pep_track_forget(conn);
 	}
 	/* pep_track_evict() on another CPU may be looking at it. */
 	pep_track_put(conn);
@@ -534,7 +548,6 @@ static void pep_track_work(struct work_struct *work)
  */
 int pep_track_start(struct pep_net *pn)
 {
-	u64 most = (u64)totalram_pages() << PAGE_SHIFT;
 	int err;
 
 	err = percpu_counter_init(&pn->copied, 0, GFP_KERNEL);
@@ -545,8 +558,7 @@ int pep_track_start(struct pep_net *pn)
 		percpu_counter_destroy(&pn->copied);
 		return err;
 	}
-	most = div_u64(most, PEP_TRACK_SHARE * sizeof(struct pep_conn));
-	pn->max_followed = min_t(u64, most, INT_MAX);
+	pn->max_followed = pep_limit_followed();
 	spin_lock_init(&pn->track_lock);
 	INIT_LIST_HEAD(&pn->unanswered);
 	INIT_DELAYED_WORK(&pn->track_sweep, pep_track_work);

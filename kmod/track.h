@@ -13,6 +13,7 @@
 struct pep_copies;
 struct pep_flow;
 struct pep_meter;
+struct pep_path;
 struct pep_tally;
 
 /**
@@ -85,6 +86,8 @@ enum pep_track_event {
  * @ack: highest acknowledgment sent: what the other end has got through
  * @edge: highest right edge offered: what the other end may send
  * @tsval: its clock, RFC 7323, as the other end has seen it in order
+ * @isn: initial sequence number; of a connection that was imported only the opener's is
+ *	known
  * @seen: when its latest packet came, jiffies; after a flow has had the connection,
  *	the latest acknowledgment that its leg has processed
  * @repeated: payload sent a second time, bytes
@@ -103,6 +106,7 @@ struct pep_track_end {
 	u32 ack;
 	u32 edge;
 	u32 tsval;
+	u32 isn;
 	u32 seen;
 	u32 repeated;
 	u32 rtt;
@@ -133,14 +137,14 @@ struct pep_track_end {
  *	pep_side
  * @ref: one while in the table, one while @job is queued or waits for a socket, one
  *	of @flow, and those of callers
- * @isn: of the opener's SYN
  * @seen: when its latest packet came, or it was handed back, jiffies; read
  *	locklessly
- * @split_bytes: how much payload of an end in one turn makes it split, bytes
  * @born: when the SYN came, ns of ktime_get_ns()
  * @end: by side, enum pep_side
  * @rcu: in its place when there is no reference any more: frees the memory
  * @copies: unacknowledged payload while it may be split, or NULL
+ * @path: entry of its subscriber, with a reference, where it counts for the share; or
+ *	NULL
  * @flow: the flow that has it or had it last, with a reference as long as it
  *	has it; or NULL; read locklessly
  * @job: takes it over, and sees to its end; holds a reference while queued
@@ -166,15 +170,14 @@ struct pep_conn {
 	u8 gaps;
 	u8 dsfield[2];
 	refcount_t ref;
-	u32 isn;
 	u32 seen;
-	u32 split_bytes;
 	u64 born;
 	union {
 		struct pep_track_end end[2];
 		struct rcu_head rcu;
 	};
 	struct pep_copies *copies;
+	struct pep_path *path;
 	struct pep_flow *flow;
 	struct pep_job job;
 	union {

@@ -13,8 +13,8 @@ from peptest.netns import addr, ip, sysctl_get
 from peptest.pep import grows, pepadm, split_pair, split_start
 from peptest.tcp import PORT, client, exchange, exchange_part, pair, reset
 
-DEFAULTS = {"flows": 262144, "pending": 4096, "drain": "off",
-            "prefix4": 32, "prefix6": 64}
+DEFAULTS = {**{key.replace("-", "_"): most for key, most in
+               pep.default_limits().items()}, "drain": "off"}
 
 
 @after_case
@@ -22,7 +22,8 @@ def defaults():
     """Each case begins with the defaults and without flows."""
     if pep.loaded():
         pep.flows_end()
-        pepadm("limit", "set", "flows", "262144", "pending", "4096")
+        pepadm("limit", "set", "flows", str(DEFAULTS["flows"]), "pending",
+               str(DEFAULTS["pending"]))
         pepadm("drain", "off")
         pepadm("profile", "replace", "default", "split", "handshake")
 

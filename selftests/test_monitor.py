@@ -341,7 +341,8 @@ def overload():
             expect("the next one", watch.event()["event"], "drained")
     finally:
         pepadm("drain", "off")
-        pepadm("limit", "set", "flows", "262144")
+        pepadm("limit", "set", "flows",
+               str(pep.default_limits()["flows"]))
 
 
 @families("draining that is done")

@@ -272,7 +272,8 @@ def show():
 def limits():
     wrong(('limit: "foo" is not one of: set, show, help', split("limit foo")),
           ("limit set: nothing to set, one of: flows, pending, prefix4, "
-           "prefix6",
+           "prefix6, subscriber-connections, subscriber-flows, "
+           "subscriber-rate",
            split("limit set")),
           ('limit set: flows: value missing, a number from 1 to 16777216',
            split("limit set flows")),
@@ -291,9 +292,23 @@ def limits():
           ('limit set: prefix6: "129" is not a number from 16 to 128',
            split("limit set prefix4 24 prefix6 129")),
           ('limit set: "drain" is not one of: flows, pending, prefix4, '
-           'prefix6',
+           'prefix6, subscriber-connections, subscriber-flows, '
+           'subscriber-rate',
            split("limit set drain 1")),
+          ('limit set: subscriber-rate: "0" is not a number from 1 to 1000000',
+           split("limit set subscriber-rate 0")),
+          ('limit set: subscriber-flows: "0" is not a number from 1 to '
+           '16777216', split("limit set subscriber-flows 0")),
+          ('limit set: subscriber-connections: "16777217" is not a number '
+           'from 1 to 16777216',
+           split("limit set flows 5 subscriber-connections 16777217")),
           ('limit show: "now": unexpected word', split("limit show now")),
+          ('limit show: top: "0" is not a number from 1 to 1000',
+           split("limit show top 0")),
+          ('limit show: top: "x" is not a number from 1 to 1000',
+           split("limit show top x")),
+          ('limit show: "now" is not one of: top',
+           split("limit show top 5 now")),
           ('drain: "now" is not one of: on, off, release, show, help',
            split("drain now")),
           ('drain on: "now": unexpected word', split("drain on now")),

@@ -14,9 +14,24 @@ from .netns import run, spaces, spaces_down, topology_up
 STATS = genl.names("PEP_A_STAT_")
 CMD_STAT_GET = next(number for number, name in
                     genl.names("PEP_CMD_").items() if name == "stat_get")
+
+
+def default_limits():
+    """What limits are where nobody has set any, by the memory that the guest
+    has: a flow for each 64 KiB of it within bounds, a connection for each 256
+    bytes of a sixteenth, and a 64th of either for a subscriber."""
+    with open("/proc/meminfo", encoding="ascii") as file:
+        memory = int(file.readline().split()[1]) * 1024
+    all_flows = min(max(memory // 65536, 4096), 262144)
+    return {"flows": all_flows, "pending": 4096, "prefix4": 32, "prefix6": 64,
+            "subscriber-connections": max(memory // 16 // 256 // 64, 256),
+            "subscriber-flows": max(all_flows // 64, 256),
+            "subscriber-rate": 1000}
+
+
 # What "conf save" writes when the usual devices are attached, and nothing else
 # has been changed.
-PLAIN = """\
+PLAIN = f"""\
 profile default cc-wireless pep_bbr cc-server cubic connect follow \
 split 12000,loss mptcp bypass source client server-dev none mark 0 dscp copy \
 keepalive-idle 0 keepalive-interval 0 keepalive-count 0 user-timeout 0 \
@@ -26,7 +41,7 @@ wireless-sndbuf auto wireless-rcvbuf auto server-sndbuf auto \
 server-rcvbuf auto \
 wireless-max-rate unlimited server-max-rate unlimited control off \
 control-by connection max-flows unlimited
-limit flows 262144 pending 4096 prefix4 32 prefix6 64
+limit {" ".join(f"{key} {most}" for key, most in default_limits().items())}
 dev wl0 side wireless profile default
 dev sv0 side server profile default
 """

@@ -4,123 +4,129 @@
  */
 #include "limit.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include <linux/pep.h>
 
 #include "cmd.h"
 #include "genl.h"
 #include "out.h"
 #include "release.h"
+#include "share.h"
 
 /**
- * enum - the options of "limit set", in the order of their table
- * @FLOWS: flows that there may be
- * @PENDING: flows that may be being opened
- * @PREFIX4: bits of an IPv4 address that make a subscriber
- * @PREFIX6: bits of an IPv6 address that do
- * @N_OPTIONS: how many there are
+ * struct limit - a limit
+ * @word: its word
+ * @key: its key in JSON
+ * @attr: its attribute
+ * @min: its least value
+ * @max: its largest one
  */
-enum {
-	FLOWS,
-	PENDING,
-	PREFIX4,
-	PREFIX6,
-	N_OPTIONS,
+struct limit {
+	const char *word;
+	const char *key;
+	__u16 attr;
+	__u32 min;
+	__u32 max;
 };
 
-/* What can be set, by number of the attribute. */
-#define N_VALUES (PEP_A_LIMIT_PREFIX6 + 1)
+static const struct limit limits[] = {
+	{ "flows", "flows", PEP_A_LIMIT_FLOWS, 1, 16777216 },
+	{ "pending", "pending", PEP_A_LIMIT_PENDING, 1, 1048576 },
+	{ "prefix4", "prefix4", PEP_A_LIMIT_PREFIX4, 8, 32 },
+	{ "prefix6", "prefix6", PEP_A_LIMIT_PREFIX6, 16, 128 },
+	{ "subscriber-connections", "subscriber_connections",
+	  PEP_A_LIMIT_SUBSCRIBER_CONNECTIONS, 1, 16777216 },
+	{ "subscriber-flows", "subscriber_flows",
+	  PEP_A_LIMIT_SUBSCRIBER_FLOWS, 1, 16777216 },
+	{ "subscriber-rate", "subscriber_rate", PEP_A_LIMIT_SUBSCRIBER_RATE, 1,
+	  1000000 },
+};
 
-/* Nothing is given. */
-static void clear_values(__u32 *values)
+#define N_LIMITS ARRAY_SIZE(limits)
+
+/**
+ * struct change - limits that are to be changed
+ * @given: those in @values, by number in the table
+ * @values: their values
+ * @drain: whether to drain, or -1
+ */
+struct change {
+	bool given[N_LIMITS];
+	__u32 values[N_LIMITS];
+	int drain;
+};
+
+/* Carry out a change of limits. */
+static enum pep_exit change(__u8 cmd, const struct change *change)
 {
-	size_t i;
-
-	for (i = 0; i < N_VALUES; i++)
-		values[i] = UINT32_MAX;
-}
-
-/* Carry out a change of limits, attributes by number. */
-static enum pep_exit change(__u8 cmd, const __u32 *values)
-{
-	static const char * const words[] = {
-		[PEP_A_LIMIT_FLOWS] = "flows",
-		[PEP_A_LIMIT_PENDING] = "pending",
-		[PEP_A_LIMIT_DRAIN] = "drain",
-		[PEP_A_LIMIT_PREFIX4] = "prefix4",
-		[PEP_A_LIMIT_PREFIX6] = "prefix6",
-	};
 	struct pep_nl_request req;
 	struct pep_genl genl;
 	enum pep_exit err;
-	__u16 attr;
+	size_t i;
 
 	err = pep_genl_open(&genl);
 	if (err)
 		return err;
 	pep_genl_request(&genl, &req, cmd, 0);
-	for (attr = 1; attr < N_VALUES; attr++)
-		if (values[attr] != UINT32_MAX)
-			pep_nl_put_u32(&req, attr, values[attr], words[attr]);
+	for (i = 0; i < N_LIMITS; i++)
+		if (change->given[i])
+			pep_nl_put_u32(&req, limits[i].attr, change->values[i],
+				       limits[i].word);
+	if (change->drain >= 0)
+		pep_nl_put_u32(&req, PEP_A_LIMIT_DRAIN, (__u32)change->drain,
+			       "drain");
 	err = pep_genl_talk(&genl, &req, NULL, NULL);
 	pep_genl_close(&genl);
 	return err;
 }
 
-/* Read limits; those that are not given become UINT32_MAX. */
-static enum pep_exit read_words(struct pep_args *args, __u32 *values)
+/* Read limits. */
+static enum pep_exit read_words(struct pep_args *args, struct change *change)
 {
-	static const __u16 attrs[] = {
-		[FLOWS] = PEP_A_LIMIT_FLOWS,
-		[PENDING] = PEP_A_LIMIT_PENDING,
-		[PREFIX4] = PEP_A_LIMIT_PREFIX4,
-		[PREFIX6] = PEP_A_LIMIT_PREFIX6,
-	};
-	struct pep_args_option options[N_OPTIONS] = {
-		[FLOWS] = {
-			.word = "flows",
-			.numeric = true,
-			.min = 1,
-			.max = 16777216,
-		},
-		[PENDING] = {
-			.word = "pending",
-			.numeric = true,
-			.min = 1,
-			.max = 1048576,
-		},
-		[PREFIX4] = {
-			.word = "prefix4",
-			.numeric = true,
-			.min = 8,
-			.max = 32,
-		},
-		[PREFIX6] = {
-			.word = "prefix6",
-			.numeric = true,
-			.min = 16,
-			.max = 128,
-		},
-	};
+	struct pep_args_option options[N_LIMITS] = { 0 };
 	enum pep_exit err;
 	size_t i;
 
-	err = pep_args_options(args, options, N_OPTIONS);
-	clear_values(values);
-	for (i = 0; i < N_OPTIONS && !err; i++)
-		if (options[i].text)
-			values[attrs[i]] = (__u32)options[i].number;
+	for (i = 0; i < N_LIMITS; i++) {
+		options[i].word = limits[i].word;
+		options[i].numeric = true;
+		options[i].min = limits[i].min;
+		options[i].max = limits[i].max;
+	}
+	err = pep_args_options(args, options, N_LIMITS);
+	*change = (struct change){ .drain = -1 };
+	for (i = 0; i < N_LIMITS && !err; i++) {
+		change->given[i] = options[i].text;
+		change->values[i] = (__u32)options[i].number;
+	}
 	return err;
+}
+
+/* Nothing is given: say what could be. */
+static enum pep_exit refuse_nothing(void)
+{
+	char words[256] = "";
+	size_t i;
+
+	for (i = 0; i < N_LIMITS; i++) {
+		if (i)
+			strcat(words, ", ");
+		strcat(words, limits[i].word);
+	}
+	return pep_err_usage("nothing to set, one of: %s", words);
 }
 
 static enum pep_exit limit_set(struct pep_args *args)
 {
-	__u32 values[N_VALUES];
+	struct change set;
 	enum pep_exit err;
 
 	if (!pep_args_left(args))
-		return pep_err_usage("nothing to set, one of: flows, pending, prefix4, prefix6");
-	err = read_words(args, values);
-	return err ? err : change(PEP_CMD_LIMIT_SET, values);
+		return refuse_nothing();
+	err = read_words(args, &set);
+	return err ? err : change(PEP_CMD_LIMIT_SET, &set);
 }
 
 /**
@@ -131,9 +137,9 @@ static enum pep_exit limit_set(struct pep_args *args)
  */
 enum pep_exit pep_limit_check(struct pep_args *args)
 {
-	__u32 values[N_VALUES];
+	struct change ignored;
 
-	return read_words(args, values);
+	return read_words(args, &ignored);
 }
 
 /**
@@ -144,23 +150,24 @@ enum pep_exit pep_limit_check(struct pep_args *args)
  */
 enum pep_exit pep_limit_replace(struct pep_args *args)
 {
-	__u32 values[N_VALUES];
-	enum pep_exit err = read_words(args, values);
+	struct change all;
+	enum pep_exit err = read_words(args, &all);
 
-	return err ? err : change(PEP_CMD_LIMIT_REPLACE, values);
+	return err ? err : change(PEP_CMD_LIMIT_REPLACE, &all);
 }
 
 /* Write the limits as a line of a configuration. */
 static int save_limits(const struct nlmsghdr *nlh, void *data)
 {
 	const struct nlattr *tb[PEP_A_LIMIT_MAX + 1];
+	size_t i;
 
 	pep_genl_parse(nlh, tb, PEP_A_LIMIT_MAX);
-	fprintf(data, "limit flows %u pending %u prefix4 %u prefix6 %u\n",
-		(__u32)pep_nl_uint(tb[PEP_A_LIMIT_FLOWS]),
-		(__u32)pep_nl_uint(tb[PEP_A_LIMIT_PENDING]),
-		(__u32)pep_nl_uint(tb[PEP_A_LIMIT_PREFIX4]),
-		(__u32)pep_nl_uint(tb[PEP_A_LIMIT_PREFIX6]));
+	fputs("limit", data);
+	for (i = 0; i < N_LIMITS; i++)
+		fprintf(data, " %s %u", limits[i].word,
+			(__u32)pep_nl_uint(tb[limits[i].attr]));
+	fputc('\n', data);
 	return MNL_CB_OK;
 }
 
@@ -179,41 +186,58 @@ enum pep_exit pep_limit_save(FILE *file)
 static int show_limits(const struct nlmsghdr *nlh, void *data)
 {
 	const struct nlattr *tb[PEP_A_LIMIT_MAX + 1];
+	char label[sizeof("limit subscriber-connections")];
+	size_t i;
 
 	(void)data;
 	pep_genl_parse(nlh, tb, PEP_A_LIMIT_MAX);
 	pep_out_open_object(NULL);
-	pep_out_uint("flows", "limit flows",
-		     pep_nl_uint(tb[PEP_A_LIMIT_FLOWS]));
-	pep_out_uint("pending", "pending",
-		     pep_nl_uint(tb[PEP_A_LIMIT_PENDING]));
+	for (i = 0; i < N_LIMITS; i++) {
+		snprintf(label, sizeof(label), "%s%s", i ? "" : "limit ",
+			 limits[i].word);
+		pep_out_uint(limits[i].key, label,
+			     pep_nl_uint(tb[limits[i].attr]));
+	}
 	pep_out_string("drain", "drain",
 		       pep_nl_uint(tb[PEP_A_LIMIT_DRAIN]) ? "on" : "off");
-	pep_out_uint("prefix4", "prefix4",
-		     pep_nl_uint(tb[PEP_A_LIMIT_PREFIX4]));
-	pep_out_uint("prefix6", "prefix6",
-		     pep_nl_uint(tb[PEP_A_LIMIT_PREFIX6]));
 	pep_out_close_object();
 	pep_out_newline("");
 	return MNL_CB_OK;
 }
 
+/* Take what a subscriber may have, for pep_share_top(). */
+static int take_shares(const struct nlmsghdr *nlh, void *data)
+{
+	const struct nlattr *tb[PEP_A_LIMIT_MAX + 1];
+	struct pep_share_limits *shares = data;
+
+	pep_genl_parse(nlh, tb, PEP_A_LIMIT_MAX);
+	shares->connections =
+		pep_nl_uint(tb[PEP_A_LIMIT_SUBSCRIBER_CONNECTIONS]);
+	shares->flows = pep_nl_uint(tb[PEP_A_LIMIT_SUBSCRIBER_FLOWS]);
+	return MNL_CB_OK;
+}
+
 static enum pep_exit limit_show(struct pep_args *args)
 {
-	enum pep_exit err = pep_args_end(args);
+	struct pep_share_limits shares;
+	enum pep_exit err;
 
+	if (pep_args_left(args) && !strcmp(args->argv[0], "top")) {
+		err = pep_genl_ask(PEP_CMD_LIMIT_GET, 0, take_shares, &shares);
+		return err ? err : pep_share_top(args, &shares);
+	}
+	err = pep_args_end(args);
 	return err ? err : pep_genl_show(PEP_CMD_LIMIT_GET, 0, show_limits);
 }
 
 /* Begin or end to let all new connections pass unsplit. */
 static enum pep_exit set_drain(struct pep_args *args, __u32 on)
 {
+	struct change set = { .drain = (int)on };
 	enum pep_exit err = pep_args_end(args);
-	__u32 values[N_VALUES];
 
-	clear_values(values);
-	values[PEP_A_LIMIT_DRAIN] = on;
-	return err ? err : change(PEP_CMD_LIMIT_SET, values);
+	return err ? err : change(PEP_CMD_LIMIT_SET, &set);
 }
 
 static enum pep_exit drain_on(struct pep_args *args)
@@ -274,8 +298,9 @@ const struct pep_cmd_object pep_limit_object = {
 	.show = limit_show,
 	.usage =
 	"pepadm limit set [ flows NUMBER ] [ pending NUMBER ] [ prefix4 BITS ]\n"
-	"                 [ prefix6 BITS ]\n"
-	"pepadm limit show\n",
+	"                 [ prefix6 BITS ] [ subscriber-connections NUMBER ]\n"
+	"                 [ subscriber-flows NUMBER ] [ subscriber-rate NUMBER ]\n"
+	"pepadm limit show [ top [ NUMBER ] ]\n",
 };
 
 static const struct pep_cmd_verb drain_verbs[] = {

@@ -16,6 +16,7 @@
 #include "genl.h"
 #include "names-gen.h"
 #include "out.h"
+#include "subscriber.h"
 
 /* Room for messages that come faster than they are printed, bytes. */
 #define QUEUE_LEN (8 << 20)
@@ -153,6 +154,7 @@ static void show_conn(const struct nlmsghdr *nlh)
 static void show_limit(const struct nlmsghdr *nlh, bool overload)
 {
 	const struct nlattr *tb[PEP_A_LIMIT_MAX + 1];
+	char text[PEP_SUBSCRIBER_LEN];
 
 	pep_genl_parse(nlh, tb, PEP_A_LIMIT_MAX);
 	pep_out_string("event", "", overload ? "overload" : "drained");
@@ -161,6 +163,11 @@ static void show_limit(const struct nlmsghdr *nlh, bool overload)
 	pep_out_string("counter", "counter",
 		       pep_nl_string(tb[PEP_A_LIMIT_COUNTER]));
 	pep_out_uint("flows", "flows", pep_nl_uint(tb[PEP_A_LIMIT_LIVE]));
+	if (!tb[PEP_A_LIMIT_SUBSCRIBER_ADDR])
+		return;
+	pep_subscriber_text(tb[PEP_A_LIMIT_SUBSCRIBER_ADDR],
+			    tb[PEP_A_LIMIT_SUBSCRIBER_PREFIX], text);
+	pep_out_string("subscriber", "subscriber", text);
 }
 
 /* Show one event. */

@@ -199,6 +199,9 @@ static const char * const names_stat[] = {
 	[96] = "split_pass_control",
 	[97] = "reset_over",
 	[98] = "synack_repeated",
+	[99] = "follow_subscriber",
+	[100] = "follow_rate",
+	[101] = "split_pass_subscriber",
 };
 
 static const char * const docs_stat[] = {
@@ -300,6 +303,9 @@ static const char * const docs_stat[] = {
 	[96] = "Followed connections that were not split: they are in the control group of their profile.",
 	[97] = "Resets dropped that came from an end whose leg was over: the flow still has the other end.",
 	[98] = "SYN-ACKs of servers that were sent to a subscriber a second time, as no acknowledgment came within two of the link's round trips.",
+	[99] = "SYNs that passed and were not followed, as their subscriber has as many connections in the table as may be.",
+	[100] = "SYNs that passed and were not followed, as their subscriber has opened as many connections lately as may be.",
+	[101] = "Followed connections not split as their subscriber has as many flows as may be.",
 };
 
 #endif

@@ -1,35 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /* pepadm path: what is known of the links of subscribers. */
-#include <arpa/inet.h>
-#include <stdio.h>
-
 #include <linux/pep.h>
 
 #include "cmd.h"
 #include "filter.h"
 #include "genl.h"
-#include "nl.h"
 #include "out.h"
 #include "rate.h"
-
-/* Room for "ADDR/BITS", whatever the kernel says of these. */
-#define SUBSCRIBER_LEN (INET6_ADDRSTRLEN + sizeof("/4294967295"))
+#include "subscriber.h"
 
 /* Show whose link it is: that of an address or a network. */
 static void show_subscriber(const struct nlattr **tb)
 {
-	const struct nlattr *addr = tb[PEP_A_PATH_SUBSCRIBER_ADDR];
-	bool v6 = mnl_attr_get_payload_len(addr) == sizeof(struct in6_addr);
-	unsigned int bits = pep_nl_uint(tb[PEP_A_PATH_SUBSCRIBER_PREFIX]);
-	char text[SUBSCRIBER_LEN], name[INET6_ADDRSTRLEN];
+	char text[PEP_SUBSCRIBER_LEN];
 
-	if (!inet_ntop(v6 ? AF_INET6 : AF_INET, mnl_attr_get_payload(addr), name,
-		       sizeof(name)))
-		return;
-	if (bits < 8 * mnl_attr_get_payload_len(addr))
-		snprintf(text, sizeof(text), "%s/%u", name, bits);
-	else
-		snprintf(text, sizeof(text), "%s", name);
+	pep_subscriber_text(tb[PEP_A_PATH_SUBSCRIBER_ADDR],
+			    tb[PEP_A_PATH_SUBSCRIBER_PREFIX], text);
 	pep_out_string("subscriber", "subscriber", text);
 }
 
@@ -67,6 +53,12 @@ static int show_path(const struct nlmsghdr *nlh, void *data)
 		     pep_nl_uint(tb[PEP_A_PATH_SEGS]));
 	pep_out_uint("segs_again", pep_out_statistic("again"),
 		     pep_nl_uint(tb[PEP_A_PATH_SEGS_AGAIN]));
+	pep_out_uint("connections", pep_out_statistic("connections"),
+		     pep_nl_uint(tb[PEP_A_PATH_CONNECTIONS]));
+	pep_out_uint("split", pep_out_statistic("split"),
+		     pep_nl_uint(tb[PEP_A_PATH_SPLIT]));
+	pep_out_uint("refused", pep_out_statistic("refused"),
+		     pep_nl_uint(tb[PEP_A_PATH_REFUSED]));
 	pep_out_close_object();
 	pep_out_newline("");
 	return MNL_CB_OK;

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A subscriber's share of the gateway: connections in the table, new ones per second,
+ * and flows.
+ *
+ * They are counted in the subscriber's entry of pep_net.paths, which is there from the
+ * first handshake on that is complete: SYNs with spoofed sources make none. Those of
+ * a subscriber without an entry are bounded by the table of connections, where the
+ * oldest that waits for its SYN-ACK makes room.
+ *
+ * Beyond a share a connection is forwarded unsplit, or not even followed. Nothing of
+ * the subscriber's that exists is touched, and nobody else is.
+ */
+
+#include "share.h"
+
+#include <uapi/linux/pep.h>
+
+#include "limit.h"
+#include "path.h"
+#include "stat.h"
+
+/* How much of its rate a subscriber may use at once, ns. */
+#define PEP_SHARE_BURST		(2 * NSEC_PER_SEC)
+
+/* Count a connection or a flow that a subscriber does not get. */
+static unsigned int pep_share_refuse(struct pep_net *pn, struct pep_path *path,
+				     unsigned int counter)
+{
+	atomic_inc(&path->refused);
+	pep_limit_refused(pn, counter, path);
+	return counter;
+}
+
+/*
+ * May the subscriber open another connection now? A token bucket, as the time by which
+ * all tokens that were taken will have come again (GCRA, ITU-T I.371).
+ */
+static bool pep_share_token(const struct pep_net *pn, struct pep_path *path,
+			    u64 now)
+{
+	u32 rate = READ_ONCE(pn->limits.subscriber_rate);
+	bool ok;
+
+	spin_lock(&path->lock);
+	ok = path->tokens_at <= now + PEP_SHARE_BURST - NSEC_PER_SEC / rate;
+	if (ok)
+		path->tokens_at = max(path->tokens_at, now) +
+				  NSEC_PER_SEC / rate;
+	spin_unlock(&path->lock);
+	return ok;
+}
+
+/**
+ * pep_share_open() - let a subscriber have another connection in the table
+ * @pn: started instance
+ * @path: entry of the subscriber
+ * @now: when the SYN came, ns of ktime_get_ns()
+ *
+ * The bound is not exact: CPUs that ask at the same time may exceed it by one each.
+ *
+ * Context: BH off, RCU read side.
+ * Return: 0 with the connection counted, until pep_share_leave(); or the counter of
+ * the reason against it, of which listeners are notified.
+ */
+unsigned int pep_share_open(struct pep_net *pn, struct pep_path *path, u64 now)
+{
+	if (atomic_read(&path->connections) >=
+	    READ_ONCE(pn->limits.subscriber_connections))
+		return pep_share_refuse(pn, path,
+					PEP_A_STAT_FOLLOW_SUBSCRIBER);
+	if (!pep_share_token(pn, path, now))
+		return pep_share_refuse(pn, path, PEP_A_STAT_FOLLOW_RATE);
+	pep_share_enter(path);
+	return 0;
+}
+
+/**
+ * pep_share_enter() - count a connection that is in the table
+ * @path: entry of its subscriber
+ *
+ * Context: any.
+ */
+void pep_share_enter(struct pep_path *path)
+{
+	atomic_inc(&path->connections);
+}
+
+/**
+ * pep_share_leave() - undo pep_share_open() or pep_share_enter()
+ * @path: entry of the subscriber, whose reference goes
+ *
+ * Context: any.
+ */
+void pep_share_leave(struct pep_path *path)
+{
+	atomic_dec(&path->connections);
+	pep_path_put(path);
+}
+
+/**
+ * pep_share_splittable() - may a subscriber have another flow?
+ * @pn: started instance
+ * @path: entry of the subscriber, or NULL
+ *
+ * As exact as pep_share_open().
+ *
+ * Context: BH off, RCU read side.
+ * Return: 0, or the counter of the reason against it, of which listeners are
+ * notified.
+ */
+unsigned int pep_share_splittable(struct pep_net *pn, struct pep_path *path)
+{
+	if (!path || atomic_read(&path->flows_up) <
+		     READ_ONCE(pn->limits.subscriber_flows))
+		return 0;
+	return pep_share_refuse(pn, path, PEP_A_STAT_SPLIT_PASS_SUBSCRIBER);
+}
+
+/**
+ * pep_share_split() - count a flow
+ * @path: entry of its subscriber, or NULL
+ *
+ * Context: any.
+ * Return: @path with a reference, for pep_share_end().
+ */
+struct pep_path *pep_share_split(struct pep_path *path)
+{
+	if (path) {
+		refcount_inc(&path->ref);
+		atomic_inc(&path->flows_up);
+	}
+	return path;
+}
+
+/**
+ * pep_share_end() - undo pep_share_split()
+ * @path: what that has returned
+ *
+ * Context: any.
+ */
+void pep_share_end(struct pep_path *path)
+{
+	if (!path)
+		return;
+	atomic_dec(&path->flows_up);
+	pep_path_put(path);
+}

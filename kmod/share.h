@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _PEP_SHARE_H
+#define _PEP_SHARE_H
+
+#include <linux/types.h>
+
+struct pep_net;
+struct pep_path;
+
+unsigned int pep_share_open(struct pep_net *pn, struct pep_path *path, u64 now);
+void pep_share_enter(struct pep_path *path);
+void pep_share_leave(struct pep_path *path);
+unsigned int pep_share_splittable(struct pep_net *pn, struct pep_path *path);
+struct pep_path *pep_share_split(struct pep_path *path);
+void pep_share_end(struct pep_path *path);
+
+#endif

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What a subscriber may have: connections in the table, flows, new ones per
+second. Those beyond work unsplit, are counted, listed and reported; another
+subscriber's are not touched."""
+
+import json
+
+from peptest import pep
+from peptest.ktap import (Failure, after_case, case, expect, expect_least,
+                          families, wait_for)
+from peptest.monitor import monitor
+from peptest.netns import addr, ip
+from peptest.pep import grows, pepadm
+from peptest.raw import SYN, Wire, segment
+from peptest.tcp import PORT, exchange, exchange_part, pair, reset, start
+
+MORE = {4: "198.18.0.77", 6: "2001:db8:0:77::77"}     # another subscriber
+NAME = {4: addr("sub", 4), 6: "2001:db8::/64"}
+SILENT = {4: "198.18.1.99", 6: "2001:db8:1::99"}
+BYTES = 20_000
+AGAIN = 12              # seconds, within which a limit is reported again
+DEFAULTS = pep.default_limits()
+
+
+def setup():
+    """Another subscriber, in the same namespace, whose addresses are used only
+    where a case asks for them."""
+    pep.warmed()
+    ip("sub", f"address add {MORE[4]}/32 dev eth0",
+       f"address add {MORE[6]}/128 dev eth0 nodad preferred_lft 0")
+    ip("pep", f"route add {MORE[4]} dev wl0",
+       f"route add {MORE[6]} via {addr('sub', 6)}")
+
+
+@after_case
+def defaults():
+    """Undo the settings of a case."""
+    if pep.loaded():
+        pep.flows_end()
+        pepadm("limit", "set", *(word for key, most in DEFAULTS.items()
+                                 for word in (key, str(most))))
+        pepadm("path", "flush", "all")
+
+
+def limit(what, number):
+    """Change a limit of subscribers."""
+    pepadm("limit", "set", f"subscriber-{what}", str(number))
+
+
+def top(*words):
+    """Who uses most of a share."""
+    return json.loads(pepadm("-j", "limit", "show", "top", *words).stdout)
+
+
+def shares(family):
+    """What the first subscriber has: (connections, flows, refused)."""
+    found = [row for row in top() if row["subscriber"] == NAME[family]]
+    if not found:
+        return 0, 0, 0
+    return tuple(found[0][key] for key in ("connections", "flows", "refused"))
+
+
+def other(family):
+    """A connection of the other subscriber."""
+    return pair(family, bind=(MORE[family], 0))
+
+
+def known(family):
+    """Have the first subscriber known: by a connection that is complete."""
+    exchange(pair(family), 100)
+    pep.flows_end()
+
+
+@families("no more flows than its share", "sub", "srv")
+@families("no more flows than its share, of servers", "srv", "sub")
+def flows(family, opener, opened):
+    known(family)
+    limit("flows", 3)
+    with grows(split_handshake=4, split_pass_subscriber=2, follow_new=6):
+        split = [pair(family, opener, opened) for _ in range(3)]
+        for both in split:
+            exchange_part(both, BYTES)
+        beyond = [pair(family, opener, opened) for _ in range(2)]
+        for both in beyond:
+            exchange_part(both, BYTES)
+        expect("flows and refused", shares(family)[1:], (3, 2))
+        exchange(other(family), BYTES)
+        for both in split + beyond:
+            exchange(both, BYTES)
+    expect("flows", shares(family)[1], 0)
+
+
+@families("connect early: no more flows than its share")
+def early(family):
+    """Those beyond are followed, and answered by the server."""
+    known(family)
+    limit("flows", 2)
+    pepadm("profile", "set", "default", "connect", "early")
+    try:
+        with grows(syn_answered=3, split_pass_subscriber=1):
+            split = [pair(family) for _ in range(2)]
+            exchange(pair(family), BYTES)
+            exchange(other(family), BYTES)
+            for both in split:
+                exchange(both, BYTES)
+    finally:
+        pep.follow("handshake")
+
+
+@families("no more connections than its share", "sub", "srv")
+@families("no more connections than its share, of servers", "srv", "sub")
+def connections(family, opener, opened):
+    """Those beyond are not followed; one that ends makes room."""
+    known(family)
+    before = shares(family)[0]
+    limit("connections", before + 3)
+    with grows(follow_subscriber=2, follow_new=5) as stats:
+        held = [pair(family, opener, opened) for _ in range(3)]
+        for _ in range(2):
+            exchange(pair(family, opener, opened), BYTES)
+        expect("connections and refused", shares(family)[::2],
+               (before + 3, 2))
+        exchange(other(family), BYTES)
+        expect("not followed", pep.stat("follow_subscriber") -
+               stats["follow_subscriber"], 2)
+        for both in held[:2]:
+            exchange_part(both, BYTES)
+        reset(held[2][0])
+        wait_for("room", lambda: shares(family)[0] == before + 2)
+        held[2] = pair(family, opener, opened)
+        for both in held:
+            exchange(both, BYTES)
+
+
+@families("no more new connections per second than its share")
+def rate(family):
+    """Twice as many at once, then one for each part of a second."""
+    known(family)
+    count, per_second = 30, 10
+    limit("rate", per_second)
+    with grows() as stats:
+        both = start(family, count)
+        for ends in both:
+            exchange(ends, 100)
+        exchange(other(family), 100)
+    after = pep.stats()
+    refused = after["follow_rate"] - stats["follow_rate"]
+    # Some have come back while the connections were opened.
+    expect_least("refused", refused, count - 2 * per_second - 5)
+    expect_least("followed", count - refused, 2 * per_second - 1)
+    expect("all", after["follow_new"] - stats["follow_new"],
+           count + 1 - refused)
+
+
+@families("SYNs of a subscriber who is known are counted, those of others not")
+def unanswered(family):
+    """To a server that is silent: a source that has never completed a
+    handshake makes no entry."""
+    known(family)
+    before = shares(family)[0]
+    wire = Wire("sub")
+    for port in range(2000, 2003):
+        wire.send(segment(addr("sub", family), SILENT[family], port, PORT,
+                          flags=SYN))
+        wire.send(segment(MORE[family], SILENT[family], port, PORT,
+                          flags=SYN))
+    wire.close()
+    wait_for("SYNs", lambda: shares(family)[0] == before + 3)
+    expect("subscribers", len(top()), 1)
+
+
+@families("a connection that is handed back or imported counts")
+def moved(family):
+    known(family)
+    before = shares(family)[0]
+    both = pair(family)
+    exchange_part(both, BYTES)
+    expect("split", shares(family)[:2], (before + 1, 1))
+    pep.quiet()
+    expect("released", pep.released(), 1)
+    pep.flows_end()
+    expect("handed back", shares(family)[:2], (before + 1, 0))
+    exchange(both, BYTES)
+    expect("closed", shares(family)[:2], (before + 1, 0))
+
+
+@families("listeners hear who has used a share up")
+def reported(family):
+    known(family)
+    limit("flows", 1)
+    with monitor("limits") as watch:
+        first = pair(family)
+        exchange_part(first, 100)
+        for _ in range(AGAIN):
+            exchange(pair(family), 100)
+            try:
+                event = watch.event(1)
+                break
+            except Failure:
+                pass
+        del event["flows"]
+        expect("event", event, {
+            "event": "overload", "counter": "split_pass_subscriber",
+            "subscriber": NAME[family]})
+        exchange(first, 100)
+
+
+@case("who uses most comes first")
+def most():
+    known(4)
+    limit("connections", 100)
+    limit("flows", 10)
+    held = [pair(4) for _ in range(5)]
+    more = [other(4) for _ in range(2)]
+    for both in held + more:
+        exchange_part(both, 100)
+    rows = top()
+    expect("who", [row["subscriber"] for row in rows],
+           [addr("sub", 4), MORE[4]])
+    expect("used, per cent", [row["used_percent"] for row in rows], [50, 20])
+    expect("only one", len(top("1")), 1)
+    text = pepadm("limit", "show", "top", "1").stdout
+    expect("as text", text.startswith(
+        f"subscriber {addr('sub', 4)} used 50.0% connections "), True)
+    for both in held + more:
+        exchange(both, 100)

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The subscribers that use most of their shares. */
+#ifndef _PEPADM_SHARE_H
+#define _PEPADM_SHARE_H
+
+#include <linux/types.h>
+
+#include "args.h"
+#include "err.h"
+
+/**
+ * struct pep_share_limits - what a subscriber may have
+ * @connections: in the table of connections
+ * @flows: flows
+ */
+struct pep_share_limits {
+	__u64 connections;
+	__u64 flows;
+};
+
+enum pep_exit pep_share_top(struct pep_args *args,
+			    const struct pep_share_limits *limits);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Subscribers as text. */
+#ifndef _PEPADM_SUBSCRIBER_H
+#define _PEPADM_SUBSCRIBER_H
+
+#include <arpa/inet.h>
+
+struct nlattr;
+
+/* Room for "ADDR/BITS", whatever the kernel says of these. */
+#define PEP_SUBSCRIBER_LEN (INET6_ADDRSTRLEN + sizeof("/4294967295"))
+
+void pep_subscriber_text(const struct nlattr *addr, const struct nlattr *prefix,
+			 char text[PEP_SUBSCRIBER_LEN]);
+
+#endif
