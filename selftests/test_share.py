@@ -4,6 +4,8 @@ second. Those beyond work unsplit, are counted, listed and reported; another
 subscriber's are not touched."""
 
 import json
+import os
+import tempfile
 
 from peptest import pep
 from peptest.ktap import (Failure, after_case, case, expect, expect_least,
@@ -169,7 +171,7 @@ def unanswered(family):
     expect("subscribers", len(top()), 1)
 
 
-@families("a connection that is handed back or imported counts")
+@families("a connection that is handed back counts")
 def moved(family):
     known(family)
     before = shares(family)[0]
@@ -182,6 +184,28 @@ def moved(family):
     expect("handed back", shares(family)[:2], (before + 1, 0))
     exchange(both, BYTES)
     expect("closed", shares(family)[:2], (before + 1, 0))
+
+
+@families("a connection that is imported counts")
+def imported(family):
+    """The module goes and comes in between."""
+    both = pair(family)
+    exchange_part(both, BYTES)
+    pep.quiet()
+    expect("released", pep.released(), 1)
+    before = shares(family)
+    expect_least("connections", before[0], 1)
+    with tempfile.TemporaryDirectory() as folder:
+        file = os.path.join(folder, "flows")
+        pepadm("flow", "save", file)
+        pep.detach()
+        pep.unload()
+        pep.load()
+        pep.follow("handshake")
+        pep.attach()
+        pepadm("flow", "restore", file)
+    expect("imported", shares(family), before)
+    exchange(both, BYTES)
 
 
 @families("listeners hear who has used a share up")
