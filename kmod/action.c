@@ -20,6 +20,7 @@
 #include "net.h"
 #include "profile.h"
 #include "steer.h"
+#include "timewait.h"
 
 /* Beyond the numbers that the kernel's own actions have. */
 #define PEP_ACTION_ID	((enum tca_id)0x7065)
@@ -118,6 +119,7 @@ static void pep_action_free_params(struct pep_action_params *params)
 		atomic_inc(&pn->gaps);
 		pep_flow_kill(pn, NULL, NULL);
 	}
+	pep_timewait_schedule(pn);
 	pep_profile_unbind(params->profile);
 	kfree_rcu(params, rcu);
 }

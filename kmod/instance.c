@@ -30,6 +30,7 @@
 #include "release.h"
 #include "stat.h"
 #include "synack.h"
+#include "timewait.h"
 #include "track.h"
 #include "untrack.h"
 
@@ -171,6 +172,7 @@ static void __net_exit pep_instance_stop(struct net *net)
 	pep_live_stop(pn);
 	pep_gen_flush();
 	pep_pool_flush();
+	pep_timewait_stop(pn);
 	pep_track_stop(pn);
 	pep_path_stop(pn);
 	pep_deliver_stop(pn);
@@ -185,6 +187,7 @@ static int __net_init pep_instance_init(struct net *net)
 	pn->net = net;
 	pep_limit_defaults(&pn->limits);
 	pep_live_prepare(pn);
+	pep_timewait_init(pn);
 	pn->early_seed = get_random_u32();
 	xa_init_flags(&pn->flows, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
 	init_waitqueue_head(&pn->idle);

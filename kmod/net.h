@@ -86,6 +86,7 @@ struct pep_limits {
  * @max_paths: how many there may be; constant
  * @synacks: copies of SYN-ACKs that wait for their openers; see synack.c
  * @idle: woken when @nflows or @synacks get to zero
+ * @timewait: removes TIME_WAIT sockets of legs; see timewait.c
  * @live: brings changed settings to flows; see live.c
  * @lock: guards @started, @profiles, @gens and the profiles' settings
  * @profiles: struct pep_profile, the default one first
@@ -128,6 +129,7 @@ struct pep_net {
 	u32 max_paths;
 	atomic_t synacks;
 	wait_queue_head_t idle;
+	struct work_struct timewait;
 	struct work_struct live;
 	struct mutex lock; /* profiles and generations; see above */
 	struct list_head profiles;
