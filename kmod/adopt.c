@@ -326,7 +326,7 @@ static void pep_adopt_begin(struct pep_flow *flow,
 	pep_live_up(flow);
 	pep_leg_start(flow->leg[PEP_SIDE_WIRELESS].sk,
 		      flow->gen->values.initial_window);
-	flow->path = pep_share_split(conn->path);
+	WRITE_ONCE(flow->path, pep_share_split(conn->path));
 	pep_resume_begin(flow);
 	pep_stat_inc(flow->pn, PEP_A_STAT_FLOW_ESTABLISHED);
 	for (side = 0; side < 2; side++) {
@@ -507,6 +507,8 @@ static void pep_adopt_take(struct pep_conn *conn, struct pep_queue *queue)
 		return;
 	}
 	reason = pep_limit_check(gen);
+	if (reason == PEP_A_STAT_SPLIT_PASS_PRESSURE)
+		pep_share_relieve(pn);
 	if (reason)
 		pep_limit_refused(pn, reason, NULL);
 	else

@@ -31,6 +31,8 @@ static const struct pep_control pep_controls[] = {
 	  offsetof(struct pep_limits, subscriber_flows) },
 	{ PEP_A_LIMIT_SUBSCRIBER_RATE,
 	  offsetof(struct pep_limits, subscriber_rate) },
+	{ PEP_A_LIMIT_SUBSCRIBER_MEMORY,
+	  offsetof(struct pep_limits, subscriber_memory) },
 };
 
 static u32 *pep_control_limit(struct pep_limits *limits,

@@ -18,7 +18,7 @@
 
 #include "gather.h"
 #include "gen.h"
-#include "path.h"
+#include "share.h"
 #include "spare.h"
 #include "track.h"
 
@@ -94,6 +94,9 @@ static void pep_copies_charge(struct pep_copies *copies, s32 bytes)
 	copies->memory += bytes;
 	percpu_counter_add_batch(&copies->gen->pn->copied, bytes,
 				 PEP_COPY_BATCH);
+	if (copies->path)
+		pep_share_hold(copies->gen->pn, copies->path, &copies->noted,
+			       copies->memory);
 }
 
 /* A copy with room for N fragments and HEAD bytes, or NULL. */
@@ -176,12 +179,14 @@ static void pep_copies_insert(struct pep_copies *copies, unsigned int side,
 /**
  * pep_copies_new() - begin to keep copies
  * @gen: generation that may split the connection, protected by RCU
+ * @path: entry of its subscriber, which the connection refers to, or NULL
  * @end: its two ends by side; what they have sent by now is not kept
  *
  * Context: softirq.
  * Return: empty copies, or NULL.
  */
 struct pep_copies *pep_copies_new(struct pep_gen *gen,
+				  struct pep_path *path,
 				  const struct pep_track_end *end)
 {
 	struct pep_copies *copies = kzalloc(sizeof(*copies), GFP_ATOMIC);
@@ -194,6 +199,7 @@ struct pep_copies *pep_copies_new(struct pep_gen *gen,
 		return NULL;
 	}
 	copies->gen = gen;
+	copies->path = path;
 	for (side = 0; side < 2; side++)
 		copies->start[side] = end[side].next;
 	return copies;

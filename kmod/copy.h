@@ -8,12 +8,15 @@
 #include "packet.h"
 
 struct pep_copy;
+struct pep_path;
 struct pep_track_end;
 struct sock;
 
 /**
  * struct pep_copies - unacknowledged payload of a connection that may be split
  * @gen: generation that would split it, with a reference
+ * @path: entry of the connection's subscriber, which the connection refers to, or NULL
+ * @noted: of @memory, what that has counted
  * @first: by side of the sender, its copies in the order of the stream, or NULL
  * @last: by side of the sender, the last one of @first, unless that is NULL
  * @start: by side of the sender, sequence number that they are whole from
@@ -22,6 +25,8 @@ struct sock;
  */
 struct pep_copies {
 	struct pep_gen *gen;
+	struct pep_path *path;
+	u32 noted;
 	struct pep_copy *first[2];
 	struct pep_copy *last[2];
 	u32 start[2];
@@ -41,6 +46,7 @@ static inline u32 pep_copies_trigger(const struct pep_copies *copies)
 }
 
 struct pep_copies *pep_copies_new(struct pep_gen *gen,
+				  struct pep_path *path,
 				  const struct pep_track_end *end);
 void pep_copies_free(struct pep_copies *copies);
 bool pep_copies_add(struct pep_copies *copies, unsigned int side,

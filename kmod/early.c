@@ -138,7 +138,7 @@ static void pep_early_count(struct pep_flow *flow)
 	struct pep_path *path = pep_path_get(flow->pn, &flow->tuple,
 					     flow->opener);
 
-	flow->path = pep_share_split(path);
+	WRITE_ONCE(flow->path, pep_share_split(path));
 	if (path)
 		pep_path_put(path);
 }

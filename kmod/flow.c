@@ -401,8 +401,11 @@ void pep_flow_end(struct pep_flow *flow, unsigned int cause)
 	if (flow->conn)
 		pep_report_closed(flow, cause);
 	pep_resume_end(flow);
-	pep_share_end(flow->path);
-	flow->path = NULL;
+	if (flow->path) {
+		pep_share_hold(flow->pn, flow->path, &flow->held, 0);
+		pep_share_end(flow->path);
+		WRITE_ONCE(flow->path, NULL);
+	}
 	pep_meter_leg(flow);
 	pep_flow_advance(flow, PEP_FLOW_END);
 	for (side = 0; side < 2; side++) {

@@ -84,6 +84,8 @@ enum pep_flow_time {
  *	callback has no news then
  * @tail: an end has reset, and the other one gets what it has sent before, until
  *	@deadline
+ * @evicted: it holds memory, and its subscriber holds too much; set once, under @lock,
+ *	read without
  * @ref: one while in the table, one while queued, one while @timer runs, one of
  *	@conn, and those of callers
  * @id: number in pep_net.flows; constant
@@ -100,6 +102,11 @@ enum pep_flow_time {
  * @ifindex: device by which that SYN came; constant
  * @leg: by enum pep_side
  * @path: entry of its subscriber, which counts it, with a reference; or NULL
+ * @held: memory of the legs' queues as @path has counted it, bytes
+ * @relief_progress: what the legs had received and got acknowledged at @relief_since,
+ *	bytes
+ * @relief_since: when that was seen to have grown last, while the subscriber held too
+ *	much, jiffies; 0 when that was never
  * @resume: how the wireless leg begins; guarded by the lock of its socket
  * @copied: relayed payload that had to be copied, bytes
  * @born: when the SYN came, ns of ktime_get_ns(); constant
@@ -125,6 +132,7 @@ struct pep_flow {
 	bool pinned;
 	bool sending;
 	bool tail;
+	bool evicted;
 	refcount_t ref;
 	u32 id;
 	struct pep_net *pn;
@@ -138,6 +146,9 @@ struct pep_flow {
 	int ifindex;
 	struct pep_leg leg[2];
 	struct pep_path *path;
+	u32 held;
+	u64 relief_progress;
+	unsigned long relief_since;
 	struct pep_resume resume;
 	u64 copied;
 	u64 born;

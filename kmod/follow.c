@@ -22,6 +22,7 @@
 #include "meter.h"
 #include "path.h"
 #include "release.h"
+#include "share.h"
 #include "stat.h"
 #include "tally.h"
 #include "track.h"
@@ -79,7 +80,12 @@ static void pep_follow_keep(struct pep_net *pn, struct pep_gen *gen,
 			    struct pep_conn *conn)
 {
 	conn->due = conn->trigger & PEP_SPLIT_TRIGGER_HANDSHAKE;
-	conn->copies = pep_copies_new(gen, conn->end);
+	if (pep_share_over(pn, conn->path)) {
+		pep_share_relieve(pn);
+		pep_adopt_give_up(pn, conn, PEP_A_STAT_SPLIT_PASS_MEMORY);
+		return;
+	}
+	conn->copies = pep_copies_new(gen, conn->path, conn->end);
 	if (!conn->copies) {
 		pep_adopt_give_up(pn, conn, PEP_A_STAT_SPLIT_PASS_NO_MEMORY);
 		return;

@@ -28,6 +28,7 @@
 #include "pool.h"
 #include "profile.h"
 #include "release.h"
+#include "relief.h"
 #include "stat.h"
 #include "synack.h"
 #include "timewait.h"
@@ -169,6 +170,7 @@ static void __net_exit pep_instance_stop(struct net *net)
 		pep_flow_kill(pn, NULL, NULL);
 	} while (!wait_event_timeout(pn->idle, !atomic_read(&pn->nflows), HZ));
 	wait_event(pn->idle, list_empty_careful(&pn->gens));
+	pep_relief_stop(pn);
 	pep_live_stop(pn);
 	pep_gen_flush();
 	pep_pool_flush();
@@ -188,6 +190,7 @@ static int __net_init pep_instance_init(struct net *net)
 	pep_limit_defaults(&pn->limits);
 	pep_live_prepare(pn);
 	pep_timewait_init(pn);
+	pep_relief_init(pn);
 	pn->early_seed = get_random_u32();
 	xa_init_flags(&pn->flows, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
 	init_waitqueue_head(&pn->idle);

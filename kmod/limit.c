@@ -40,6 +40,9 @@
 #define PEP_LIMIT_PART		64
 #define PEP_LIMIT_LEAST		256U
 
+/* Memory of a subscriber at least, bytes. */
+#define PEP_LIMIT_MEMORY_MIN	(16U << 20)
+
 /* New connections of a subscriber, per second. */
 #define PEP_LIMIT_RATE		1000
 
@@ -68,6 +71,15 @@ static u32 pep_limit_flows(void)
 		       PEP_LIMIT_FLOWS_MAX);
 }
 
+/* Memory that a subscriber may hold, bytes: a part of the machine's, within bounds. */
+static u32 pep_limit_memory(void)
+{
+	u64 memory = (u64)totalram_pages() << PAGE_SHIFT;
+
+	return clamp_t(u64, div_u64(memory, PEP_LIMIT_PART),
+		       PEP_LIMIT_MEMORY_MIN, U32_MAX);
+}
+
 /**
  * pep_limit_defaults() - find out the defaults of a namespace's limits
  * @limits: filled
@@ -80,6 +92,7 @@ void pep_limit_defaults(struct pep_limits *limits)
 		.prefix4 = PEP_LIMIT_PREFIX4,
 		.prefix6 = PEP_LIMIT_PREFIX6,
 		.subscriber_rate = PEP_LIMIT_RATE,
+		.subscriber_memory = pep_limit_memory(),
 	};
 	limits->subscriber_flows = max(limits->flows / PEP_LIMIT_PART,
 				       PEP_LIMIT_LEAST);
@@ -149,6 +162,8 @@ static int pep_limit_kind(unsigned int counter)
 		return 5;
 	case PEP_A_STAT_FOLLOW_RATE:
 		return 6;
+	case PEP_A_STAT_SPLIT_PASS_MEMORY:
+		return 7;
 	default:
 		return -1;
 	}

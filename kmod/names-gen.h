@@ -105,6 +105,8 @@ static const char * const pep_stat_names[] = {
 	[99] = "follow_subscriber",
 	[100] = "follow_rate",
 	[101] = "split_pass_subscriber",
+	[102] = "split_pass_memory",
+	[103] = "flow_evicted",
 };
 
 #endif

@@ -19,7 +19,7 @@ struct rt6_info;
 #define PEP_NET_SHARES		256
 
 /* Limits that are told of when they are reached. */
-#define PEP_LIMIT_KINDS		7
+#define PEP_LIMIT_KINDS		8
 
 /**
  * struct pep_limits - what a namespace, and each of its subscribers, may hold
@@ -30,6 +30,7 @@ struct rt6_info;
  * @subscriber_connections: connections of a subscriber that may be followed
  * @subscriber_flows: flows that a subscriber may have
  * @subscriber_rate: new connections that a subscriber may have, per second
+ * @subscriber_memory: memory that a subscriber's flows and copies may hold, bytes
  */
 struct pep_limits {
 	u32 flows;
@@ -39,6 +40,7 @@ struct pep_limits {
 	u32 subscriber_connections;
 	u32 subscriber_flows;
 	u32 subscriber_rate;
+	u32 subscriber_memory;
 };
 
 /**
@@ -85,6 +87,7 @@ struct pep_limits {
  * @npaths: how many there are
  * @max_paths: how many there may be; constant
  * @synacks: copies of SYN-ACKs that wait for their openers; see synack.c
+ * @relief: has memory given back by subscribers who hold too much; see relief.c
  * @idle: woken when @nflows or @synacks get to zero
  * @timewait: removes TIME_WAIT sockets of legs; see timewait.c
  * @live: brings changed settings to flows; see live.c
@@ -128,6 +131,7 @@ struct pep_net {
 	u32 npaths;
 	u32 max_paths;
 	atomic_t synacks;
+	struct delayed_work relief;
 	wait_queue_head_t idle;
 	struct work_struct timewait;
 	struct work_struct live;

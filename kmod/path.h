@@ -41,6 +41,7 @@ struct pep_path_key {
  * @busy: legs that have more to send than is under way
  * @connections: connections in pep_net.track that have it; see share.c
  * @flows_up: flows that have it
+ * @held: memory that flows and copies hold, bytes
  * @refused: connections and flows that the subscriber did not get for its share
  * @tokens_at: when the subscriber's tokens for new connections are all there again, ns
  *	of ktime_get_ns(); under @lock
@@ -75,6 +76,7 @@ struct pep_path {
 	refcount_t ref;
 	struct list_head lru;
 	atomic64_t acked;
+	atomic64_t held;
 	atomic_t claimed;
 	atomic_t legs;
 	atomic_t busy;

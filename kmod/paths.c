@@ -14,6 +14,7 @@
 #include "net.h"
 #include "path.h"
 #include "reply.h"
+#include "share.h"
 
 /* Where the first bucket of subscribers by rate ends, bytes per second: 100 kbit/s. */
 #define PEP_PATHS_RATE_FIRST	12500
@@ -110,7 +111,8 @@ static int pep_paths_fill(struct sk_buff *skb, struct pep_path *path)
 	    nla_put_u32(skb, PEP_A_PATH_SPLIT,
 			max(atomic_read(&path->flows_up), 0)) ||
 	    nla_put_u32(skb, PEP_A_PATH_REFUSED,
-			atomic_read(&path->refused)))
+			atomic_read(&path->refused)) ||
+	    nla_put_uint(skb, PEP_A_PATH_MEMORY, pep_share_held(path)))
 		return -EMSGSIZE;
 	return 0;
 }

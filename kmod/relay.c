@@ -23,6 +23,7 @@
 #include "gather.h"
 #include "gen.h"
 #include "idle.h"
+#include "relief.h"
 #include "stamp.h"
 #include "stat.h"
 #include "trace.h"
@@ -313,6 +314,8 @@ static bool pep_relay_over(struct pep_flow *flow, bool broken)
 
 	if (READ_ONCE(flow->killed))
 		pep_flow_end(flow, PEP_A_STAT_FLOW_KILLED);
+	else if (READ_ONCE(flow->evicted))
+		pep_flow_end(flow, PEP_A_STAT_FLOW_EVICTED);
 	else if (broken || pep_relay_failed(flow))
 		pep_flow_end(flow, PEP_A_STAT_FLOW_RESET);
 	else if (w->sk_state == TCP_CLOSE && s->sk_state == TCP_CLOSE)
@@ -341,6 +344,7 @@ static enum pep_relay_result pep_relay_locked(struct pep_flow *flow,
 	if (pep_relay_over(flow, to_wireless == PEP_RELAY_BROKEN ||
 			   to_server == PEP_RELAY_BROKEN))
 		return PEP_RELAY_IDLE;
+	pep_relief_note(flow);
 	if (to_wireless == PEP_RELAY_RETRY_LATER ||
 	    to_server == PEP_RELAY_RETRY_LATER)
 		pep_flow_wake_in(flow, PEP_RELAY_RETRY);

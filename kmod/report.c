@@ -285,6 +285,8 @@ static u32 pep_report_cause(unsigned int cause)
 		return PEP_FLOW_CAUSE_KILLED;
 	case PEP_A_STAT_FLOW_IDLE:
 		return PEP_FLOW_CAUSE_IDLE;
+	case PEP_A_STAT_FLOW_EVICTED:
+		return PEP_FLOW_CAUSE_EVICTED;
 	case PEP_A_STAT_FLOW_RELEASED:
 	case PEP_A_STAT_FLOW_RELEASED_IDLE:
 		return PEP_FLOW_CAUSE_RELEASED;

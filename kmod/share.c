@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A subscriber's share of the gateway: connections in the table, new ones per second,
- * and flows.
+ * flows and memory.
  *
  * They are counted in the subscriber's entry of pep_net.paths, which is there from the
  * first handshake on that is complete: SYNs with spoofed sources make none. Those of
@@ -14,11 +14,18 @@
 
 #include "share.h"
 
+#include <linux/workqueue.h>
 #include <uapi/linux/pep.h>
 
 #include "limit.h"
 #include "path.h"
 #include "stat.h"
+
+/* A change of what a flow holds that is noted, bytes. */
+#define PEP_SHARE_STEP		16384
+
+/* How soon flows are looked at when a subscriber seems to hold too much. */
+#define PEP_SHARE_RELIEF	(HZ / 10)
 
 /* How much of its rate a subscriber may use at once, ns. */
 #define PEP_SHARE_BURST		(2 * NSEC_PER_SEC)
@@ -49,6 +56,68 @@ static bool pep_share_token(const struct pep_net *pn, struct pep_path *path,
 				  NSEC_PER_SEC / rate;
 	spin_unlock(&path->lock);
 	return ok;
+}
+
+/**
+ * pep_share_relieve() - have the flows looked at that hold memory, soon
+ * @pn: started instance
+ *
+ * Context: any.
+ */
+void pep_share_relieve(struct pep_net *pn)
+{
+	schedule_delayed_work(&pn->relief, PEP_SHARE_RELIEF);
+}
+
+/**
+ * pep_share_held() - find out what a subscriber holds
+ * @path: entry of the subscriber
+ *
+ * Context: any.
+ * Return: memory, bytes, exact to PEP_SHARE_STEP for each flow and each connection.
+ */
+u64 pep_share_held(const struct pep_path *path)
+{
+	return max(atomic64_read(&path->held), 0LL);
+}
+
+/**
+ * pep_share_over() - does a subscriber hold more than a share of memory?
+ * @pn: instance
+ * @path: entry of the subscriber, or NULL
+ *
+ * Context: any.
+ * Return: true when it is so.
+ */
+bool pep_share_over(const struct pep_net *pn, const struct pep_path *path)
+{
+	return path && pep_share_held(path) >
+		       READ_ONCE(pn->limits.subscriber_memory);
+}
+
+/**
+ * pep_share_hold() - note what a flow or the copies of a connection hold
+ * @pn: instance
+ * @path: entry of the subscriber
+ * @noted: what was noted last, in bytes; updated
+ * @bytes: memory
+ *
+ * Small changes are not noted, so that most packets do not write to what all of the
+ * subscriber's connections share.
+ *
+ * Context: any.
+ */
+void pep_share_hold(struct pep_net *pn, struct pep_path *path, u32 *noted,
+		    u32 bytes)
+{
+	s64 more = (s64)bytes - *noted;
+
+	if (!more || (bytes && abs(more) < PEP_SHARE_STEP))
+		return;
+	*noted = bytes;
+	atomic64_add(more, &path->held);
+	if (more > 0 && pep_share_over(pn, path))
+		pep_share_relieve(pn);
 }
 
 /**
@@ -111,10 +180,17 @@ void pep_share_leave(struct pep_path *path)
  */
 unsigned int pep_share_splittable(struct pep_net *pn, struct pep_path *path)
 {
-	if (!path || atomic_read(&path->flows_up) <
-		     READ_ONCE(pn->limits.subscriber_flows))
+	if (!path)
 		return 0;
-	return pep_share_refuse(pn, path, PEP_A_STAT_SPLIT_PASS_SUBSCRIBER);
+	if (atomic_read(&path->flows_up) >=
+	    READ_ONCE(pn->limits.subscriber_flows))
+		return pep_share_refuse(pn, path,
+					PEP_A_STAT_SPLIT_PASS_SUBSCRIBER);
+	if (!pep_share_over(pn, path))
+		return 0;
+	/* It may be that flows have become idle since that was noted. */
+	pep_share_relieve(pn);
+	return pep_share_refuse(pn, path, PEP_A_STAT_SPLIT_PASS_MEMORY);
 }
 
 /**
@@ -141,8 +217,6 @@ struct pep_path *pep_share_split(struct pep_path *path)
  */
 void pep_share_end(struct pep_path *path)
 {
-	if (!path)
-		return;
 	atomic_dec(&path->flows_up);
 	pep_path_put(path);
 }

@@ -13,5 +13,10 @@ void pep_share_leave(struct pep_path *path);
 unsigned int pep_share_splittable(struct pep_net *pn, struct pep_path *path);
 struct pep_path *pep_share_split(struct pep_path *path);
 void pep_share_end(struct pep_path *path);
+u64 pep_share_held(const struct pep_path *path);
+void pep_share_hold(struct pep_net *pn, struct pep_path *path, u32 *noted,
+		    u32 bytes);
+bool pep_share_over(const struct pep_net *pn, const struct pep_path *path);
+void pep_share_relieve(struct pep_net *pn);
 
 #endif

@@ -21,6 +21,7 @@
 #include <net/tcp.h>
 
 #include "gen.h"
+#include "share.h"
 #include "socket.h"
 
 /* What an end may send at least when nothing is unread, bytes: about the first
@@ -186,6 +187,9 @@ void pep_window_couple(struct pep_flow *flow, unsigned int from, u32 done)
 	if (!held && leg->coupled && !in->rx_opt.tstamp_ok)
 		window = max(window, min(leg->window + done,
 					 pep_window_max(in)));
+	/* Its subscriber holds too much memory. */
+	if (pep_share_over(flow->pn, flow->path))
+		window = 0;
 	leg->window = max3(window, PEP_WINDOW_MIN, least);
 
 	window -= min(held, window);

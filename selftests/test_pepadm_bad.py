@@ -273,7 +273,7 @@ def limits():
     wrong(('limit: "foo" is not one of: set, show, help', split("limit foo")),
           ("limit set: nothing to set, one of: flows, pending, prefix4, "
            "prefix6, subscriber-connections, subscriber-flows, "
-           "subscriber-rate",
+           "subscriber-rate, subscriber-memory",
            split("limit set")),
           ('limit set: flows: value missing, a number from 1 to 16777216',
            split("limit set flows")),
@@ -293,10 +293,12 @@ def limits():
            split("limit set prefix4 24 prefix6 129")),
           ('limit set: "drain" is not one of: flows, pending, prefix4, '
            'prefix6, subscriber-connections, subscriber-flows, '
-           'subscriber-rate',
+           'subscriber-rate, subscriber-memory',
            split("limit set drain 1")),
           ('limit set: subscriber-rate: "0" is not a number from 1 to 1000000',
            split("limit set subscriber-rate 0")),
+          ('limit set: subscriber-memory: "65535" is not a number from 65536 '
+           'to 4294967295', split("limit set subscriber-memory 65535")),
           ('limit set: subscriber-flows: "0" is not a number from 1 to '
            '16777216', split("limit set subscriber-flows 0")),
           ('limit set: subscriber-connections: "16777217" is not a number '

@@ -6,20 +6,27 @@ subscriber's are not touched."""
 import json
 import os
 import tempfile
+import time
 
 from peptest import pep
 from peptest.ktap import (Failure, after_case, case, expect, expect_least,
                           families, wait_for)
 from peptest.monitor import monitor
 from peptest.netns import addr, ip
-from peptest.pep import grows, pepadm
+from peptest.pep import grows, least, pepadm
 from peptest.raw import SYN, Wire, segment
-from peptest.tcp import PORT, exchange, exchange_part, pair, reset, start
+from peptest.tcp import (End, Load, PORT, exchange, exchange_part, fill,
+                         outcome, pair, reset, start)
 
 MORE = {4: "198.18.0.77", 6: "2001:db8:0:77::77"}     # another subscriber
 NAME = {4: addr("sub", 4), 6: "2001:db8::/64"}
 SILENT = {4: "198.18.1.99", 6: "2001:db8:1::99"}
 BYTES = 20_000
+LEAST = 65536           # bytes, the smallest share of memory
+DEAF = 16               # connections that are not read
+LOOK = 6                # seconds, within which flows are looked at
+STALL = 30              # seconds without progress
+RATE = 20_000           # bytes per second
 LITTLE = 5_000          # bytes, below the trigger
 AGAIN = 12              # seconds, within which a limit is reported again
 DEFAULTS = pep.default_limits()
@@ -170,7 +177,9 @@ def unanswered(family):
                           flags=SYN))
     wire.close()
     wait_for("SYNs", lambda: shares(family)[0] == before + 3)
-    expect("subscribers", len(top()), 1)
+    names = [row["subscriber"] for row in top()]
+    expect("the first one", NAME[family] in names, True)
+    expect("the other one", [name for name in names if "77" in name], [])
 
 
 @families("a connection that is handed back counts")
@@ -189,8 +198,8 @@ def moved(family):
 
 
 def anew():
-    """The module goes and comes: nothing is in the table. Connections are split
-    after more than a little payload."""
+    """The module goes and comes: nothing is in the table. Connections are
+    split after more than a little payload."""
     pep.detach()
     pep.unload()
     pep.load()
@@ -232,6 +241,88 @@ def reported(family):
             "event": "overload", "counter": "split_pass_subscriber",
             "subscriber": NAME[family]})
         exchange(first, 100)
+
+
+def unread(family, count):
+    """Connections whose server sends until nothing moves any more, as the
+    subscriber does not read."""
+    both = [pair(family) for _ in range(count)]
+    fill([End(srv, 1 << 30) for _, srv in both])
+    return both
+
+
+def memory(family):
+    """What the first subscriber's flows hold, bytes."""
+    found = [row for row in top() if row["subscriber"] == NAME[family]]
+    return found[0]["memory"] if found else 0
+
+
+@families("memory that is not read is bounded, and comes back")
+def held(family):
+    """Beyond the share no other connection of the subscriber is split, and
+    flows that get nowhere are reset, until what is left fits. A flow of the
+    same subscriber that gets on, and another subscriber's, go on."""
+    known(family)
+    with grows(ended=False, split_handshake=DEAF + 2, split_pass_memory=2,
+               flow_evicted=least(1)) as before:
+        both = unread(family, DEAF)
+        busy = Load([pair(family)], RATE)
+        free = Load([other(family)], RATE)
+        for load in busy, free:
+            load.more(RATE)
+        # One that may be split, and one of which nothing is kept.
+        pepadm("profile", "set", "default", "split", "12000")
+        late = pair(family)
+        exchange_part(late, 100)
+        begun = time.monotonic()
+        limit("memory", LEAST)
+        exchange(late, BYTES)
+        exchange(pair(family), BYTES)
+        # What was noted of idle flows has been seen to be old by then.
+        time.sleep(LOOK)
+        share = memory(family) // 2
+        expect_least("memory, bytes", share, LEAST // 2)
+        limit("memory", max(share, LEAST))
+        wait_for("room", lambda: memory(family) <= max(share, LEAST),
+                 2 * STALL)
+        expect_least("seconds", time.monotonic() - begun, STALL)
+        for load in busy, free:
+            load.more(RATE)
+        evicted = pep.stat("flow_evicted") - before["flow_evicted"]
+        expect("are some left", evicted < DEAF, True)
+        ends = [outcome(sub, 1) for sub, _ in both]
+        expect("connections that were reset", ends.count("ECONNRESET"), evicted)
+        for load in busy, free:
+            load.finish()
+    for sub, srv in both:
+        reset(sub)
+        srv.close()
+
+
+@families("one that does not read within its share stays")
+def patient(family):
+    """For longer than one beyond it might, as without pep."""
+    known(family)
+    with grows(ended=False, flow_evicted=0):
+        (sub, srv), = unread(family, 1)
+        time.sleep(2.5 * STALL)
+    reset(sub)
+    srv.close()
+
+
+@families("a flow that has become idle holds nothing")
+def idle(family):
+    """What is noted is seen to be old when it is too much."""
+    known(family)
+    limit("memory", LEAST)
+    held = [pair(family) for _ in range(8)]
+    for both in held:
+        exchange_part(both, 10 * BYTES)
+    wait_for("nothing is held", lambda: memory(family) <= LEAST)
+    with grows(ended=False, split_handshake=1, split_pass_memory=0):
+        exchange(pair(family), BYTES)
+    for both in held:
+        exchange(both, 100)
 
 
 @case("who uses most comes first")

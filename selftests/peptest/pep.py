@@ -19,14 +19,17 @@ CMD_STAT_GET = next(number for number, name in
 def default_limits():
     """What limits are where nobody has set any, by the memory that the guest
     has: a flow for each 64 KiB of it within bounds, a connection for each 256
-    bytes of a sixteenth, and a 64th of either for a subscriber."""
+    bytes of a sixteenth, and a 64th of each, and of memory, for a
+    subscriber."""
     with open("/proc/meminfo", encoding="ascii") as file:
         memory = int(file.readline().split()[1]) * 1024
     all_flows = min(max(memory // 65536, 4096), 262144)
     return {"flows": all_flows, "pending": 4096, "prefix4": 32, "prefix6": 64,
             "subscriber-connections": max(memory // 16 // 256 // 64, 256),
             "subscriber-flows": max(all_flows // 64, 256),
-            "subscriber-rate": 1000}
+            "subscriber-rate": 1000,
+            "subscriber-memory": min(max(memory // 64, 1 << 24),
+                                     (1 << 32) - 1)}
 
 
 # What "conf save" writes when the usual devices are attached, and nothing else

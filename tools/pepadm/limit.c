@@ -42,6 +42,8 @@ static const struct limit limits[] = {
 	  PEP_A_LIMIT_SUBSCRIBER_FLOWS, 1, 16777216 },
 	{ "subscriber-rate", "subscriber_rate", PEP_A_LIMIT_SUBSCRIBER_RATE, 1,
 	  1000000 },
+	{ "subscriber-memory", "subscriber_memory",
+	  PEP_A_LIMIT_SUBSCRIBER_MEMORY, 65536, UINT32_MAX },
 };
 
 #define N_LIMITS ARRAY_SIZE(limits)
@@ -215,6 +217,7 @@ static int take_shares(const struct nlmsghdr *nlh, void *data)
 	shares->connections =
 		pep_nl_uint(tb[PEP_A_LIMIT_SUBSCRIBER_CONNECTIONS]);
 	shares->flows = pep_nl_uint(tb[PEP_A_LIMIT_SUBSCRIBER_FLOWS]);
+	shares->memory = pep_nl_uint(tb[PEP_A_LIMIT_SUBSCRIBER_MEMORY]);
 	return MNL_CB_OK;
 }
 
@@ -300,6 +303,7 @@ const struct pep_cmd_object pep_limit_object = {
 	"pepadm limit set [ flows NUMBER ] [ pending NUMBER ] [ prefix4 BITS ]\n"
 	"                 [ prefix6 BITS ] [ subscriber-connections NUMBER ]\n"
 	"                 [ subscriber-flows NUMBER ] [ subscriber-rate NUMBER ]\n"
+	"                 [ subscriber-memory BYTES ]\n"
 	"pepadm limit show [ top [ NUMBER ] ]\n",
 };
 

@@ -70,6 +70,7 @@ static const char * const names_flow_cause[] = {
 	[7] = "connect-failed",
 	[8] = "opener-lost",
 	[9] = "released",
+	[10] = "evicted",
 };
 
 static const char * const names_conn_stage[] = {
@@ -202,6 +203,8 @@ static const char * const names_stat[] = {
 	[99] = "follow_subscriber",
 	[100] = "follow_rate",
 	[101] = "split_pass_subscriber",
+	[102] = "split_pass_memory",
+	[103] = "flow_evicted",
 };
 
 static const char * const docs_stat[] = {
@@ -306,6 +309,8 @@ static const char * const docs_stat[] = {
 	[99] = "SYNs that passed and were not followed, as their subscriber has as many connections in the table as may be.",
 	[100] = "SYNs that passed and were not followed, as their subscriber has opened as many connections lately as may be.",
 	[101] = "Followed connections not split as their subscriber has as many flows as may be.",
+	[102] = "Followed connections not split as flows of their subscriber hold as much memory as may be.",
+	[103] = "Flows reset that got nowhere, while their subscriber held more memory than may be, or TCP was short of it.",
 };
 
 #endif

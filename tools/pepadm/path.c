@@ -57,6 +57,8 @@ static int show_path(const struct nlmsghdr *nlh, void *data)
 		     pep_nl_uint(tb[PEP_A_PATH_CONNECTIONS]));
 	pep_out_uint("split", pep_out_statistic("split"),
 		     pep_nl_uint(tb[PEP_A_PATH_SPLIT]));
+	pep_out_uint("memory", pep_out_statistic("memory"),
+		     pep_nl_uint(tb[PEP_A_PATH_MEMORY]));
 	pep_out_uint("refused", pep_out_statistic("refused"),
 		     pep_nl_uint(tb[PEP_A_PATH_REFUSED]));
 	pep_out_close_object();

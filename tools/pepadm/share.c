@@ -2,6 +2,7 @@
 /* pepadm limit show top: the subscribers that use most of their shares. */
 #include "share.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,7 @@
  * @used: part of a share that it uses, of that of which it uses most, per cent
  * @connections: its connections in the table
  * @flows: its flows
+ * @memory: what they hold, bytes
  * @refused: connections and flows that it did not get
  * @name: who it is
  */
@@ -26,6 +28,7 @@ struct row {
 	double used;
 	__u64 connections;
 	__u64 flows;
+	__u64 memory;
 	__u64 refused;
 	char name[PEP_SUBSCRIBER_LEN];
 };
@@ -79,18 +82,17 @@ static int take_row(const struct nlmsghdr *nlh, void *data)
 	const struct nlattr *tb[PEP_A_PATH_MAX + 1];
 	struct table *table = data;
 	struct row row = { 0 };
-	double flows;
 
 	pep_genl_parse(nlh, tb, PEP_A_PATH_MAX);
 	row.connections = pep_nl_uint(tb[PEP_A_PATH_CONNECTIONS]);
 	row.flows = pep_nl_uint(tb[PEP_A_PATH_SPLIT]);
 	row.refused = pep_nl_uint(tb[PEP_A_PATH_REFUSED]);
+	row.memory = pep_nl_uint(tb[PEP_A_PATH_MEMORY]);
 	if (!row.connections && !row.flows && !row.refused)
 		return MNL_CB_OK;
 	row.used = percent(row.connections, table->limits->connections);
-	flows = percent(row.flows, table->limits->flows);
-	if (flows > row.used)
-		row.used = flows;
+	row.used = fmax(row.used, percent(row.flows, table->limits->flows));
+	row.used = fmax(row.used, percent(row.memory, table->limits->memory));
 	pep_subscriber_text(tb[PEP_A_PATH_SUBSCRIBER_ADDR],
 			    tb[PEP_A_PATH_SUBSCRIBER_PREFIX], row.name);
 	enter(table, &row);
@@ -108,6 +110,7 @@ static void show_row(const struct row *row)
 	pep_out_string(NULL, "used", used);
 	pep_out_uint("connections", "connections", row->connections);
 	pep_out_uint("flows", "flows", row->flows);
+	pep_out_uint("memory", "memory", row->memory);
 	pep_out_uint("refused", "refused", row->refused);
 	pep_out_close_object();
 	pep_out_newline("");

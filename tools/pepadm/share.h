@@ -12,10 +12,12 @@
  * struct pep_share_limits - what a subscriber may have
  * @connections: in the table of connections
  * @flows: flows
+ * @memory: memory of these, bytes
  */
 struct pep_share_limits {
 	__u64 connections;
 	__u64 flows;
+	__u64 memory;
 };
 
 enum pep_exit pep_share_top(struct pep_args *args,
