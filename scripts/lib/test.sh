@@ -32,6 +32,10 @@ pepadm_bad profile ynl"
 # emulated guest do not keep: these kernels leave them out unless they are named.
 TEST_ORDERED='capture'
 
+# Tests of rates and round trips, which need a clock that stands still while the kernel
+# computes: emulated kernels leave these out, too.
+TEST_CLOCKED='bbr resume'
+
 # Tests of programs, which the debug kernel only makes slow: it is left out
 # unless they are named. It has no events to trace.
 TEST_PROGRAMS='completion dashboard trace ynl'
@@ -51,11 +55,13 @@ test_list() # [KERNEL]
 {
 	/usr/bin/python3 "$TOP/selftests/run.py" --list |
 		case ${1:-} in
-		debug) grep -vxE "${TEST_PROGRAMS// /|}|$TEST_ORDERED" ;;
+		debug)
+			grep -vxE "${TEST_PROGRAMS// /|}|$TEST_ORDERED|${TEST_CLOCKED// /|}"
+			;;
 		sim) grep -xE "${TEST_SIMULATED// /|}" ;;
 		simdebug) grep -vxE "${TEST_MACHINE// /|}" ;;
 		'') cat ;;
-		*) grep -vxE "$TEST_ORDERED" ;;
+		*) grep -vxE "$TEST_ORDERED|${TEST_CLOCKED// /|}" ;;
 		esac
 }
 
