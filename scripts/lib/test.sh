@@ -34,7 +34,7 @@ TEST_ORDERED='capture'
 
 # Tests of rates and round trips, which need a clock that stands still while the kernel
 # computes: emulated kernels leave these out, too.
-TEST_CLOCKED='bbr resume'
+TEST_CLOCKED='bbr resume synack'
 
 # Tests of programs, which the debug kernel only makes slow: it is left out
 # unless they are named. It has no events to trace.
