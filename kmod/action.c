@@ -119,7 +119,6 @@ static void pep_action_free_params(struct pep_action_params *params)
 		atomic_inc(&pn->gaps);
 		pep_flow_kill(pn, NULL, NULL);
 	}
-	pep_timewait_schedule(pn);
 	pep_profile_unbind(params->profile);
 	kfree_rcu(params, rcu);
 }
@@ -224,8 +223,12 @@ release:
 static void pep_action_cleanup(struct tc_action *a)
 {
 	struct pep_action *act = container_of(a, struct pep_action, common);
+	struct pep_action_params *params;
 
-	pep_action_free_params(rcu_dereference_protected(act->params, 1));
+	params = rcu_dereference_protected(act->params, 1);
+	if (params)
+		pep_timewait_schedule(params->profile->pn);
+	pep_action_free_params(params);
 }
 
 static int pep_action_dump(struct sk_buff *skb, struct tc_action *a, int bind,

@@ -342,6 +342,7 @@ static bool pep_copies_room(const struct pep_copies *copies)
 	u64 most = (u64)totalram_pages() << PAGE_SHIFT;
 
 	return copies->memory <= PEP_COPY_MOST &&
+	       !pep_share_over(copies->gen->pn, copies->path) &&
 	       percpu_counter_read(&copies->gen->pn->copied) <
 	       (s64)(most / PEP_COPY_SHARE);
 }

@@ -102,6 +102,8 @@ static struct dst_entry *pep_deliver_route(const struct pep_net *pn, bool v4)
 
 	if (!v4)
 		return pep_deliver_route6(pn);
+	if (!pn->rt4)
+		return NULL;
 	now = rt_genid_ipv4(pn->net);
 	if (READ_ONCE(pn->rt4->rt_genid) != now)
 		WRITE_ONCE(pn->rt4->rt_genid, now);

@@ -326,7 +326,9 @@ static unsigned int pep_early_enter(struct pep_gen *gen, unsigned int side,
 
 	conn = pep_handshake_new(pn, side, skb, pkt, &reason);
 	if (!conn) {
-		pep_pool_release(ps);
+		pep_pool_give_back(this_cpu_ptr(gen->pools),
+				   pep_pool_connector(!side,
+						      pkt->tuple.family), ps);
 		return reason == PEP_A_STAT_FOLLOW_NO_MEMORY ?
 		       PEP_A_STAT_SYN_PASS_NO_MEMORY : reason;
 	}
@@ -384,19 +386,19 @@ static bool pep_early_listens(struct pep_gen *gen, int family, unsigned int side
 	return sk && inet_sk_state_load(sk) == TCP_LISTEN;
 }
 
-/* May the subscriber have another flow? */
+/* May the subscriber have another connection, and another flow? */
 static bool pep_early_has_share(struct pep_net *pn,
 				const struct pep_tuple *tuple,
 				unsigned int opener)
 {
 	struct pep_path *path = pep_path_find(pn, tuple, opener);
-	unsigned int reason;
+	bool full;
 
 	if (!path)
 		return true;
-	reason = pep_share_splittable(pn, path);
+	full = pep_share_full(pn, path);
 	pep_path_put(path);
-	return !reason;
+	return !full;
 }
 
 /**
@@ -427,7 +429,7 @@ bool pep_early_open(struct pep_gen *gen, unsigned int side, struct sk_buff *skb,
 		pep_limit_refused(pn, reason, NULL);
 		return false;
 	}
-	/* As it is when no other flow may be the subscriber's. */
+	/* It is counted when the connection is to be followed, or split. */
 	if (!pep_early_has_share(pn, &pkt->tuple, side))
 		return false;
 	if (pep_limit_pending(pn) ||

@@ -298,12 +298,17 @@ bool pep_flow_legs_owned(const struct pep_flow *flow)
 	return false;
 }
 
-/*
+/**
+ * pep_flow_remember() - have packets of ends that are not expected any more reset
+ * @flow: flow that is up, or was
+ *
  * A leg's reset carries the number of the next byte to send. An end that has
  * lost payload on the way expects another one and asks (RFC 5961, section
  * 3.2); the answer comes from steering, which remembers the connection.
+ *
+ * Context: BH off.
  */
-static void pep_flow_remember(struct pep_flow *flow)
+void pep_flow_remember(struct pep_flow *flow)
 {
 	struct pep_tuple reverse;
 
@@ -385,6 +390,7 @@ void pep_flow_unpin(struct pep_flow *flow, u32 seq,
  */
 void pep_flow_end(struct pep_flow *flow, unsigned int cause)
 {
+	struct pep_path *path;
 	int side;
 
 	if (flow->state >= PEP_FLOW_STATE_ESTABLISHED &&
@@ -401,10 +407,12 @@ void pep_flow_end(struct pep_flow *flow, unsigned int cause)
 	if (flow->conn)
 		pep_report_closed(flow, cause);
 	pep_resume_end(flow);
-	if (flow->path) {
-		pep_share_hold(flow->pn, flow->path, &flow->held, 0);
-		pep_share_end(flow->path);
+	path = flow->path;
+	if (path) {
+		/* pep_relief_work() looks at it under RCU. */
 		WRITE_ONCE(flow->path, NULL);
+		pep_share_hold(flow->pn, path, &flow->held, 0);
+		pep_share_end(path);
 	}
 	pep_meter_leg(flow);
 	pep_flow_advance(flow, PEP_FLOW_END);

@@ -208,6 +208,7 @@ void pep_flow_advance(struct pep_flow *flow, enum pep_flow_event event);
 bool pep_flow_pin(struct pep_flow *flow);
 void pep_flow_unpin(struct pep_flow *flow, u32 seq,
 		    const struct pep_values *values);
+void pep_flow_remember(struct pep_flow *flow);
 void pep_flow_end(struct pep_flow *flow, unsigned int cause);
 unsigned int pep_flow_each(struct pep_net *pn, pep_flow_match *match,
 			   const void *filter,

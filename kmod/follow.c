@@ -75,14 +75,31 @@ static void pep_follow_scan(const struct pep_packet *pkt,
 	}
 }
 
+/* The subscriber holds too much memory: one that may be split again is looked at once
+ * more when the next payload comes.
+ */
+static void pep_follow_no_room(struct pep_net *pn, struct pep_conn *conn,
+			       unsigned int reason)
+{
+	if (conn->tally) {
+		pep_stat_inc(pn, reason);
+		conn->trigger = 0;
+		conn->due = 0;
+	} else {
+		pep_adopt_give_up(pn, conn, reason);
+	}
+}
+
 /* Copies are kept from here on. */
 static void pep_follow_keep(struct pep_net *pn, struct pep_gen *gen,
 			    struct pep_conn *conn)
 {
+	unsigned int reason;
+
 	conn->due = conn->trigger & PEP_SPLIT_TRIGGER_HANDSHAKE;
-	if (pep_share_over(pn, conn->path)) {
-		pep_share_relieve(pn);
-		pep_adopt_give_up(pn, conn, PEP_A_STAT_SPLIT_PASS_MEMORY);
+	reason = pep_share_room(pn, conn->path);
+	if (reason) {
+		pep_follow_no_room(pn, conn, reason);
 		return;
 	}
 	conn->copies = pep_copies_new(gen, conn->path, conn->end);

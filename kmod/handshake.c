@@ -84,14 +84,14 @@ struct pep_conn *pep_handshake_new(struct pep_net *pn, unsigned int side,
 	struct pep_conn *conn;
 	struct pep_path *path;
 	u64 now = ktime_get_ns();
+	unsigned int refused;
 
 	path = pep_path_find(pn, &pkt->tuple, side);
-	if (path) {
-		*reason = pep_share_open(pn, path, now);
-		if (*reason) {
-			pep_path_put(path);
-			return NULL;
-		}
+	refused = path ? pep_share_open(pn, path, now) : 0;
+	if (refused) {
+		pep_path_put(path);
+		*reason = refused;
+		return NULL;
 	}
 	conn = pep_track_new(&pkt->tuple, pep_tuple_vrf(skb->dev));
 	if (!conn) {
@@ -213,7 +213,7 @@ static void pep_handshake_synack(struct pep_net *pn, struct pep_conn *conn,
 		target->flags |= PEP_TRACK_UNSPLIT;
 	if (!pep_handshake_splittable(conn))
 		pep_adopt_give_up(pn, conn, PEP_A_STAT_SPLIT_PASS_OPTION);
-	else if (conn->renew)
+	else if (conn->renew && !pkt->payload)
 		pep_synack_keep(pn, conn, skb);
 }
 
@@ -260,7 +260,9 @@ void pep_handshake_complete(struct pep_net *pn, struct pep_conn *conn)
 	struct pep_track_end *opener = &conn->end[conn->opener];
 	struct pep_track_end *target = &conn->end[!conn->opener];
 
-	if (!conn->path) {
+	if (conn->path) {
+		pep_path_touch(pn, conn->path);
+	} else {
 		conn->path = pep_path_get(pn, &conn->tuple, conn->opener);
 		if (conn->path)
 			pep_share_enter(conn->path);

@@ -40,6 +40,9 @@
 #define PEP_LIMIT_PART		64
 #define PEP_LIMIT_LEAST		256U
 
+/* No more than can be set. */
+#define PEP_LIMIT_MOST		16777216U
+
 /* Memory of a subscriber at least, bytes. */
 #define PEP_LIMIT_MEMORY_MIN	(16U << 20)
 
@@ -97,7 +100,8 @@ void pep_limit_defaults(struct pep_limits *limits)
 	limits->subscriber_flows = max(limits->flows / PEP_LIMIT_PART,
 				       PEP_LIMIT_LEAST);
 	limits->subscriber_connections =
-		max(pep_limit_followed() / PEP_LIMIT_PART, PEP_LIMIT_LEAST);
+		clamp(pep_limit_followed() / PEP_LIMIT_PART, PEP_LIMIT_LEAST,
+		      PEP_LIMIT_MOST);
 }
 
 /**

@@ -90,6 +90,7 @@ struct pep_limits {
  * @relief: has memory given back by subscribers who hold too much; see relief.c
  * @idle: woken when @nflows or @synacks get to zero
  * @timewait: removes TIME_WAIT sockets of legs; see timewait.c
+ * @timewait_late: removes those of flows that were still to end then
  * @live: brings changed settings to flows; see live.c
  * @lock: guards @started, @profiles, @gens and the profiles' settings
  * @profiles: struct pep_profile, the default one first
@@ -134,6 +135,7 @@ struct pep_net {
 	struct delayed_work relief;
 	wait_queue_head_t idle;
 	struct work_struct timewait;
+	struct delayed_work timewait_late;
 	struct work_struct live;
 	struct mutex lock; /* profiles and generations; see above */
 	struct list_head profiles;

@@ -179,8 +179,16 @@ static struct pep_path *pep_path_new(struct pep_net *pn,
 	return IS_ERR(old) ? NULL : old;
 }
 
-/* Note that a subscriber has been seen, once a second. */
-static void pep_path_touch(struct pep_net *pn, struct pep_path *path)
+/**
+ * pep_path_touch() - note that a connection of a subscriber has begun
+ * @pn: started instance
+ * @path: entry of the subscriber
+ *
+ * Once a second: nobody forgets those who have been there since others.
+ *
+ * Context: BH off.
+ */
+void pep_path_touch(struct pep_net *pn, struct pep_path *path)
 {
 	u32 now = ktime_get_seconds();
 
@@ -475,7 +483,7 @@ void pep_path_end(struct pep_path *path, u32 segs, u32 again)
  * @match: is a subscriber meant? Called with pn->paths_lock held
  * @filter: what it is called with
  *
- * Flows that are up keep the entry that they have, which nobody else finds.
+ * Connections and flows keep the entry that they have, which nobody else finds.
  *
  * Context: may sleep, pn->lock held.
  * Return: how many there were.

@@ -141,6 +141,7 @@ struct pep_path *pep_path_get(struct pep_net *pn,
 struct pep_path *pep_path_find(struct pep_net *pn,
 			       const struct pep_tuple *tuple,
 			       unsigned int opener);
+void pep_path_touch(struct pep_net *pn, struct pep_path *path);
 void pep_path_put(struct pep_path *path);
 bool pep_path_known(const struct pep_path *path,
 		    struct pep_path_known *known);

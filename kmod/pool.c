@@ -292,6 +292,20 @@ struct pep_sock *pep_pool_take(struct pep_pool *pool, enum pep_pool_kind kind)
 }
 
 /**
+ * pep_pool_give_back() - put a socket back that was not used
+ * @pool: this CPU's pool
+ * @kind: what it is for
+ * @ps: from pep_pool_take(), in the same softirq
+ *
+ * Context: softirq.
+ */
+void pep_pool_give_back(struct pep_pool *pool, enum pep_pool_kind kind,
+			struct pep_sock *ps)
+{
+	pool->ready[kind][pool->nready[kind]++] = ps;
+}
+
+/**
  * pep_pool_wait() - let a SYN wait for the next refill
  * @pool: this CPU's pool, which was found empty
  * @skb: held SYN

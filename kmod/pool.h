@@ -123,6 +123,8 @@ void pep_pool_setup(struct pep_pool *pool, struct pep_gen *gen, int cpu);
 void pep_pool_drain(struct pep_pool *pool);
 void pep_pool_want(struct pep_pool *pool, enum pep_pool_kind kind);
 bool pep_pool_has(struct pep_pool *pool, enum pep_pool_kind kind);
+void pep_pool_give_back(struct pep_pool *pool, enum pep_pool_kind kind,
+			struct pep_sock *ps);
 struct pep_sock *pep_pool_take(struct pep_pool *pool, enum pep_pool_kind kind);
 void pep_pool_wait(struct pep_pool *pool, struct sk_buff *skb);
 void pep_pool_wait_job(struct pep_pool *pool, struct pep_job *job);

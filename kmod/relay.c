@@ -206,6 +206,17 @@ static enum pep_relay_result pep_relay_fin(struct pep_flow *flow,
 	return pep_leg_shutdown(to->sk) ? PEP_RELAY_IDLE : PEP_RELAY_BROKEN;
 }
 
+/* A direction has ended. A reset behind it is passed on, and not the FIN before it: the
+ * other end may go on sending, and what it sends has nobody to get to.
+ */
+static enum pep_relay_result pep_relay_end(struct pep_flow *flow,
+					   unsigned int from)
+{
+	if (pep_leg_failed(flow->leg[from].sk))
+		return PEP_RELAY_IDLE;
+	return pep_relay_fin(flow, &flow->leg[!from]);
+}
+
 /**
  * pep_relay_direction() - move what there is in one direction
  * @flow: established flow, locked, with its legs locked and not owned
@@ -233,7 +244,7 @@ pep_relay_direction(struct pep_flow *flow, unsigned int from,
 		if (!skb && !sock_flag(in, SOCK_DONE))
 			return PEP_RELAY_IDLE;
 		if (!skb || off >= skb->len)
-			return pep_relay_fin(flow, &flow->leg[!from]);
+			return pep_relay_end(flow, from);
 		if (!sk_stream_memory_free(out)) {
 			set_bit(SOCK_NOSPACE, &out->sk_socket->flags);
 			pep_relay_stall(flow, !from);
@@ -264,16 +275,38 @@ static enum pep_relay_result pep_relay_measured(struct pep_flow *flow,
 	return result;
 }
 
-/* Is payload of a leg that has failed still on its way to the other end? */
-static bool pep_relay_pending(struct sock *in, struct sock *out)
+/* Has a leg received payload that was not passed on? */
+static bool pep_relay_unread(struct sock *sk)
 {
 	struct sk_buff *skb;
 	u32 off;
 
-	if (!tcp_rtx_and_write_queues_empty(out))
-		return true;
-	skb = tcp_recv_skb(in, tcp_sk(in)->copied_seq, &off);
-	return skb && off < skb->len && pep_leg_can_send(out);
+	skb = tcp_recv_skb(sk, tcp_sk(sk)->copied_seq, &off);
+	return skb && off < skb->len;
+}
+
+/* Is payload of a leg that has failed still on its way to the other end? */
+static bool pep_relay_pending(struct sock *in, struct sock *out)
+{
+	return !tcp_rtx_and_write_queues_empty(out) ||
+	       (pep_relay_unread(in) && pep_leg_can_send(out));
+}
+
+/* One end has reset, and the other one gets what was sent before; false when that is
+ * impossible. An end that has got a FIN may end its own direction at any time, and must
+ * not do so in vain: TCP resets it if it sends more, RFC 1122, section 4.2.2.13.
+ */
+static bool pep_relay_tail(struct pep_flow *flow, struct pep_leg *to)
+{
+	if (to->fin_sent && pep_relay_unread(to->sk))
+		return false;
+	if (to->fin_sent)
+		WRITE_ONCE(to->sk->sk_shutdown, SHUTDOWN_MASK);
+	flow->tail = true;
+	flow->deadline = jiffies + PEP_RELAY_TAIL;
+	/* The end that has failed may not know. */
+	pep_flow_remember(flow);
+	return true;
 }
 
 /*
@@ -294,10 +327,10 @@ static bool pep_relay_failed(struct pep_flow *flow)
 	if (pep_leg_failed(out) || in->sk_state != TCP_CLOSE ||
 	    !pep_relay_pending(in, out))
 		return true;
-	if (!flow->tail) {
-		flow->tail = true;
-		flow->deadline = jiffies + PEP_RELAY_TAIL;
-	}
+	if (!flow->tail && !pep_relay_tail(flow, &flow->leg[w_failed ?
+							     PEP_SIDE_SERVER :
+							     PEP_SIDE_WIRELESS]))
+		return true;
 	if (time_after_eq(jiffies, flow->deadline))
 		return true;
 	pep_flow_wake_in(flow, flow->deadline - jiffies);

@@ -165,6 +165,7 @@ static void pep_resume_watch(struct pep_flow *flow)
 	u32 rtt = tp->srtt_us >> 3;
 	u64 bytes;
 
+	r->blind = !rtt;
 	WRITE_ONCE(r->rate, 0);
 	if (!rtt || !pep_resume_known(flow, &known) ||
 	    !pep_resume_same(rtt, known.rtt)) {
@@ -277,7 +278,6 @@ void pep_resume_begin(struct pep_flow *flow)
 	WRITE_ONCE(r->path, path);
 	r->got = tp->snd_una;
 	r->noted = tp->delivered;
-	r->blind = !rtt;
 	pep_path_handshake(path, rtt);
 	pep_resume_watch(flow);
 	pep_resume_share(flow);
@@ -545,10 +545,8 @@ static void pep_resume_count(struct pep_flow *flow)
 	}
 	pep_path_rtt(r->path, tp->rack.rtt_us);
 	/* A SYN or SYN-ACK was repeated: only now it can be seen which link this is. */
-	if (unlikely(r->blind) && tp->srtt_us) {
-		r->blind = false;
+	if (unlikely(r->blind) && tp->srtt_us)
 		pep_resume_watch(flow);
-	}
 	if (r->phase == PEP_RESUME_PHASE_UNVALIDATED ||
 	    r->phase == PEP_RESUME_PHASE_VALIDATING)
 		pep_resume_step(flow);

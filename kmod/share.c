@@ -168,11 +168,51 @@ void pep_share_leave(struct pep_path *path)
 }
 
 /**
+ * pep_share_full() - is a share of a subscriber used up?
+ * @pn: instance
+ * @path: entry of the subscriber
+ *
+ * Nothing is counted.
+ *
+ * Context: any.
+ * Return: true when the subscriber may not have another connection or flow.
+ */
+bool pep_share_full(const struct pep_net *pn, const struct pep_path *path)
+{
+	const struct pep_limits *limits = &pn->limits;
+
+	return atomic_read(&path->connections) >=
+	       READ_ONCE(limits->subscriber_connections) ||
+	       atomic_read(&path->flows_up) >=
+	       READ_ONCE(limits->subscriber_flows) ||
+	       pep_share_over(pn, path);
+}
+
+/**
+ * pep_share_room() - may more be kept for a subscriber?
+ * @pn: started instance
+ * @path: entry of the subscriber, or NULL
+ *
+ * Context: BH off, RCU read side.
+ * Return: 0, or the counter of the reason against it, of which listeners are
+ * notified.
+ */
+unsigned int pep_share_room(struct pep_net *pn, struct pep_path *path)
+{
+	if (!pep_share_over(pn, path))
+		return 0;
+	/* It may be that flows have become idle since that was noted. */
+	pep_share_relieve(pn);
+	return pep_share_refuse(pn, path, PEP_A_STAT_SPLIT_PASS_MEMORY);
+}
+
+/**
  * pep_share_splittable() - may a subscriber have another flow?
  * @pn: started instance
  * @path: entry of the subscriber, or NULL
  *
- * As exact as pep_share_open().
+ * The bound is not exact: CPUs that ask at the same time may exceed it by one each, and
+ * flows that are being opened, with connect early, do not count yet.
  *
  * Context: BH off, RCU read side.
  * Return: 0, or the counter of the reason against it, of which listeners are
@@ -180,17 +220,11 @@ void pep_share_leave(struct pep_path *path)
  */
 unsigned int pep_share_splittable(struct pep_net *pn, struct pep_path *path)
 {
-	if (!path)
-		return 0;
-	if (atomic_read(&path->flows_up) >=
-	    READ_ONCE(pn->limits.subscriber_flows))
+	if (path && atomic_read(&path->flows_up) >=
+		    READ_ONCE(pn->limits.subscriber_flows))
 		return pep_share_refuse(pn, path,
 					PEP_A_STAT_SPLIT_PASS_SUBSCRIBER);
-	if (!pep_share_over(pn, path))
-		return 0;
-	/* It may be that flows have become idle since that was noted. */
-	pep_share_relieve(pn);
-	return pep_share_refuse(pn, path, PEP_A_STAT_SPLIT_PASS_MEMORY);
+	return pep_share_room(pn, path);
 }
 
 /**

@@ -32,7 +32,9 @@
 /* When an opener's SYN comes again by itself, less its way here, us; RFC 6298. */
 #define PEP_SYNACK_SECOND	((u32)USEC_PER_SEC)
 
-/* Copies that a subscriber may have, and all of a namespace: 4 MiB. */
+/* Copies that a subscriber may have, and all of a namespace: 4 MiB, as they have no
+ * payload.
+ */
 #define PEP_SYNACK_SHARE	16
 #define PEP_SYNACK_MAX		4096
 
@@ -93,7 +95,7 @@ static void pep_synack_timer(struct timer_list *timer)
 
 	if (!READ_ONCE(pn->stopping) && pep_synack_missed(synack))
 		pep_synack_send(synack);
-	kfree_skb(synack->skb);
+	consume_skb(synack->skb);
 	pep_track_put(synack->conn);
 	atomic_dec(&synack->path->synacks);
 	pep_path_put(synack->path);
@@ -140,6 +142,7 @@ static struct sk_buff *pep_synack_copy(const struct sk_buff *skb)
 		return NULL;
 	/* As where a packet is redirected to the ingress of its device. */
 	copy->dev = NULL;
+	skb_dst_drop(copy);
 	skb_reset_redirect(copy);
 	copy->tstamp = 0;
 	return copy;
@@ -149,7 +152,7 @@ static struct sk_buff *pep_synack_copy(const struct sk_buff *skb)
  * pep_synack_keep() - keep a SYN-ACK until its opener has acknowledged it
  * @pn: started instance
  * @conn: its connection in stage answered, opened by a subscriber; locked
- * @skb: the SYN-ACK
+ * @skb: the SYN-ACK, without payload
  *
  * Nothing is kept where the link is not known, where the opener itself repeats its SYN no
  * later, when the subscriber or the namespace have too many of them, and without
@@ -165,7 +168,8 @@ void pep_synack_keep(struct pep_net *pn, struct pep_conn *conn,
 	u32 wait;
 
 	wait = path ? pep_synack_wait(path) : 0;
-	if (!wait || !pep_synack_count(pn, path))
+	/* Pairs with synchronize_net() in pep_instance_stop(). */
+	if (!wait || READ_ONCE(pn->stopping) || !pep_synack_count(pn, path))
 		return;
 	synack = kmalloc(sizeof(*synack), GFP_ATOMIC | __GFP_NOWARN);
 	if (!synack)
@@ -193,7 +197,7 @@ err_count:
 
 /**
  * pep_synack_stop() - wait until the timers of a namespace have run out
- * @pn: instance that is being stopped: no packet comes any more
+ * @pn: instance that has been stopping for a grace period: none is kept any more
  *
  * Context: may sleep, for less than a second.
  */

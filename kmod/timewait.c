@@ -21,6 +21,9 @@
 /* Buckets looked at before other work gets its turn. */
 #define PEP_TIMEWAIT_BATCH	1024
 
+/* A flow that ends with the device, and whose leg a process owns, ends a little later. */
+#define PEP_TIMEWAIT_LATE	HZ
+
 /* Is it a TIME_WAIT socket of a leg in a namespace? */
 static bool pep_timewait_ours(const struct net *net, const struct sock *sk)
 {
@@ -93,6 +96,14 @@ static void pep_timewait_work(struct work_struct *work)
 	pep_timewait_purge(pn->net);
 }
 
+static void pep_timewait_late(struct work_struct *work)
+{
+	struct pep_net *pn = container_of(to_delayed_work(work),
+					  struct pep_net, timewait_late);
+
+	pep_timewait_purge(pn->net);
+}
+
 /**
  * pep_timewait_init() - prepare an instance
  * @pn: instance
@@ -102,6 +113,7 @@ static void pep_timewait_work(struct work_struct *work)
 void pep_timewait_init(struct pep_net *pn)
 {
 	INIT_WORK(&pn->timewait, pep_timewait_work);
+	INIT_DELAYED_WORK(&pn->timewait_late, pep_timewait_late);
 }
 
 /**
@@ -114,8 +126,9 @@ void pep_timewait_init(struct pep_net *pn)
  */
 void pep_timewait_schedule(struct pep_net *pn)
 {
-	/* Does nothing behind pep_timewait_stop(). */
+	/* Both do nothing behind pep_timewait_stop(). */
 	schedule_work(&pn->timewait);
+	schedule_delayed_work(&pn->timewait_late, PEP_TIMEWAIT_LATE);
 }
 
 /**
@@ -127,5 +140,6 @@ void pep_timewait_schedule(struct pep_net *pn)
 void pep_timewait_stop(struct pep_net *pn)
 {
 	disable_work_sync(&pn->timewait);
+	disable_delayed_work_sync(&pn->timewait_late);
 	pep_timewait_purge(pn->net);
 }

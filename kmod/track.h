@@ -136,7 +136,7 @@ struct pep_track_end {
  * @dsfield: TOS or traffic class of the latest packet of the end on a side, enum
  *	pep_side
  * @ref: one while in the table, one while @job is queued or waits for a socket, one
- *	of @flow, and those of callers
+ *	of @flow, one while its SYN-ACK is kept, and those of callers
  * @seen: when its latest packet came, or it was handed back, jiffies; read
  *	locklessly
  * @born: when the SYN came, ns of ktime_get_ns()

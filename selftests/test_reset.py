@@ -24,6 +24,7 @@ RATE = BYTES // FLOWS // 2     # bytes per second and end
 TAIL = 60000            # bytes, half a second of a slow link
 SLOW = "rate", "1mbit", "delay", "20ms", "limit", "1000"
 FAR = {"sub": ("pep", "wl0"), "srv": ("pep", "sv0")}
+SLOWLY = 1000           # bytes per second
 SECONDS = 60            # for all of that
 DEADLINE = 30           # seconds that an end has for what came before a reset
 setup = pep.warmed
@@ -177,6 +178,11 @@ def tail(family, opener, opened, loss="0%", fin=False):
             reset(far)
             near.settimeout(SECONDS)
             expect_stream(near, offset, TAIL)
+            if loss != "0%":
+                # The reset may get lost, too.
+                end = End(near, BYTES, rate=SLOWLY)
+                expect_resets(end)
+                return
             expect("the end behind it", outcome(near, 10) in
                    (("FIN", "ECONNRESET") if fin else ("ECONNRESET",)), True)
 
@@ -198,6 +204,24 @@ families("connect early: what comes before a reset arrives", "sub",
 families("before a reset, over a link that loses packets", "sub", "srv",
          "10%")(tail)
 families("before a FIN and a reset", "sub", "srv", "0%", True)(tail)
+
+
+@families("an end that sends behind a FIN and a reset is reset")
+def vain(family):
+    """Nobody would get it: its own end must not be a clean one."""
+    with impaired((FAR["sub"],), *SLOW, single=True):
+        with grows(flow_established=1, flow_reset=1, flow_closed=0):
+            near, far = pair(family)
+            one_way(near, far, 100)
+            send_tail(far)
+            far.shutdown(socket.SHUT_WR)
+            wait_for("FIN_WAIT1", lambda: run(
+                "ss", "-tnH", "state", "fin-wait-1", ns="pep").stdout)
+            reset(far)
+            near.settimeout(SECONDS)
+            near.sendall(bytes(100))
+            near.shutdown(socket.SHUT_WR)
+            expect("its end", outcome(near, 10), "ECONNRESET")
 
 
 @families("an end that does not read has a deadline")
