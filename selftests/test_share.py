@@ -291,7 +291,8 @@ def held(family):
         evicted = pep.stat("flow_evicted") - before["flow_evicted"]
         expect("are some left", evicted < DEAF, True)
         ends = [outcome(sub, 1) for sub, _ in both]
-        expect("connections that were reset", ends.count("ECONNRESET"), evicted)
+        expect("connections that were reset", ends.count("ECONNRESET"),
+               evicted)
         for load in busy, free:
             load.finish()
     for sub, srv in both:
