@@ -17,6 +17,7 @@ from works import IDLE_PORTS, SERVER_PORT
 
 PORTS = range(SERVER_PORT, SERVER_PORT + IDLE_PORTS)
 TABLE = 100
+MOST = "16777216"       # the largest limit
 
 HAPROXY = """
 global
@@ -119,6 +120,10 @@ def attached(*settings):
     pep.load()
     if settings:
         pep.pepadm("profile", "set", "default", *settings)
+    # The subscriber here stands for thousands.
+    pep.pepadm("limit", "set", "flows", MOST, "subscriber-flows", MOST,
+               "subscriber-connections", MOST, "subscriber-rate", "1000000",
+               "subscriber-memory", str((1 << 32) - 1))
     pep.attach()
     try:
         yield
