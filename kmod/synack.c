@@ -29,6 +29,11 @@
 /* Beyond two round trips, us: a short queue, and a terminal that sleeps. */
 #define PEP_SYNACK_MARGIN	(50 * USEC_PER_MSEC)
 
+/* A link of less than this is no radio's, us: what keeps an opener waiting for longer is
+ * no loss there. As of PEP_RESUME_RTT_MIN.
+ */
+#define PEP_SYNACK_RTT_MIN	(5 * USEC_PER_MSEC)
+
 /* When an opener's SYN comes again by itself, less its way here, us; RFC 6298. */
 #define PEP_SYNACK_SECOND	((u32)USEC_PER_SEC)
 
@@ -111,7 +116,7 @@ static u32 pep_synack_wait(const struct pep_path *path)
 	struct pep_path_known known;
 	u32 rtt, wait;
 
-	if (!pep_path_known(path, &known))
+	if (!pep_path_known(path, &known) || known.rtt < PEP_SYNACK_RTT_MIN)
 		return 0;
 	rtt = clamp(READ_ONCE(path->rtt_latest), known.rtt, PEP_SYNACK_SECOND);
 	wait = 2 * rtt + PEP_SYNACK_MARGIN;

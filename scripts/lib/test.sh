@@ -19,7 +19,7 @@ TEST_BUILT='sim simdebug debug'
 # two CPUs do not keep, and do nothing that a kernel in simulated time cannot: the
 # full run has them there in place of the stock kernel.
 TEST_SIMULATED="adopt asymmetric_link asymmetry bbr capture conn death flood gain legs ports \
-release reload resume route save synack timers window"
+release reload resume route save share synack timers window"
 
 # Those of which one kernel shows all, and simdebug most: of programs and files that
 # the module is read and set by, and of connections in every situation, the same
