@@ -103,10 +103,6 @@ enum pep_flow_time {
  * @leg: by enum pep_side
  * @path: entry of its subscriber, which counts it, with a reference; or NULL
  * @held: memory of the legs' queues as @path has counted it, bytes
- * @relief_progress: what the legs had received and got acknowledged at @relief_since,
- *	bytes
- * @relief_since: when that was seen to have grown last, while the subscriber held too
- *	much, jiffies; 0 when that was never
  * @resume: how the wireless leg begins; guarded by the lock of its socket
  * @copied: relayed payload that had to be copied, bytes
  * @born: when the SYN came, ns of ktime_get_ns(); constant
@@ -147,8 +143,6 @@ struct pep_flow {
 	struct pep_leg leg[2];
 	struct pep_path *path;
 	u32 held;
-	u64 relief_progress;
-	unsigned long relief_since;
 	struct pep_resume resume;
 	u64 copied;
 	u64 born;

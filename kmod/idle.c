@@ -62,6 +62,25 @@ static unsigned long pep_idle_release(const struct pep_flow *flow)
 }
 
 /**
+ * pep_idle_time() - find out for how long nothing has happened to a flow
+ * @flow: flow that is up, locked, with its legs locked
+ *
+ * Context: BH off.
+ * Return: time since it was seen that something had, jiffies.
+ */
+unsigned long pep_idle_time(struct pep_flow *flow)
+{
+	u64 progress = pep_idle_progress(flow);
+
+	if (progress != flow->progress) {
+		flow->progress = progress;
+		flow->active = jiffies;
+		flow->release_asked = false;
+	}
+	return jiffies - flow->active;
+}
+
+/**
  * pep_idle_over() - see whether nothing has happened to a flow for too long
  * @flow: flow that is up, locked, with its legs locked
  *
@@ -75,19 +94,12 @@ bool pep_idle_over(struct pep_flow *flow)
 	unsigned long over = flow->idle_timeout * HZ;
 	unsigned long release = pep_idle_release(flow);
 	unsigned long idle;
-	u64 progress;
 
 	if (timer_pending(&flow->timer) ||
 	    !(over || release || flow->release_asked))
 		return false;
-	progress = pep_idle_progress(flow);
-	if (progress != flow->progress) {
-		flow->progress = progress;
-		flow->active = jiffies;
-		flow->release_asked = false;
-		release = pep_idle_release(flow);
-	}
-	idle = jiffies - flow->active;
+	idle = pep_idle_time(flow);
+	release = pep_idle_release(flow);
 	if (over && idle >= over)
 		return true;
 	if (release && idle >= release && pep_idle_drained(flow)) {

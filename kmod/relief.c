@@ -15,6 +15,7 @@
 #include <net/tcp.h>
 
 #include "flow.h"
+#include "idle.h"
 #include "path.h"
 #include "share.h"
 #include "stat.h"
@@ -60,25 +61,6 @@ void pep_relief_note(struct pep_flow *flow)
 			       pep_relief_memory(flow));
 }
 
-/* Has a flow got nowhere for too long? */
-static bool pep_relief_stalled(struct pep_flow *flow)
-{
-	u64 progress = 0;
-	int side;
-
-	for (side = 0; side < 2; side++) {
-		const struct tcp_sock *tp = tcp_sk(flow->leg[side].sk);
-
-		progress += tp->bytes_received + tp->bytes_acked;
-	}
-	if (progress != flow->relief_progress || !flow->relief_since) {
-		flow->relief_progress = progress;
-		flow->relief_since = jiffies | 1;
-		return false;
-	}
-	return time_after(jiffies, flow->relief_since + PEP_RELIEF_STALL);
-}
-
 /* Look at a flow whose subscriber seems to hold more than MOST. Return: true when the
  * subscriber still does.
  */
@@ -92,8 +74,8 @@ static bool pep_relief_flow(struct pep_flow *flow, u64 most)
 		pep_flow_lock_legs(flow);
 		pep_relief_note(flow);
 		over = pep_share_held(flow->path) > most;
-		if (pep_relief_stalled(flow) && over && flow->held &&
-		    !flow->evicted) {
+		if (pep_idle_time(flow) > PEP_RELIEF_STALL && over &&
+		    flow->held && !flow->evicted) {
 			WRITE_ONCE(flow->evicted, true);
 			/* What it holds goes at once, or more would end. */
 			pep_share_hold(flow->pn, flow->path, &flow->held, 0);
