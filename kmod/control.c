@@ -116,7 +116,7 @@ int pep_nl_limit_set_doit(struct sk_buff *skb, struct genl_info *info)
 	limits = pn->limits;
 	if (!pep_control_take(info, &limits) && !drain) {
 		mutex_unlock(&pn->lock);
-		GENL_SET_ERR_MSG(info, "nothing to set: a limit or drain is required");
+		GENL_SET_ERR_MSG(info, "drain, flows or another limit: is required");
 		return -EINVAL;
 	}
 	pep_control_put(pn, &limits);

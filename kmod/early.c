@@ -132,15 +132,22 @@ static unsigned int pep_early_cause(const struct sock *sk)
 	}
 }
 
-/* A flow that comes up is one of its subscriber's. */
+/* Count a flow that comes up for its subscriber, who had no entry at the SYN, or note
+ * that the entry is in use.
+ */
 static void pep_early_count(struct pep_flow *flow)
 {
-	struct pep_path *path = pep_path_get(flow->pn, &flow->tuple,
-					     flow->opener);
+	struct pep_path *path;
 
+	if (flow->path) {
+		pep_path_touch(flow->pn, flow->path);
+		return;
+	}
+	path = pep_path_get(flow->pn, &flow->tuple, flow->opener);
+	if (!path)
+		return;
 	WRITE_ONCE(flow->path, pep_share_split(path));
-	if (path)
-		pep_path_put(path);
+	pep_path_put(path);
 }
 
 /* Look after a flow that is being opened, with its legs locked and not owned. */
@@ -263,6 +270,7 @@ static unsigned int pep_early_begin(struct pep_flow *flow, struct pep_sock *ps,
 
 	flow->share = pep_early_share(flow->pn, &flow->tuple);
 	atomic_inc(flow->share);
+	WRITE_ONCE(flow->path, pep_share_split(conn->path));
 	pep_flow_set_leg(flow, !flow->opener, sk, ps);
 	pep_flow_lock_legs(flow);
 	pep_callback_attach(flow, sk);

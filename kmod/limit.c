@@ -15,7 +15,7 @@
 #include "path.h"
 #include "report.h"
 
-/* Time between two times that the same limit is told of, seconds. */
+/* Time between two notifications of the same limit, seconds. */
 #define PEP_LIMIT_OVERLOAD	10
 
 /* Flows that there may be by default: one for each 64 KiB of memory, as a flow takes 8
@@ -28,8 +28,8 @@
 /* Those being opened: 64 MiB. */
 #define PEP_LIMIT_PENDING	4096
 
-/* Bits of an address that make a subscriber by default: one host, and what a subscriber
- * of IPv6 has at least.
+/* Bits of an address that make a subscriber by default: one host, and the smallest
+ * network that a subscriber of IPv6 has.
  */
 #define PEP_LIMIT_PREFIX4	32
 #define PEP_LIMIT_PREFIX6	64
@@ -52,6 +52,12 @@
 /* The part of the machine's memory that connections may take, a divisor. */
 #define PEP_LIMIT_FOLLOWED_PART	16
 
+/* The machine's memory, bytes. */
+static u64 pep_limit_ram(void)
+{
+	return (u64)totalram_pages() << PAGE_SHIFT;
+}
+
 /**
  * pep_limit_followed() - find out how many connections may be in the table
  *
@@ -59,27 +65,23 @@
  */
 u32 pep_limit_followed(void)
 {
-	u64 most = (u64)totalram_pages() << PAGE_SHIFT;
+	u64 most = div_u64(pep_limit_ram(), PEP_LIMIT_FOLLOWED_PART *
+					    PEP_LIMIT_FOLLOWED_SIZE);
 
-	most = div_u64(most, PEP_LIMIT_FOLLOWED_PART * PEP_LIMIT_FOLLOWED_SIZE);
 	return min_t(u64, most, INT_MAX);
 }
 
 /* As many flows as an eighth of the machine's memory holds, within bounds. */
 static u32 pep_limit_flows(void)
 {
-	u64 most = (u64)totalram_pages() << PAGE_SHIFT;
-
-	return clamp_t(u64, most >> PEP_LIMIT_FLOW_SHIFT, PEP_LIMIT_FLOWS_MIN,
-		       PEP_LIMIT_FLOWS_MAX);
+	return clamp_t(u64, pep_limit_ram() >> PEP_LIMIT_FLOW_SHIFT,
+		       PEP_LIMIT_FLOWS_MIN, PEP_LIMIT_FLOWS_MAX);
 }
 
 /* Memory that a subscriber may hold, bytes: a part of the machine's, within bounds. */
 static u32 pep_limit_memory(void)
 {
-	u64 memory = (u64)totalram_pages() << PAGE_SHIFT;
-
-	return clamp_t(u64, div_u64(memory, PEP_LIMIT_PART),
+	return clamp_t(u64, div_u64(pep_limit_ram(), PEP_LIMIT_PART),
 		       PEP_LIMIT_MEMORY_MIN, U32_MAX);
 }
 
@@ -193,7 +195,7 @@ void pep_limit_refused(struct pep_net *pn, unsigned int counter,
 	last = READ_ONCE(pn->overload[kind]);
 	if (last && now - last < PEP_LIMIT_OVERLOAD)
 		return;
-	/* Of those who come at the same time one tells. */
+	/* Of CPUs that come at the same time one notifies. */
 	if (cmpxchg(&pn->overload[kind], last, max(now, 1U)) == last)
 		pep_report_overload(pn, counter, path);
 }

@@ -18,11 +18,11 @@ struct rt6_info;
 /* Shares of the openers that are answered early, a power of two. */
 #define PEP_NET_SHARES		256
 
-/* Limits that are told of when they are reached. */
+/* Limits that listeners are notified of when they are reached. */
 #define PEP_LIMIT_KINDS		8
 
 /**
- * struct pep_limits - what a namespace, and each of its subscribers, may hold
+ * struct pep_limits - bounds on the state of a namespace, and of each of its subscribers
  * @flows: flows there may be
  * @pending: flows that may be being opened at once
  * @prefix4: bits of an IPv4 address that make a subscriber
@@ -53,10 +53,10 @@ struct pep_limits {
  * @rt6: the same over IPv6; NULL where the host has no IPv6
  * @draining: new connections pass unsplit; under @lock, read locklessly
  * @drained: the last flow since then has ended and that was told
- * @overload: when it was told last that a limit is reached, by
+ * @overload: when listeners were notified last that a limit is reached, by
  *	pep_limit_kind(), seconds of ktime_get_seconds(), 0 when never; written
- *	by whoever tells it
- * @limits: what may be held; under @lock, read locklessly
+ *	by the CPU that notifies them
+ * @limits: bounds on its state; under @lock, read locklessly
  * @reset: connections that were reset lately, by both their tuples
  * @devices: tc actions per side, enum pep_side
  * @flows: flows by id; has its own lock, taken with BH off

@@ -184,7 +184,7 @@ static struct pep_path *pep_path_new(struct pep_net *pn,
  * @pn: started instance
  * @path: entry of the subscriber
  *
- * Once a second: nobody forgets those who have been there since others.
+ * At most once a second. Eviction begins with those whose latest one began longest ago.
  *
  * Context: BH off.
  */
@@ -202,6 +202,16 @@ void pep_path_touch(struct pep_net *pn, struct pep_path *path)
 	spin_unlock_bh(&pn->paths_lock);
 }
 
+/* The entry of a subscriber with a reference, or NULL. */
+static struct pep_path *pep_path_lookup(struct pep_net *pn,
+					const struct pep_path_key *key)
+{
+	struct pep_path *path;
+
+	path = rhashtable_lookup(&pn->paths, key, pep_path_params);
+	return path && refcount_inc_not_zero(&path->ref) ? path : NULL;
+}
+
 /**
  * pep_path_find() - find the entry of a connection's subscriber
  * @pn: started instance
@@ -216,11 +226,9 @@ struct pep_path *pep_path_find(struct pep_net *pn,
 			       unsigned int opener)
 {
 	struct pep_path_key key;
-	struct pep_path *path;
 
 	pep_path_key(pn, &key, tuple, opener);
-	path = rhashtable_lookup(&pn->paths, &key, pep_path_params);
-	return path && refcount_inc_not_zero(&path->ref) ? path : NULL;
+	return pep_path_lookup(pn, &key);
 }
 
 /**
@@ -241,8 +249,8 @@ struct pep_path *pep_path_get(struct pep_net *pn,
 	struct pep_path *path;
 
 	pep_path_key(pn, &key, tuple, opener);
-	path = rhashtable_lookup(&pn->paths, &key, pep_path_params);
-	if (!path || !refcount_inc_not_zero(&path->ref))
+	path = pep_path_lookup(pn, &key);
+	if (!path)
 		return pep_path_new(pn, &key);
 	pep_path_touch(pn, path);
 	return path;

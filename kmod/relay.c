@@ -207,7 +207,7 @@ static enum pep_relay_result pep_relay_fin(struct pep_flow *flow,
 }
 
 /* A direction has ended. A reset behind it is passed on, and not the FIN before it: the
- * other end may go on sending, and what it sends has nobody to get to.
+ * other end may go on sending, and nobody receives that.
  */
 static enum pep_relay_result pep_relay_end(struct pep_flow *flow,
 					   unsigned int from)
@@ -316,20 +316,16 @@ static bool pep_relay_tail(struct pep_flow *flow, struct pep_leg *to)
  */
 static bool pep_relay_failed(struct pep_flow *flow)
 {
-	struct sock *w = flow->leg[PEP_SIDE_WIRELESS].sk;
-	struct sock *s = flow->leg[PEP_SIDE_SERVER].sk;
-	bool w_failed = pep_leg_failed(w);
-	struct sock *in = w_failed ? w : s;
-	struct sock *out = w_failed ? s : w;
+	unsigned int from = pep_leg_failed(flow->leg[PEP_SIDE_WIRELESS].sk) ?
+			    PEP_SIDE_WIRELESS : PEP_SIDE_SERVER;
+	struct sock *in = flow->leg[from].sk, *out = flow->leg[!from].sk;
 
-	if (!w_failed && !pep_leg_failed(s))
+	if (!pep_leg_failed(in))
 		return false;
 	if (pep_leg_failed(out) || in->sk_state != TCP_CLOSE ||
 	    !pep_relay_pending(in, out))
 		return true;
-	if (!flow->tail && !pep_relay_tail(flow, &flow->leg[w_failed ?
-							     PEP_SIDE_SERVER :
-							     PEP_SIDE_WIRELESS]))
+	if (!flow->tail && !pep_relay_tail(flow, &flow->leg[!from]))
 		return true;
 	if (time_after_eq(jiffies, flow->deadline))
 		return true;

@@ -211,8 +211,7 @@ unsigned int pep_share_room(struct pep_net *pn, struct pep_path *path)
  * @pn: started instance
  * @path: entry of the subscriber, or NULL
  *
- * The bound is not exact: CPUs that ask at the same time may exceed it by one each, and
- * flows that are being opened, with connect early, do not count yet.
+ * The bound is not exact: CPUs that ask at the same time may exceed it by one each.
  *
  * Context: BH off, RCU read side.
  * Return: 0, or the counter of the reason against it, of which listeners are

@@ -119,17 +119,10 @@ static void show_row(const struct row *row)
 /* Ask for all subscribers, and show those that use most. */
 static enum pep_exit show_table(struct table *table)
 {
-	struct pep_nl_request req;
-	struct pep_genl genl;
 	enum pep_exit err;
 	size_t i;
 
-	err = pep_genl_open(&genl);
-	if (err)
-		return err;
-	pep_genl_request(&genl, &req, PEP_CMD_PATH_GET, NLM_F_DUMP);
-	err = pep_genl_talk(&genl, &req, take_row, table);
-	pep_genl_close(&genl);
+	err = pep_genl_ask(PEP_CMD_PATH_GET, NLM_F_DUMP, take_row, table);
 	if (err)
 		return err;
 	pep_out_open_array(NULL);
