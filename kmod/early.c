@@ -4,7 +4,7 @@
  *
  * The opener's SYN goes to a listener, which answers it, and a leg connects to the
  * target at the same time. The connection has an entry in the table of those that
- * are followed, by which the accepted socket finds the flow that waits for it. A
+ * are followed, by which accept.c finds the flow that waits for the opener. A
  * target that refuses shows as a connection that is reset. A SYN that cannot be
  * answered here passes, and its connection is followed.
  */
@@ -12,9 +12,9 @@
 #include "early.h"
 
 #include <linux/jhash.h>
-#include <net/l3mdev.h>
 #include <net/tcp.h>
 
+#include "accept.h"
 #include "adopt.h"
 #include "callback.h"
 #include "deliver.h"
@@ -36,83 +36,6 @@
 
 /* Connections of a subscriber that may be opened early at the same time. */
 #define PEP_EARLY_SHARE		64
-
-/**
- * pep_early_find() - find the flow that waits for its opener
- * @pn: started instance
- * @tuple: tuple of the opener's packets
- * @vrf: VRF that they are received by, 0 for none
- *
- * Context: softirq, RCU read side.
- * Return: the flow with a reference, or NULL.
- */
-static struct pep_flow *pep_early_find(struct pep_net *pn,
-				       const struct pep_tuple *tuple, int vrf)
-{
-	struct pep_conn *conn = pep_track_find(pn, tuple, vrf);
-	struct pep_flow *flow = NULL;
-
-	if (!conn || !pep_tuple_equal(tuple, &conn->tuple))
-		return NULL;
-	spin_lock(&conn->lock);
-	if (conn->stage == PEP_TRACK_SPLIT &&
-	    conn->flow->mode == PEP_CONNECT_MODE_EARLY &&
-	    READ_ONCE(conn->flow->state) == PEP_FLOW_STATE_CONNECTING &&
-	    !READ_ONCE(pep_flow_opener(conn->flow)->sk)) {
-		flow = conn->flow;
-		refcount_inc(&flow->ref);
-	}
-	spin_unlock(&conn->lock);
-	return flow;
-}
-
-/* Hand a SYN to the listener of a generation; consumed. */
-static void pep_early_offer(struct pep_gen *gen, unsigned int side,
-			    struct sk_buff *skb)
-{
-	int family = skb->protocol == htons(ETH_P_IPV6) ? AF_INET6 : AF_INET;
-	struct sock *sk;
-
-	sk = rcu_dereference(pep_gen_listener(gen, family, side)->sk);
-	if (sk) {
-		pep_deliver_local(gen->pn, skb, sk);
-	} else {
-		pep_stat_inc(gen->pn, PEP_A_STAT_DROPPED);
-		kfree_skb(skb);
-	}
-}
-
-/**
- * pep_early_repeat() - offer a SYN again that its opener has repeated
- * @pn: started instance
- * @skb: SYN of a connection that a flow has
- * @pkt: parsed @skb
- *
- * Context: softirq, RCU read side.
- * Return: false when no flow waits for it.
- */
-bool pep_early_repeat(struct pep_net *pn, struct sk_buff *skb,
-		      const struct pep_packet *pkt)
-{
-	struct pep_flow *flow;
-
-	flow = pep_early_find(pn, &pkt->tuple, pep_tuple_vrf(skb->dev));
-	if (!flow)
-		return false;
-	pep_stat_syn(pn, flow->opener, &pkt->tuple, PEP_A_STAT_SYN_DUPLICATE);
-	pep_early_offer(flow->gen, flow->opener, skb);
-	pep_flow_put(flow);
-	return true;
-}
-
-/* End a flow unless a process owns one of its legs; with the flow locked. */
-static void pep_early_give_up(struct pep_flow *flow, unsigned int cause)
-{
-	pep_flow_lock_legs(flow);
-	if (!pep_flow_legs_owned(flow))
-		pep_flow_end(flow, cause);
-	pep_flow_unlock_legs(flow);
-}
 
 static unsigned int pep_early_cause(const struct sock *sk)
 {
@@ -466,7 +389,7 @@ bool pep_early_open(struct pep_gen *gen, unsigned int side, struct sk_buff *skb,
 	pep_stat_syn(pn, side, &pkt->tuple, reason ?: PEP_A_STAT_SYN_ANSWERED);
 	if (reason)
 		return false;
-	pep_early_offer(gen, side, skb);
+	pep_accept_offer(gen, side, skb);
 	return true;
 }
 
@@ -490,7 +413,7 @@ static void pep_early_resume(struct pep_gen *gen, struct sk_buff *skb)
 		case PEP_FOLLOW_CONSUMED:
 			return;
 		case PEP_FOLLOW_SPLIT:
-			if (pep_early_repeat(gen->pn, skb, &pkt))
+			if (pep_accept_repeat(gen->pn, skb, &pkt))
 				return;
 			break;
 		case PEP_FOLLOW_PASS:
@@ -501,134 +424,12 @@ static void pep_early_resume(struct pep_gen *gen, struct sk_buff *skb)
 	pep_deliver_pass(skb);
 }
 
-/* Reset a connection that was accepted in vain. */
-static void pep_early_refuse(struct pep_net *pn, struct sock *child,
-			     struct pep_sock *shell)
-{
-	bh_lock_sock(child);
-	sock_graft(child, shell->sock);
-	pep_leg_abort(child);
-	bh_unlock_sock(child);
-	pep_pool_release(shell);
-	pep_stat_inc(pn, PEP_A_STAT_ACCEPT_UNPAIRED);
-}
-
-/* The opener is there; false when its flow does not wait for it any more. */
-static bool pep_early_join(struct pep_flow *flow, struct sock *child,
-			   struct pep_sock *shell)
-{
-	lockdep_assert_held(&flow->lock);
-	if (flow->state != PEP_FLOW_STATE_CONNECTING ||
-	    pep_flow_opener(flow)->sk)
-		return false;
-	pep_flow_set_leg(flow, flow->opener, child, shell);
-	pep_leg_lock(child, flow->opener);
-	sock_graft(child, shell->sock);
-	pep_callback_attach(flow, child);
-	pep_leg_unlock(child);
-	pep_stamp(flow, PEP_FLOW_TIME_ACCEPTED);
-	if (timer_delete(&flow->timer))
-		pep_flow_put(flow);
-	/* One that was reset before it had callbacks did not call them. */
-	pep_flow_schedule(flow);
-	return true;
-}
-
-/* Take a connection that a listener accepted, see pep_listener_take. */
-static void pep_early_accept(struct pep_listener *l, struct sock *child,
-			     struct pep_sock *shell)
-{
-	struct pep_net *pn = l->gen->pn;
-	struct pep_tuple tuple;
-	struct pep_flow *flow;
-	bool taken = false;
-	int vrf;
-
-	pep_tuple_of_peer(&tuple, child);
-	/* It is bound to its VRF, or to the device of the profile. */
-	vrf = l3mdev_master_ifindex_by_index(pn->net,
-					     READ_ONCE(child->sk_bound_dev_if));
-	flow = pep_early_find(pn, &tuple, vrf);
-	if (flow) {
-		spin_lock(&flow->lock);
-		taken = pep_early_join(flow, child, shell);
-		spin_unlock(&flow->lock);
-		pep_flow_put(flow);
-	}
-	trace_pep_accept(pn, &tuple, l->opener, taken ? "accepted" : "refused");
-	if (!taken)
-		pep_early_refuse(pn, child, shell);
-}
-
 /**
- * pep_early_reset() - an opener resets before it is accepted
- * @pn: started instance
- * @req: its connection request, with a reference that is consumed
- * @skb: reset; consumed
- * @pkt: parsed @skb
- *
- * When that ends the request the target is reset, too.
- *
- * Context: softirq, RCU read side.
- */
-void pep_early_reset(struct pep_net *pn, struct sock *req, struct sk_buff *skb,
-		     const struct pep_packet *pkt)
-{
-	const struct net_device *dev = skb->dev;
-	struct pep_tuple tuple = pkt->tuple;
-	int vrf = pep_tuple_vrf(dev);
-	struct pep_flow *flow;
-	struct sock *sk;
-
-	pep_deliver_local(pn, skb, req);
-	sk = pep_tuple_lookup_dev(pn->net, &tuple, dev);
-	if (sk) {
-		/* It was not in window. */
-		sock_gen_put(sk);
-		return;
-	}
-	flow = pep_early_find(pn, &tuple, vrf);
-	if (!flow)
-		return;
-	spin_lock(&flow->lock);
-	if (flow->state == PEP_FLOW_STATE_CONNECTING) {
-		pep_stamp(flow, PEP_FLOW_TIME_RST_FROM + flow->opener);
-		pep_early_give_up(flow, PEP_A_STAT_OPENER_LOST);
-	}
-	spin_unlock(&flow->lock);
-	pep_flow_put(flow);
-}
-
-/**
- * pep_early_awaits() - may an opener complete by SYN cookie?
- * @pn: started instance
- * @skb: ACK that finds no socket
- * @pkt: parsed @skb
- *
- * Without a flow that waits for it, the cookie, if it is one, is the target's own.
- *
- * Context: softirq, RCU read side.
- * Return: whether a listener may be asked.
- */
-bool pep_early_awaits(struct pep_net *pn, const struct sk_buff *skb,
-		      const struct pep_packet *pkt)
-{
-	struct pep_flow *flow;
-
-	flow = pep_early_find(pn, &pkt->tuple, pep_tuple_vrf(skb->dev));
-	if (!flow)
-		return false;
-	pep_flow_put(flow);
-	return true;
-}
-
-/**
- * pep_early_init() - have openers and their SYNs handed to this file
+ * pep_early_init() - have SYNs that waited for a socket handed to this file
  *
  * Context: once, at load.
  */
 void __init pep_early_init(void)
 {
-	pep_listener_set_take(pep_early_accept);
 	pep_pool_set_resume(pep_early_resume);
 }

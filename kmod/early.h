@@ -9,12 +9,6 @@ struct pep_net;
 
 bool pep_early_open(struct pep_gen *gen, unsigned int side, struct sk_buff *skb,
 		    const struct pep_packet *pkt);
-bool pep_early_repeat(struct pep_net *pn, struct sk_buff *skb,
-		      const struct pep_packet *pkt);
-void pep_early_reset(struct pep_net *pn, struct sock *req, struct sk_buff *skb,
-		     const struct pep_packet *pkt);
-bool pep_early_awaits(struct pep_net *pn, const struct sk_buff *skb,
-		      const struct pep_packet *pkt);
 void pep_early_init(void);
 
 #endif

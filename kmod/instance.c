@@ -30,6 +30,7 @@
 #include "release.h"
 #include "relief.h"
 #include "stat.h"
+#include "sweep.h"
 #include "synack.h"
 #include "timewait.h"
 #include "track.h"
@@ -75,11 +76,11 @@ static int pep_instance_start(struct pep_net *pn)
 	err = pep_deliver_start(pn);
 	if (err)
 		goto err_track;
+	pep_sweep_start(pn);
 	pn->started = true;
 	return 0;
 
 err_track:
-	pep_track_purge(pn);
 	pep_track_stop(pn);
 err_path:
 	pep_path_stop(pn);
@@ -164,7 +165,7 @@ static void __net_exit pep_instance_stop(struct net *net)
 
 	synchronize_net();
 	pep_synack_stop(pn);
-	pep_track_purge(pn);
+	pep_sweep_purge(pn);
 	/* A flow whose leg a process owns is seen to a little later. */
 	do {
 		pep_flow_kill(pn, NULL, NULL);

@@ -7,6 +7,7 @@
 #include <net/genetlink.h>
 #include <uapi/linux/tc_act/tc_pepsplit.h>
 
+#include "accept.h"
 #include "action.h"
 #include "early.h"
 #include "flow.h"
@@ -70,6 +71,7 @@ static int __init pep_init(void)
 {
 	int err, i;
 
+	pep_accept_init();
 	pep_early_init();
 	for (i = 0; i < ARRAY_SIZE(pep_parts); i++) {
 		err = pep_parts[i].init();

@@ -71,7 +71,7 @@ struct pep_limits {
  * @track_lock: guards @unanswered; taken after the lock of a connection, BH off
  * @unanswered: those that have no SYN-ACK yet, the oldest first
  * @track_vrfs: there has been one whose SYN came by a VRF; read locklessly
- * @track_sweep: looks for those that have been silent for long
+ * @sweep: looks for those that have been silent for long; see sweep.c
  * @max_followed: connections that there may be in @track
  * @gaps: how often a side has lost its last device: packets pass unseen then
  * @leaving: device of which connections are handed back, 0 for none; none that
@@ -120,7 +120,7 @@ struct pep_net {
 	spinlock_t track_lock; /* unanswered */
 	struct list_head unanswered;
 	bool track_vrfs;
-	struct delayed_work track_sweep;
+	struct delayed_work sweep;
 	u32 max_followed;
 	atomic_t gaps;
 	int leaving;

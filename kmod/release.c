@@ -24,7 +24,7 @@
 /* How long no connection is taken over by a device that is being detached. */
 #define PEP_RELEASE_LEAVE	(5 * HZ)
 
-/* How long a release may take, jiffies; pep_track_sweep() looks after it. */
+/* How long a release may take, jiffies; pep_sweep_work() looks after it. */
 #define PEP_RELEASE_DEADLINE	(10 * HZ)
 
 /* When to look again for a flow whose sockets a process has, jiffies. */

@@ -24,6 +24,7 @@
 #include "netlink-gen.h"
 #include "report.h"
 #include "stat.h"
+#include "sweep.h"
 #include "track.h"
 
 /* Beyond this neither a window nor what is under way is plausible, bytes. */
@@ -395,11 +396,16 @@ static struct pep_conn *pep_state_parse(const struct genl_info *info)
 static int pep_state_enter(const struct genl_info *info, struct pep_net *pn,
 			   struct pep_conn *conn)
 {
-	int err;
+	bool fins = conn->end[0].flags & conn->end[1].flags & PEP_TRACK_FIN;
+	int err = -ETIME;
 
 	local_bh_disable();
 	rcu_read_lock();
-	err = pep_track_import(pn, conn);
+	if (pep_sweep_silent(conn, fins ? PEP_TRACK_CLOSING :
+					  PEP_TRACK_FOLLOWED))
+		pep_track_put(conn);
+	else
+		err = pep_track_import(pn, conn);
 	rcu_read_unlock();
 	if (!err)
 		pep_stat_inc(pn, PEP_A_STAT_FOLLOW_IMPORTED);

@@ -16,6 +16,7 @@
 #include <net/route.h>
 #include <net/tcp.h>
 
+#include "accept.h"
 #include "callback.h"
 #include "deliver.h"
 #include "early.h"
@@ -224,7 +225,7 @@ pep_steer_syn(struct pep_net *pn, struct pep_profile *profile,
 			return 0;
 		break;
 	case PEP_FOLLOW_SPLIT:
-		if (pep_early_repeat(pn, skb, pkt))
+		if (pep_accept_repeat(pn, skb, pkt))
 			return 0;
 		break;
 	case PEP_FOLLOW_CONSUMED:
@@ -325,7 +326,7 @@ static unsigned int pep_steer_unknown(struct pep_net *pn,
 							    pkt->tuple.family,
 							    side)->sk);
 	if (listener && pep_steer_cookie(listener, skb, pkt) &&
-	    pep_early_awaits(pn, skb, pkt)) {
+	    pep_accept_awaits(pn, skb, pkt)) {
 		pep_stat_inc(pn, PEP_A_STAT_SYN_COOKIE);
 	} else if (listener && pep_memo_find(&pn->reset, &pkt->tuple)) {
 		/* The listener knows no such connection and resets it with
@@ -410,7 +411,7 @@ retry:
 		return pep_steer_syn(pn, profile, side, skb, pkt);
 	}
 	if (sk->sk_state == TCP_NEW_SYN_RECV && pkt->th->rst) {
-		pep_early_reset(pn, sk, skb, pkt);
+		pep_accept_reset(pn, sk, skb, pkt);
 		return 0;
 	}
 	return pep_steer_leg(pn, sk, skb, pkt);

@@ -4,7 +4,7 @@
  *
  * A SYN makes an entry, and both directions' packets find it with one lookup,
  * under RCU. It leaves the table at a reset, when the flow that has taken it
- * over has ended, and after a silence that fits its stage. Memory is bounded by
+ * over has ended, and after a silence, see sweep.c. Memory is bounded by
  * that of the machine: when the table is full the connection that has waited
  * longest for its SYN-ACK makes room.
  */
@@ -28,12 +28,6 @@
 #include "stat.h"
 #include "tally.h"
 #include "trace.h"
-
-/* How often silent connections are looked for. */
-#define PEP_TRACK_SWEEP		(16 * HZ)
-
-/* Connections looked at before other work on this CPU gets its turn. */
-#define PEP_TRACK_BATCH		1024
 
 /* The bound that the design states; debug kernels have larger locks. */
 #if !IS_ENABLED(CONFIG_DEBUG_SPINLOCK) && !IS_ENABLED(CONFIG_LOCKDEP)
@@ -84,16 +78,6 @@ static const u8 pep_track_table[PEP_TRACK_STAGES][PEP_TRACK_EVENTS] = {
 		[PEP_TRACK_RELEASED] = PEP_TRACK_FOLLOWED,
 		[PEP_TRACK_END] = PEP_TRACK_GONE,
 	},
-};
-
-/* After what silence a connection is forgotten, seconds; see RFC 5382 for the
- * one that is up. A split one lives as long as its flow.
- */
-static const u32 pep_track_silence[PEP_TRACK_STAGES] = {
-	[PEP_TRACK_OPENING] = 130,
-	[PEP_TRACK_ANSWERED] = 70,
-	[PEP_TRACK_FOLLOWED] = 2 * 60 * 60 + 30 * 60,
-	[PEP_TRACK_CLOSING] = 70,
 };
 
 /* An end of an IPv4 connection as a number. */
@@ -444,62 +428,6 @@ int pep_track_insert(struct pep_net *pn, struct pep_conn *conn)
 	return err;
 }
 
-/* Has a connection been silent for too long for a stage? */
-static bool pep_track_silent(const struct pep_conn *conn, unsigned int stage)
-{
-	return (u32)jiffies - READ_ONCE(conn->seen) >
-	       pep_track_silence[stage] * HZ;
-}
-
-/* Is a connection over? Its flow lives as long as it may. */
-static bool pep_track_over(const struct pep_conn *conn)
-{
-	unsigned int stage = READ_ONCE(conn->stage);
-
-	return stage < PEP_TRACK_SPLIT && pep_track_silent(conn, stage);
-}
-
-/* End the connections that are over, or all of them. */
-static void pep_track_sweep(struct pep_net *pn, bool all)
-{
-	struct rhashtable_iter iter;
-	struct pep_conn *conn;
-	unsigned int n = 0;
-
-	rhashtable_walk_enter(&pn->track, &iter);
-	rhashtable_walk_start(&iter);
-	while ((conn = rhashtable_walk_next(&iter))) {
-		/* The table is being resized: some come twice. */
-		if (IS_ERR(conn))
-			continue;
-		if (!all && READ_ONCE(conn->stage) == PEP_TRACK_RELEASING) {
-			local_bh_disable();
-			pep_track_schedule(conn);
-			local_bh_enable();
-		}
-		if (all || pep_track_over(conn)) {
-			spin_lock_bh(&conn->lock);
-			if (conn->stage != PEP_TRACK_GONE &&
-			    (all || pep_track_over(conn))) {
-				if (!all)
-					pep_stat_inc(pn,
-						     PEP_A_STAT_FOLLOW_SILENT);
-				pep_track_end(pn, conn,
-					      all ? PEP_CONN_CAUSE_STOPPED :
-						    PEP_CONN_CAUSE_SILENT);
-			}
-			spin_unlock_bh(&conn->lock);
-		}
-		if (++n % PEP_TRACK_BATCH == 0) {
-			rhashtable_walk_stop(&iter);
-			cond_resched();
-			rhashtable_walk_start(&iter);
-		}
-	}
-	rhashtable_walk_stop(&iter);
-	rhashtable_walk_exit(&iter);
-}
-
 /**
  * pep_track_import() - enter a connection that was followed before
  * @pn: started instance
@@ -508,18 +436,10 @@ static void pep_track_sweep(struct pep_net *pn, bool all)
  * It goes on as followed, or as closing when both ends have sent a FIN.
  *
  * Context: BH off, RCU read side.
- * Return: 0, -ETIME when it has been silent for too long, or an error of
- * pep_track_insert().
+ * Return: 0 or an error of pep_track_insert().
  */
 int pep_track_import(struct pep_net *pn, struct pep_conn *conn)
 {
-	bool fins = conn->end[0].flags & conn->end[1].flags & PEP_TRACK_FIN;
-
-	if (pep_track_silent(conn, fins ? PEP_TRACK_CLOSING :
-					  PEP_TRACK_FOLLOWED)) {
-		pep_track_put(conn);
-		return -ETIME;
-	}
 	/* Before another connection makes room for it. */
 	if (pep_track_find(pn, &conn->tuple, conn->vrf)) {
 		pep_track_put(conn);
@@ -527,16 +447,6 @@ int pep_track_import(struct pep_net *pn, struct pep_conn *conn)
 	}
 	conn->resume = true;
 	return pep_track_insert(pn, conn);
-}
-
-static void pep_track_work(struct work_struct *work)
-{
-	struct pep_net *pn = container_of(to_delayed_work(work),
-					  struct pep_net, track_sweep);
-
-	if (pep_track_active(pn))
-		pep_track_sweep(pn, false);
-	schedule_delayed_work(&pn->track_sweep, PEP_TRACK_SWEEP);
 }
 
 /**
@@ -561,27 +471,12 @@ int pep_track_start(struct pep_net *pn)
 	pn->max_followed = pep_limit_followed();
 	spin_lock_init(&pn->track_lock);
 	INIT_LIST_HEAD(&pn->unanswered);
-	INIT_DELAYED_WORK(&pn->track_sweep, pep_track_work);
-	schedule_delayed_work(&pn->track_sweep, PEP_TRACK_SWEEP);
 	return 0;
 }
 
 /**
- * pep_track_purge() - forget all connections
- * @pn: started instance that no SYN comes to any more
- *
- * Context: may sleep.
- */
-void pep_track_purge(struct pep_net *pn)
-{
-	cancel_delayed_work_sync(&pn->track_sweep);
-	while (pep_track_active(pn))
-		pep_track_sweep(pn, true);
-}
-
-/**
  * pep_track_stop() - free the table
- * @pn: instance after pep_track_purge(), that no packet comes to any more
+ * @pn: instance after pep_sweep_purge(), that no packet comes to any more
  *
  * Context: may sleep.
  */

@@ -215,7 +215,6 @@ void pep_track_end(struct pep_net *pn, struct pep_conn *conn,
 void pep_track_schedule(struct pep_conn *conn);
 void pep_track_put(struct pep_conn *conn);
 int pep_track_start(struct pep_net *pn);
-void pep_track_purge(struct pep_net *pn);
 void pep_track_stop(struct pep_net *pn);
 int pep_track_init(void);
 void pep_track_exit(void);

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Openers that are answered early, from the listener's SYN-ACK on: they complete their
+ * handshakes, repeat their SYNs, or reset.
+ *
+ * An accepted socket, and each packet that has no other, finds the flow that waits for
+ * the opener by the table of connections.
+ */
+
+#include "accept.h"
+
+#include <net/l3mdev.h>
+#include <net/tcp.h>
+
+#include "callback.h"
+#include "deliver.h"
+#include "flow.h"
+#include "gen.h"
+#include "stamp.h"
+#include "stat.h"
+#include "trace.h"
+#include "track.h"
+
+/* The flow that waits for an opener by the tuple of whose packets, and the VRF that these
+ * are received by, with a reference; or NULL.
+ */
+static struct pep_flow *pep_accept_find(struct pep_net *pn,
+				       const struct pep_tuple *tuple, int vrf)
+{
+	struct pep_conn *conn = pep_track_find(pn, tuple, vrf);
+	struct pep_flow *flow = NULL;
+
+	if (!conn || !pep_tuple_equal(tuple, &conn->tuple))
+		return NULL;
+	spin_lock(&conn->lock);
+	if (conn->stage == PEP_TRACK_SPLIT &&
+	    conn->flow->mode == PEP_CONNECT_MODE_EARLY &&
+	    READ_ONCE(conn->flow->state) == PEP_FLOW_STATE_CONNECTING &&
+	    !READ_ONCE(pep_flow_opener(conn->flow)->sk)) {
+		flow = conn->flow;
+		refcount_inc(&flow->ref);
+	}
+	spin_unlock(&conn->lock);
+	return flow;
+}
+
+/**
+ * pep_accept_offer() - hand a SYN to the listener of a generation
+ * @gen: generation, protected by RCU or a reference
+ * @side: side that the SYN came from, enum pep_side
+ * @skb: SYN; consumed
+ *
+ * Context: softirq, RCU read side.
+ */
+void pep_accept_offer(struct pep_gen *gen, unsigned int side,
+		      struct sk_buff *skb)
+{
+	int family = skb->protocol == htons(ETH_P_IPV6) ? AF_INET6 : AF_INET;
+	struct sock *sk;
+
+	sk = rcu_dereference(pep_gen_listener(gen, family, side)->sk);
+	if (sk) {
+		pep_deliver_local(gen->pn, skb, sk);
+	} else {
+		pep_stat_inc(gen->pn, PEP_A_STAT_DROPPED);
+		kfree_skb(skb);
+	}
+}
+
+/**
+ * pep_accept_repeat() - offer a SYN again that its opener has repeated
+ * @pn: started instance
+ * @skb: SYN of a connection that a flow has
+ * @pkt: parsed @skb
+ *
+ * Context: softirq, RCU read side.
+ * Return: false when no flow waits for it.
+ */
+bool pep_accept_repeat(struct pep_net *pn, struct sk_buff *skb,
+		      const struct pep_packet *pkt)
+{
+	struct pep_flow *flow;
+
+	flow = pep_accept_find(pn, &pkt->tuple, pep_tuple_vrf(skb->dev));
+	if (!flow)
+		return false;
+	pep_stat_syn(pn, flow->opener, &pkt->tuple, PEP_A_STAT_SYN_DUPLICATE);
+	pep_accept_offer(flow->gen, flow->opener, skb);
+	pep_flow_put(flow);
+	return true;
+}
+
+/* End a flow unless a process owns one of its legs; with the flow locked. */
+static void pep_accept_give_up(struct pep_flow *flow, unsigned int cause)
+{
+	pep_flow_lock_legs(flow);
+	if (!pep_flow_legs_owned(flow))
+		pep_flow_end(flow, cause);
+	pep_flow_unlock_legs(flow);
+}
+
+/* Reset a connection that was accepted in vain. */
+static void pep_accept_refuse(struct pep_net *pn, struct sock *child,
+			     struct pep_sock *shell)
+{
+	bh_lock_sock(child);
+	sock_graft(child, shell->sock);
+	pep_leg_abort(child);
+	bh_unlock_sock(child);
+	pep_pool_release(shell);
+	pep_stat_inc(pn, PEP_A_STAT_ACCEPT_UNPAIRED);
+}
+
+/* The opener is there; false when its flow does not wait for it any more. */
+static bool pep_accept_join(struct pep_flow *flow, struct sock *child,
+			   struct pep_sock *shell)
+{
+	lockdep_assert_held(&flow->lock);
+	if (flow->state != PEP_FLOW_STATE_CONNECTING ||
+	    pep_flow_opener(flow)->sk)
+		return false;
+	pep_flow_set_leg(flow, flow->opener, child, shell);
+	pep_leg_lock(child, flow->opener);
+	sock_graft(child, shell->sock);
+	pep_callback_attach(flow, child);
+	pep_leg_unlock(child);
+	pep_stamp(flow, PEP_FLOW_TIME_ACCEPTED);
+	if (timer_delete(&flow->timer))
+		pep_flow_put(flow);
+	/* One that was reset before it had callbacks did not call them. */
+	pep_flow_schedule(flow);
+	return true;
+}
+
+/* Take a connection that a listener accepted, see pep_listener_take. */
+static void pep_accept_take(struct pep_listener *l, struct sock *child,
+			     struct pep_sock *shell)
+{
+	struct pep_net *pn = l->gen->pn;
+	struct pep_tuple tuple;
+	struct pep_flow *flow;
+	bool taken = false;
+	int vrf;
+
+	pep_tuple_of_peer(&tuple, child);
+	/* It is bound to its VRF, or to the device of the profile. */
+	vrf = l3mdev_master_ifindex_by_index(pn->net,
+					     READ_ONCE(child->sk_bound_dev_if));
+	flow = pep_accept_find(pn, &tuple, vrf);
+	if (flow) {
+		spin_lock(&flow->lock);
+		taken = pep_accept_join(flow, child, shell);
+		spin_unlock(&flow->lock);
+		pep_flow_put(flow);
+	}
+	trace_pep_accept(pn, &tuple, l->opener, taken ? "accepted" : "refused");
+	if (!taken)
+		pep_accept_refuse(pn, child, shell);
+}
+
+/**
+ * pep_accept_reset() - an opener resets before it is accepted
+ * @pn: started instance
+ * @req: its connection request, with a reference that is consumed
+ * @skb: reset; consumed
+ * @pkt: parsed @skb
+ *
+ * When that ends the request the target is reset, too.
+ *
+ * Context: softirq, RCU read side.
+ */
+void pep_accept_reset(struct pep_net *pn, struct sock *req, struct sk_buff *skb,
+		     const struct pep_packet *pkt)
+{
+	const struct net_device *dev = skb->dev;
+	struct pep_tuple tuple = pkt->tuple;
+	int vrf = pep_tuple_vrf(dev);
+	struct pep_flow *flow;
+	struct sock *sk;
+
+	pep_deliver_local(pn, skb, req);
+	sk = pep_tuple_lookup_dev(pn->net, &tuple, dev);
+	if (sk) {
+		/* It was not in window. */
+		sock_gen_put(sk);
+		return;
+	}
+	flow = pep_accept_find(pn, &tuple, vrf);
+	if (!flow)
+		return;
+	spin_lock(&flow->lock);
+	if (flow->state == PEP_FLOW_STATE_CONNECTING) {
+		pep_stamp(flow, PEP_FLOW_TIME_RST_FROM + flow->opener);
+		pep_accept_give_up(flow, PEP_A_STAT_OPENER_LOST);
+	}
+	spin_unlock(&flow->lock);
+	pep_flow_put(flow);
+}
+
+/**
+ * pep_accept_awaits() - may an opener complete by SYN cookie?
+ * @pn: started instance
+ * @skb: ACK that finds no socket
+ * @pkt: parsed @skb
+ *
+ * Without a flow that waits for it, the cookie, if it is one, is the target's own.
+ *
+ * Context: softirq, RCU read side.
+ * Return: whether a listener may be asked.
+ */
+bool pep_accept_awaits(struct pep_net *pn, const struct sk_buff *skb,
+		      const struct pep_packet *pkt)
+{
+	struct pep_flow *flow;
+
+	flow = pep_accept_find(pn, &pkt->tuple, pep_tuple_vrf(skb->dev));
+	if (!flow)
+		return false;
+	pep_flow_put(flow);
+	return true;
+}
+
+/**
+ * pep_accept_init() - have accepted connections handed to this file
+ *
+ * Context: once, at load.
+ */
+void __init pep_accept_init(void)
+{
+	pep_listener_set_take(pep_accept_take);
+}

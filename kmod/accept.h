@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _PEP_ACCEPT_H
+#define _PEP_ACCEPT_H
+
+#include "packet.h"
+
+struct pep_gen;
+struct pep_net;
+
+void pep_accept_offer(struct pep_gen *gen, unsigned int side,
+		      struct sk_buff *skb);
+bool pep_accept_repeat(struct pep_net *pn, struct sk_buff *skb,
+		       const struct pep_packet *pkt);
+void pep_accept_reset(struct pep_net *pn, struct sock *req,
+		      struct sk_buff *skb, const struct pep_packet *pkt);
+bool pep_accept_awaits(struct pep_net *pn, const struct sk_buff *skb,
+		       const struct pep_packet *pkt);
+void pep_accept_init(void);
+
+#endif
