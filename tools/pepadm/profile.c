@@ -3,188 +3,20 @@
 #include "profile.h"
 
 #include <assert.h>
-#include <stdint.h>
 #include <string.h>
 
 #include <linux/pep.h>
 
 #include "cmd.h"
 #include "genl.h"
-#include "names-gen.h"
 #include "out.h"
-#include "percent.h"
-#include "rate.h"
-#include "split.h"
+#include "setting.h"
 
 /* Behind the options of "set": for live flows, too. */
 #define LIVE "live"
 
-/* A device that server legs are bound to, in the place of one. */
-#define NO_DEV "none"
-
-/* The one value of a DSCP that is no DSCP. */
-static const char * const names_dscp[] = { [PEP_DSCP_COPY] = "copy" };
-
-/* The one size of a buffer that is none of its own. */
-static const char * const names_buffer[] = { [0] = "auto" };
-
-/* The limit of flows that is none. */
-static const char * const names_flows[] = { [0] = "unlimited" };
-
-/* The rate that is none. */
-static const char * const names_rate[] = { [0] = "unlimited" };
-
-/* The property of a link that it shows by itself. */
-static const char * const names_link[] = { [0] = "auto" };
-
-/* The share of connections that are never split when none is. */
-static const char * const names_control[] = { [0] = "off" };
-
-/**
- * struct setting - a word of "add" and "set" and what it sets
- * @attr: its attribute
- * @option: how its value is read; a number unless it has a check, which
- *	triggers and names have
- * @key: its key in JSON
- * @rare: text has it with details only while its value is @usual, or empty
- * @usual: value that most profiles have
- */
-struct setting {
-	__u16 attr;
-	struct pep_args_option option;
-	const char *key;
-	bool rare;
-	__u32 usual;
-};
-
-#define NUMBER(_attr, _word, _key, _max, ...) {				\
-	.attr = PEP_A_PROFILE_##_attr,					\
-	.option = { .word = _word, .numeric = true, .max = _max },	\
-	.key = _key,							\
-	__VA_ARGS__							\
-}
-
-#define CHOICE(_attr, _word, _key, _choices, _n, ...) {			\
-	.attr = PEP_A_PROFILE_##_attr,					\
-	.option = {							\
-		.word = _word,						\
-		.choices = _choices,					\
-		.n_choices = _n,					\
-	},								\
-	.key = _key,							\
-	__VA_ARGS__							\
-}
-
-#define CHOICE_OR_NUMBER(_attr, _word, _key, _choices, _n, _min, _max,	\
-			 _usual, ...) {					\
-	.attr = PEP_A_PROFILE_##_attr,					\
-	.option = {							\
-		.word = _word,						\
-		.choices = _choices,					\
-		.n_choices = _n,					\
-		.numeric = true,					\
-		.min = _min,						\
-		.max = _max,						\
-	},								\
-	.key = _key,							\
-	RARE(_usual),							\
-	__VA_ARGS__							\
-}
-
-#define BUFFER(_attr, _word, _key)					\
-	CHOICE_OR_NUMBER(_attr, _word, _key, names_buffer,		\
-			 ARRAY_SIZE(names_buffer), PEP_BUFFER_MIN,	\
-			 PEP_BUFFER_MAX, 0)
-
-#define RATE(_attr, _word, _key, _choices, _n) {			\
-	.attr = PEP_A_PROFILE_##_attr,					\
-	.option = {							\
-		.word = _word,						\
-		.choices = _choices,					\
-		.n_choices = _n,					\
-		.numeric = true,					\
-		.rate = true,						\
-		.min = PEP_RATE_MIN,					\
-		.max = PEP_RATE_MAX,					\
-	},								\
-	.key = _key,							\
-	RARE(0),							\
-}
-
-#define NAME(_attr, _word, _key, ...) {					\
-	.attr = PEP_A_PROFILE_##_attr,					\
-	.option = { .word = _word, .check = pep_args_check_name },	\
-	.key = _key,							\
-	__VA_ARGS__							\
-}
-
-#define RARE(_usual) .rare = true, .usual = (_usual)
-
-/* In the order in which they are shown. */
-static const struct setting settings[] = {
-	NAME(CC_WIRELESS, "cc-wireless", "cc_wireless"),
-	NAME(CC_SERVER, "cc-server", "cc_server"),
-	CHOICE(CONNECT_MODE, "connect", "connect", names_connect_mode,
-	       ARRAY_SIZE(names_connect_mode), .option.gone = "truthful",
-	       .option.instead = "follow"),
-	{
-		.attr = PEP_A_PROFILE_SPLIT_TRIGGER,
-		.option = { .word = "split", .check = pep_split_check },
-		.rare = true,
-	},
-	CHOICE(MPTCP, "mptcp", "mptcp", names_mptcp_mode,
-	       ARRAY_SIZE(names_mptcp_mode), RARE(PEP_MPTCP_MODE_BYPASS)),
-	CHOICE(SOURCE, "source", "source", names_source_mode,
-	       ARRAY_SIZE(names_source_mode), RARE(PEP_SOURCE_MODE_CLIENT)),
-	NAME(SERVER_DEV, "server-dev", "server_dev", RARE(0)),
-	NUMBER(MARK, "mark", "mark", UINT32_MAX, RARE(0)),
-	CHOICE_OR_NUMBER(DSCP, "dscp", "dscp", names_dscp,
-			 ARRAY_SIZE(names_dscp), 0, PEP_DSCP_COPY - 1,
-			 PEP_DSCP_COPY),
-	NUMBER(KEEPALIVE_IDLE, "keepalive-idle", "keepalive_idle",
-	       PEP_KEEPALIVE_TIME_MAX, RARE(0)),
-	NUMBER(KEEPALIVE_INTERVAL, "keepalive-interval", "keepalive_interval",
-	       PEP_KEEPALIVE_TIME_MAX, RARE(0)),
-	NUMBER(KEEPALIVE_COUNT, "keepalive-count", "keepalive_count",
-	       PEP_KEEPALIVE_COUNT_MAX, RARE(0)),
-	NUMBER(USER_TIMEOUT, "user-timeout", "user_timeout",
-	       PEP_USER_TIMEOUT_MAX, RARE(0)),
-	NUMBER(IDLE_TIMEOUT, "idle-timeout", "idle_timeout",
-	       PEP_IDLE_TIMEOUT_MAX, RARE(0)),
-	NUMBER(RELEASE_IDLE, "release-idle", "release_idle",
-	       PEP_RELEASE_IDLE_MAX, RARE(PEP_RELEASE_IDLE_DEFAULT)),
-	NUMBER(RESIDENCE, "residence", "residence", PEP_RESIDENCE_MAX),
-	NUMBER(INITIAL_WINDOW, "initial-window", "initial_window",
-	       PEP_INITIAL_WINDOW_MAX, RARE(0)),
-	CHOICE(RESUME, "resume", "resume", names_resume_mode,
-	       ARRAY_SIZE(names_resume_mode), RARE(PEP_RESUME_MODE_ON)),
-	NUMBER(RESUME_MAX, "resume-max", "resume_max", PEP_RESUME_MAX_MAX,
-	       .option.min = PEP_RESUME_MAX_MIN, RARE(PEP_RESUME_MAX_DEFAULT)),
-	RATE(LINK_RATE, "link-rate", "link_rate", names_link,
-	     ARRAY_SIZE(names_link)),
-	CHOICE_OR_NUMBER(LINK_RTT, "link-rtt", "link_rtt", names_link,
-			 ARRAY_SIZE(names_link), 1, PEP_LINK_RTT_MAX, 0),
-	BUFFER(WIRELESS_SNDBUF, "wireless-sndbuf", "wireless_sndbuf"),
-	BUFFER(WIRELESS_RCVBUF, "wireless-rcvbuf", "wireless_rcvbuf"),
-	BUFFER(SERVER_SNDBUF, "server-sndbuf", "server_sndbuf"),
-	BUFFER(SERVER_RCVBUF, "server-rcvbuf", "server_rcvbuf"),
-	RATE(WIRELESS_MAX_RATE, "wireless-max-rate", "wireless_max_rate",
-	     names_rate, ARRAY_SIZE(names_rate)),
-	RATE(SERVER_MAX_RATE, "server-max-rate", "server_max_rate",
-	     names_rate, ARRAY_SIZE(names_rate)),
-	CHOICE_OR_NUMBER(CONTROL, "control", "control", names_control,
-			 ARRAY_SIZE(names_control), 1, PEP_CONTROL_MAX, 0,
-			 .option.percent = true),
-	CHOICE(CONTROL_BY, "control-by", "control_by", names_control_by,
-	       ARRAY_SIZE(names_control_by), RARE(PEP_CONTROL_BY_CONNECTION)),
-	CHOICE_OR_NUMBER(MAX_FLOWS, "max-flows", "max_flows", names_flows,
-			 ARRAY_SIZE(names_flows), 1, PEP_FLOWS_MAX, 0),
-};
-
-#define N_SETTINGS ARRAY_SIZE(settings)
-
 /* A request has the name, the bytes of a split and the word "live" besides. */
-static_assert(N_SETTINGS + 3 <= PEP_NL_FIELDS, "fields of a request");
+static_assert(PEP_SETTINGS + 3 <= PEP_NL_FIELDS, "fields of a request");
 
 /* Take the name of a profile off the command line. */
 static enum pep_exit take_name(struct pep_args *args, const char **name)
@@ -192,59 +24,6 @@ static enum pep_exit take_name(struct pep_args *args, const char **name)
 	enum pep_exit err = pep_args_name(args, "NAME", name);
 
 	return err ? err : pep_args_check_profile("NAME", *name);
-}
-
-/* Is it the one that has two attributes, triggers and their bytes? */
-static bool is_split(const struct setting *setting)
-{
-	return setting->attr == PEP_A_PROFILE_SPLIT_TRIGGER;
-}
-
-/* Add triggers that were checked to a request, bytes where one needs them. */
-static void put_split(struct pep_nl_request *req,
-		      const struct pep_args_option *option)
-{
-	struct pep_split split;
-
-	if (pep_split_read(option->word, option->text, &split))
-		return;
-	pep_nl_put_u32(req, PEP_A_PROFILE_SPLIT_TRIGGER, split.trigger,
-		       option->word);
-	if (split.trigger & PEP_SPLIT_TRIGGER_BYTES)
-		pep_nl_put_u32(req, PEP_A_PROFILE_SPLIT_BYTES, split.bytes,
-			       option->word);
-}
-
-/* The triggers in an answer. */
-static struct pep_split get_split(const struct nlattr * const *tb)
-{
-	return (struct pep_split) {
-		.trigger = (__u32)pep_nl_uint(tb[PEP_A_PROFILE_SPLIT_TRIGGER]),
-		.bytes = (__u32)pep_nl_uint(tb[PEP_A_PROFILE_SPLIT_BYTES]),
-	};
-}
-
-/* Add what was given for a setting to a request. */
-static void put_setting(struct pep_nl_request *req,
-			const struct setting *setting,
-			const struct pep_args_option *option)
-{
-	const char *text = option->text;
-
-	if (!text)
-		return;
-	if (setting->attr == PEP_A_PROFILE_SERVER_DEV && !strcmp(text, NO_DEV))
-		text = "";
-	if (is_split(setting))
-		put_split(req, option);
-	else if (option->check)
-		pep_nl_put_string(req, setting->attr, text, option->word);
-	else if (option->rate)
-		pep_nl_put(req, setting->attr, &option->number,
-			   sizeof(option->number), option->word);
-	else
-		pep_nl_put_u32(req, setting->attr, (__u32)option->number,
-			       option->word);
 }
 
 /* Carry out a command about one profile; @options NULL for none. */
@@ -262,8 +41,8 @@ static enum pep_exit change(__u8 cmd, const char *name,
 
 	pep_genl_request(&genl, &req, cmd, 0);
 	pep_nl_put_string(&req, PEP_A_PROFILE_NAME, name, "NAME");
-	for (i = 0; options && i < N_SETTINGS; i++)
-		put_setting(&req, &settings[i], &options[i]);
+	for (i = 0; options && i < PEP_SETTINGS; i++)
+		pep_setting_put(&req, &pep_settings[i], &options[i]);
 	if (live)
 		pep_nl_put(&req, PEP_A_PROFILE_LIVE, NULL, 0, LIVE);
 	err = pep_genl_talk(&genl, &req, NULL, NULL);
@@ -278,14 +57,14 @@ static enum pep_exit read_words(struct pep_args *args, const char **name,
 	enum pep_exit err = take_name(args, name);
 	size_t i;
 
-	for (i = 0; i < N_SETTINGS; i++)
-		options[i] = settings[i].option;
-	return err ? err : pep_args_options(args, options, N_SETTINGS);
+	for (i = 0; i < PEP_SETTINGS; i++)
+		options[i] = pep_settings[i].option;
+	return err ? err : pep_args_options(args, options, PEP_SETTINGS);
 }
 
 static enum pep_exit profile_add(struct pep_args *args)
 {
-	struct pep_args_option options[N_SETTINGS];
+	struct pep_args_option options[PEP_SETTINGS];
 	const char *name;
 	enum pep_exit err;
 
@@ -298,8 +77,8 @@ static enum pep_exit profile_add(struct pep_args *args)
 static const struct pep_args_option *
 find_given(const struct pep_args_option *options, __u16 attr)
 {
-	for (size_t i = 0; i < N_SETTINGS; i++)
-		if (settings[i].attr == attr && options[i].text)
+	for (size_t i = 0; i < PEP_SETTINGS; i++)
+		if (pep_settings[i].attr == attr && options[i].text)
 			return &options[i];
 	return NULL;
 }
@@ -330,7 +109,7 @@ static enum pep_exit check_together(const struct pep_args_option *options)
  */
 enum pep_exit pep_profile_check(struct pep_args *args, const char **name)
 {
-	struct pep_args_option options[N_SETTINGS];
+	struct pep_args_option options[PEP_SETTINGS];
 	enum pep_exit err = read_words(args, name, options);
 
 	return err ? err : check_together(options);
@@ -346,7 +125,7 @@ const char *pep_profile_server_dev(const struct pep_args *args)
 {
 	for (int i = 1; i + 1 < args->argc; i += 2)
 		if (!strcmp(args->argv[i], "server-dev") &&
-		    strcmp(args->argv[i + 1], NO_DEV))
+		    strcmp(args->argv[i + 1], PEP_SETTING_NO_DEV))
 			return args->argv[i + 1];
 	return NULL;
 }
@@ -361,7 +140,7 @@ const char *pep_profile_server_dev(const struct pep_args *args)
  */
 enum pep_exit pep_profile_replace(struct pep_args *args)
 {
-	struct pep_args_option options[N_SETTINGS];
+	struct pep_args_option options[PEP_SETTINGS];
 	const char *name;
 	enum pep_exit err;
 
@@ -382,7 +161,7 @@ static bool take_live(struct pep_args *args)
 
 static enum pep_exit profile_set(struct pep_args *args)
 {
-	struct pep_args_option options[N_SETTINGS];
+	struct pep_args_option options[PEP_SETTINGS];
 	bool live = take_live(args);
 	const char *name;
 	enum pep_exit err;
@@ -415,90 +194,6 @@ static enum pep_exit profile_del(struct pep_args *args)
 	return err ? err : pep_profile_del(name);
 }
 
-/* The word that stands for a setting's value, NULL for a mere number. */
-static const char *value_word(const struct setting *setting,
-			      const struct nlattr *attr)
-{
-	const struct pep_args_option *option = &setting->option;
-	const char *text;
-
-	if (option->check) {
-		text = pep_nl_string(attr);
-		return *text ? text : NO_DEV;
-	}
-	return pep_nl_uint(attr) < option->n_choices ?
-	       option->choices[pep_nl_uint(attr)] : NULL;
-}
-
-/* Write a number that has no word as the command line takes it. */
-static void number_text(char *text, const struct setting *setting,
-			const struct nlattr *attr)
-{
-	if (setting->option.rate)
-		pep_rate_write(text, pep_nl_uint(attr));
-	else if (setting->option.percent)
-		pep_percent_write(text, pep_nl_uint(attr));
-	else
-		snprintf(text, PEP_RATE_LEN, "%llu",
-			 (unsigned long long)pep_nl_uint(attr));
-}
-
-/* Show the triggers of a split. */
-static void show_split(const struct setting *setting,
-		       const struct nlattr * const *tb)
-{
-	const struct pep_split split = get_split(tb);
-	const char *label = setting->option.word;
-
-	if (pep_split_usual(&split))
-		label = pep_out_detail(label);
-	pep_split_show(label, &split);
-}
-
-/* Show a setting; a number without a word is one in JSON, too. */
-static void show_setting(const struct setting *setting,
-			 const struct nlattr *attr)
-{
-	const char *word = value_word(setting, attr);
-	const char *label = setting->option.word;
-	bool usual = setting->option.check ? !*pep_nl_string(attr) :
-		     pep_nl_uint(attr) == setting->usual;
-	char text[PEP_RATE_LEN];
-
-	if (setting->rare && usual)
-		label = pep_out_detail(label);
-	if (word) {
-		pep_out_string(setting->key, label, word);
-		return;
-	}
-	number_text(text, setting, attr);
-	pep_out_uint(setting->key, NULL, pep_nl_uint(attr));
-	pep_out_string(NULL, label, text);
-}
-
-/* Write a setting behind others in a configuration. */
-static void save_setting(FILE *file, const struct setting *setting,
-			 const struct nlattr * const *tb)
-{
-	const struct nlattr *attr = tb[setting->attr];
-	const struct pep_split split = get_split(tb);
-	char triggers[PEP_SPLIT_LEN];
-	char number[PEP_RATE_LEN];
-	const char *text;
-
-	if (is_split(setting)) {
-		pep_split_write(triggers, &split);
-		text = triggers;
-	} else {
-		text = value_word(setting, attr);
-	}
-	if (!text) {
-		number_text(number, setting, attr);
-		text = number;
-	}
-	fprintf(file, " %s %s", setting->option.word, text);
-}
-
 /* Write one profile as a line of a configuration. */
 static int save_profile(const struct nlmsghdr *nlh, void *data)
 {
@@ -508,8 +203,8 @@ static int save_profile(const struct nlmsghdr *nlh, void *data)
 
 	pep_genl_parse(nlh, tb, PEP_A_PROFILE_MAX);
 	fprintf(file, "profile %s", pep_nl_string(tb[PEP_A_PROFILE_NAME]));
-	for (i = 0; i < N_SETTINGS; i++)
-		save_setting(file, &settings[i], tb);
+	for (i = 0; i < PEP_SETTINGS; i++)
+		pep_setting_save(file, &pep_settings[i], tb);
 	putc('\n', file);
 	return MNL_CB_OK;
 }
@@ -536,12 +231,8 @@ static int show_profile(const struct nlmsghdr *nlh, void *data)
 	pep_out_open_object(NULL);
 	pep_out_string("name", "profile",
 		       pep_nl_string(tb[PEP_A_PROFILE_NAME]));
-	for (i = 0; i < N_SETTINGS; i++) {
-		if (is_split(&settings[i]))
-			show_split(&settings[i], tb);
-		else
-			show_setting(&settings[i], tb[settings[i].attr]);
-	}
+	for (i = 0; i < PEP_SETTINGS; i++)
+		pep_setting_show(&pep_settings[i], tb);
 	pep_out_uint("devices", pep_out_statistic("devices"),
 		     pep_nl_uint(tb[PEP_A_PROFILE_DEVICES]));
 	pep_out_uint("flows", pep_out_statistic("flows"),

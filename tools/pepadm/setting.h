@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The settings of a profile. */
+#ifndef _PEPADM_SETTING_H
+#define _PEPADM_SETTING_H
+
+#include <stdio.h>
+
+#include "args.h"
+#include "nl.h"
+
+/* Number of settings. */
+#define PEP_SETTINGS 30
+
+/* A device that server legs are bound to, in the place of one. */
+#define PEP_SETTING_NO_DEV "none"
+
+/**
+ * struct pep_setting - a word of "add" and "set" and what it sets
+ * @attr: its attribute
+ * @option: how its value is read; a number unless it has a check, which
+ *	triggers and names have
+ * @key: its key in JSON
+ * @rare: text has it with details only while its value is @usual, or empty
+ * @usual: value that most profiles have
+ */
+struct pep_setting {
+	__u16 attr;
+	struct pep_args_option option;
+	const char *key;
+	bool rare;
+	__u32 usual;
+};
+
+/* In the order in which they are shown, PEP_SETTINGS of them. */
+extern const struct pep_setting * const pep_settings;
+
+void pep_setting_put(struct pep_nl_request *req,
+		     const struct pep_setting *setting,
+		     const struct pep_args_option *option);
+void pep_setting_show(const struct pep_setting *setting,
+		      const struct nlattr * const *tb);
+void pep_setting_save(FILE *file, const struct pep_setting *setting,
+		      const struct nlattr * const *tb);
+
+#endif
