@@ -25,7 +25,7 @@
  * are received by, with a reference; or NULL.
  */
 static struct pep_flow *pep_accept_find(struct pep_net *pn,
-				       const struct pep_tuple *tuple, int vrf)
+					const struct pep_tuple *tuple, int vrf)
 {
 	struct pep_conn *conn = pep_track_find(pn, tuple, vrf);
 	struct pep_flow *flow = NULL;
@@ -77,7 +77,7 @@ void pep_accept_offer(struct pep_gen *gen, unsigned int side,
  * Return: false when no flow waits for it.
  */
 bool pep_accept_repeat(struct pep_net *pn, struct sk_buff *skb,
-		      const struct pep_packet *pkt)
+		       const struct pep_packet *pkt)
 {
 	struct pep_flow *flow;
 
@@ -101,7 +101,7 @@ static void pep_accept_give_up(struct pep_flow *flow, unsigned int cause)
 
 /* Reset a connection that was accepted in vain. */
 static void pep_accept_refuse(struct pep_net *pn, struct sock *child,
-			     struct pep_sock *shell)
+			      struct pep_sock *shell)
 {
 	bh_lock_sock(child);
 	sock_graft(child, shell->sock);
@@ -113,7 +113,7 @@ static void pep_accept_refuse(struct pep_net *pn, struct sock *child,
 
 /* The opener is there; false when its flow does not wait for it any more. */
 static bool pep_accept_join(struct pep_flow *flow, struct sock *child,
-			   struct pep_sock *shell)
+			    struct pep_sock *shell)
 {
 	lockdep_assert_held(&flow->lock);
 	if (flow->state != PEP_FLOW_STATE_CONNECTING ||
@@ -134,7 +134,7 @@ static bool pep_accept_join(struct pep_flow *flow, struct sock *child,
 
 /* Take a connection that a listener accepted, see pep_listener_take. */
 static void pep_accept_take(struct pep_listener *l, struct sock *child,
-			     struct pep_sock *shell)
+			    struct pep_sock *shell)
 {
 	struct pep_net *pn = l->gen->pn;
 	struct pep_tuple tuple;
@@ -170,7 +170,7 @@ static void pep_accept_take(struct pep_listener *l, struct sock *child,
  * Context: softirq, RCU read side.
  */
 void pep_accept_reset(struct pep_net *pn, struct sock *req, struct sk_buff *skb,
-		     const struct pep_packet *pkt)
+		      const struct pep_packet *pkt)
 {
 	const struct net_device *dev = skb->dev;
 	struct pep_tuple tuple = pkt->tuple;
@@ -209,7 +209,7 @@ void pep_accept_reset(struct pep_net *pn, struct sock *req, struct sk_buff *skb,
  * Return: whether a listener may be asked.
  */
 bool pep_accept_awaits(struct pep_net *pn, const struct sk_buff *skb,
-		      const struct pep_packet *pkt)
+		       const struct pep_packet *pkt)
 {
 	struct pep_flow *flow;
 

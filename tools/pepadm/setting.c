@@ -199,8 +199,8 @@ static struct pep_split get_split(const struct nlattr * const *tb)
  * @option: its value as given, checked; nothing is added where none is
  */
 void pep_setting_put(struct pep_nl_request *req,
-			const struct pep_setting *setting,
-			const struct pep_args_option *option)
+		     const struct pep_setting *setting,
+		     const struct pep_args_option *option)
 {
 	const char *text = option->text;
 
@@ -262,7 +262,7 @@ static void show_split(const struct pep_setting *setting,
 
 /* Show a setting of one attribute; a number without a word is one in JSON, too. */
 static void show_value(const struct pep_setting *setting,
-			 const struct nlattr *attr)
+		       const struct nlattr *attr)
 {
 	const char *word = value_word(setting, attr);
 	const char *label = setting->option.word;
@@ -302,7 +302,7 @@ void pep_setting_show(const struct pep_setting *setting,
  * @tb: attributes of a profile by number
  */
 void pep_setting_save(FILE *file, const struct pep_setting *setting,
-			 const struct nlattr * const *tb)
+		      const struct nlattr * const *tb)
 {
 	const struct nlattr *attr = tb[setting->attr];
 	const struct pep_split split = get_split(tb);
