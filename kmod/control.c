@@ -41,7 +41,7 @@ static u32 *pep_control_limit(struct pep_limits *limits,
 	return (void *)limits + control->offset;
 }
 
-/* Give limits what a request has of them. Return: how many that are. */
+/* Take limits from a request. Return: how many it has. */
 static unsigned int pep_control_take(const struct genl_info *info,
 				     struct pep_limits *limits)
 {
@@ -58,7 +58,7 @@ static unsigned int pep_control_take(const struct genl_info *info,
 	return n;
 }
 
-/* Have limits from now on, of an instance whose lock is held. */
+/* Set the limits of an instance, whose lock is held. */
 static void pep_control_put(struct pep_net *pn, struct pep_limits *limits)
 {
 	unsigned int i;

@@ -16,7 +16,7 @@ struct sock;
  * struct pep_copies - unacknowledged payload of a connection that may be split
  * @gen: generation that would split it, with a reference
  * @path: entry of the connection's subscriber, which the connection refers to, or NULL
- * @noted: of @memory, what that has counted
+ * @noted: part of @memory that @path has counted, bytes
  * @first: by side of the sender, its copies in the order of the stream, or NULL
  * @last: by side of the sender, the last one of @first, unless that is NULL
  * @start: by side of the sender, sequence number that they are whole from
@@ -35,10 +35,10 @@ struct pep_copies {
 };
 
 /**
- * pep_copies_trigger() - find out what makes the connection split
+ * pep_copies_trigger() - get the trigger by bytes
  * @copies: of the connection
  *
- * Return: payload of an end in one turn, bytes.
+ * Return: payload of an end in one turn that has the connection split, bytes.
  */
 static inline u32 pep_copies_trigger(const struct pep_copies *copies)
 {

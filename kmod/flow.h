@@ -82,8 +82,8 @@ enum pep_flow_time {
  * @pinned: a work item has the legs' sockets: they are not released
  * @sending: payload is being handed to a leg, which is locked; its write-space
  *	callback has no news then
- * @tail: an end has reset, and the other one gets what it has sent before, until
- *	@deadline
+ * @tail: an end has reset, and the other one receives the payload before the reset
+ *	until @deadline
  * @evicted: it holds memory, and its subscriber holds too much; set once, under @lock,
  *	read without
  * @ref: one while in the table, one while queued, one while @timer runs, one of

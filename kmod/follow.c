@@ -75,8 +75,8 @@ static void pep_follow_scan(const struct pep_packet *pkt,
 	}
 }
 
-/* The subscriber holds too much memory: one that may be split again is looked at once
- * more when the next payload comes.
+/* The subscriber holds too much memory. A connection that may be split again is checked
+ * once more when the next payload comes.
  */
 static void pep_follow_no_room(struct pep_net *pn, struct pep_conn *conn,
 			       unsigned int reason)

@@ -111,8 +111,8 @@ struct pep_conn *pep_handshake_new(struct pep_net *pn, unsigned int side,
 	return conn;
 }
 
-/* May the SYN-ACK of a connection be sent again? What pep knows of a link helps those
- * only that it may split.
+/* May the SYN-ACK of a connection be sent again? Only connections that may be split use
+ * the knowledge of a link.
  */
 static bool pep_handshake_renew(const struct pep_gen *gen,
 				const struct pep_conn *conn)

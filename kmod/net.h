@@ -87,7 +87,7 @@ struct pep_limits {
  * @npaths: how many there are
  * @max_paths: how many there may be; constant
  * @synacks: copies of SYN-ACKs that wait for their openers; see synack.c
- * @relief: has memory given back by subscribers who hold too much; see relief.c
+ * @relief: frees memory of subscribers who hold too much; see relief.c
  * @idle: woken when @nflows or @synacks get to zero
  * @timewait: removes TIME_WAIT sockets of legs; see timewait.c
  * @timewait_late: removes those of flows that were still to end then

@@ -294,7 +294,7 @@ struct pep_sock *pep_pool_take(struct pep_pool *pool, enum pep_pool_kind kind)
 /**
  * pep_pool_give_back() - put a socket back that was not used
  * @pool: this CPU's pool
- * @kind: what it is for
+ * @kind: kind that it was taken as
  * @ps: from pep_pool_take(), in the same softirq
  *
  * Context: softirq.

@@ -292,9 +292,10 @@ static bool pep_relay_pending(struct sock *in, struct sock *out)
 	       (pep_relay_unread(in) && pep_leg_can_send(out));
 }
 
-/* One end has reset, and the other one gets what was sent before; false when that is
- * impossible. An end that has got a FIN may end its own direction at any time, and must
- * not do so in vain: TCP resets it if it sends more, RFC 1122, section 4.2.2.13.
+/* One end has reset: begin to deliver the payload before the reset to the other one.
+ * Return: false when that is impossible. An end that has received a FIN may send the last
+ * of its own payload, and a FIN, at any time. It must not take that for delivered: TCP
+ * resets it if it sends more, RFC 1122, section 4.2.2.13.
  */
 static bool pep_relay_tail(struct pep_flow *flow, struct pep_leg *to)
 {

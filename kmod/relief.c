@@ -2,12 +2,12 @@
 /*
  * Memory of subscribers who hold too much of it comes back.
  *
- * What a flow holds is the memory of both legs' queues, as TCP counts it. It is noted
- * after each run of the relay, so that a flow which has become idle counts with what
- * it had then. When a subscriber seems to hold more than a share, or TCP is short of
- * memory, a work item looks at the flows again, and resets those that hold memory and
- * have got nowhere for PEP_RELIEF_STALL: an end does not read. Flows that get on are
- * only bounded, see pep_window_couple().
+ * A flow holds the memory of both legs' queues, as TCP counts it. Each run of the relay
+ * notes it, so that an idle flow counts with its last value. When a subscriber seems to
+ * hold more than a share, or TCP is short of memory, a work item looks at the flows
+ * again. It resets those that hold memory and have made no progress for
+ * PEP_RELIEF_STALL: an end does not read. Flows that make progress are only bounded,
+ * see pep_window_couple().
  */
 
 #include "relief.h"
@@ -20,18 +20,18 @@
 #include "share.h"
 #include "stat.h"
 
-/* How long a flow may get nowhere while its subscriber holds too much. */
+/* Time without progress after which a flow of a subscriber who holds too much is reset. */
 #define PEP_RELIEF_STALL	(30 * HZ)
 
 /* How often flows are looked at while there is such a subscriber. */
 #define PEP_RELIEF_PERIOD	(5 * HZ)
 
-/* When TCP is short of memory, one who holds this part of what the first one holds pays
- * as well, a divisor.
+/* When TCP is short of memory, subscribers pay who hold at least this part of the largest
+ * holding, a divisor.
  */
 #define PEP_RELIEF_PART		2
 
-/* Nobody pays who holds less than this, bytes. */
+/* Subscribers who hold less than this never pay, bytes. */
 #define PEP_RELIEF_LEAST	(1024 * 1024)
 
 /* Memory of a flow's queues, bytes. */
@@ -49,7 +49,7 @@ static u32 pep_relief_memory(const struct pep_flow *flow)
 }
 
 /**
- * pep_relief_note() - count what a flow holds
+ * pep_relief_note() - note the memory that a flow holds
  * @flow: flow that is up, locked, with its legs locked
  *
  * Context: BH off.
@@ -77,7 +77,7 @@ static bool pep_relief_flow(struct pep_flow *flow, u64 most)
 		if (pep_idle_time(flow) > PEP_RELIEF_STALL && over &&
 		    flow->held && !flow->evicted) {
 			WRITE_ONCE(flow->evicted, true);
-			/* What it holds goes at once, or more would end. */
+			/* Its memory counts no more, or other flows would end, too. */
 			pep_share_hold(flow->pn, flow->path, &flow->held, 0);
 			pep_flow_schedule(flow);
 		}
@@ -87,7 +87,7 @@ static bool pep_relief_flow(struct pep_flow *flow, u64 most)
 	return over;
 }
 
-/* What the subscriber holds who holds most, bytes. */
+/* The largest holding of a subscriber, bytes. */
 static u64 pep_relief_top(struct pep_net *pn)
 {
 	struct pep_flow *flow;

@@ -21,7 +21,7 @@
 #include "path.h"
 #include "stat.h"
 
-/* A change of what a flow holds that is noted, bytes. */
+/* The smallest change of a holding that is noted, bytes. */
 #define PEP_SHARE_STEP		16384
 
 /* How soon flows are looked at when a subscriber seems to hold too much. */
@@ -70,7 +70,7 @@ void pep_share_relieve(struct pep_net *pn)
 }
 
 /**
- * pep_share_held() - find out what a subscriber holds
+ * pep_share_held() - get the memory that a subscriber holds
  * @path: entry of the subscriber
  *
  * Context: any.
@@ -96,14 +96,14 @@ bool pep_share_over(const struct pep_net *pn, const struct pep_path *path)
 }
 
 /**
- * pep_share_hold() - note what a flow or the copies of a connection hold
+ * pep_share_hold() - note the memory of a flow, or of the copies of a connection
  * @pn: instance
  * @path: entry of the subscriber
- * @noted: what was noted last, in bytes; updated
+ * @noted: amount that was noted last, bytes; updated
  * @bytes: memory
  *
- * Small changes are not noted, so that most packets do not write to what all of the
- * subscriber's connections share.
+ * Small changes are not noted, so that most packets do not write to the entry, which
+ * all connections of the subscriber share.
  *
  * Context: any.
  */
@@ -244,7 +244,7 @@ struct pep_path *pep_share_split(struct pep_path *path)
 
 /**
  * pep_share_end() - undo pep_share_split()
- * @path: what that has returned
+ * @path: entry that pep_share_split() has returned
  *
  * Context: any.
  */

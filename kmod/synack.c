@@ -29,8 +29,8 @@
 /* Beyond two round trips, us: a short queue, and a terminal that sleeps. */
 #define PEP_SYNACK_MARGIN	(50 * USEC_PER_MSEC)
 
-/* A link of less than this is no radio's, us: what keeps an opener waiting for longer is
- * no loss there. As of PEP_RESUME_RTT_MIN.
+/* A shorter link is no radio's, us: an acknowledgment that is late there was not lost. As
+ * PEP_RESUME_RTT_MIN.
  */
 #define PEP_SYNACK_RTT_MIN	(5 * USEC_PER_MSEC)
 

@@ -4,9 +4,9 @@
  * more.
  *
  * Steering knows them, and has them give way to a new connection. Where it does not see
- * a packet, early demux finds such a socket for it, and ip_forward() drops what has a
- * socket: two ends that use their addresses and ports again would have nothing forwarded
- * for a minute.
+ * a packet, early demux finds such a socket for it, and ip_forward() drops a packet that
+ * has a socket: nothing is forwarded for a minute between two ends that use their
+ * addresses and ports again.
  */
 
 #include "timewait.h"
@@ -120,7 +120,7 @@ void pep_timewait_init(struct pep_net *pn)
  * pep_timewait_schedule() - have TIME_WAIT sockets of legs removed soon
  * @pn: instance of which a device has been detached
  *
- * Those of connections by other devices go as well: what comes late of these passes then.
+ * Those of connections by other devices go as well: late packets of these pass then.
  *
  * Context: any.
  */

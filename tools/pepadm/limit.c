@@ -106,7 +106,7 @@ static enum pep_exit read_words(struct pep_args *args, struct change *change)
 	return err;
 }
 
-/* Nothing is given: say what could be. */
+/* Nothing is given: name the words that could be. */
 static enum pep_exit refuse_nothing(void)
 {
 	char words[256] = "";
@@ -207,7 +207,7 @@ static int show_limits(const struct nlmsghdr *nlh, void *data)
 	return MNL_CB_OK;
 }
 
-/* Take what a subscriber may have, for pep_share_top(). */
+/* Take the shares of a subscriber, for pep_share_top(). */
 static int take_shares(const struct nlmsghdr *nlh, void *data)
 {
 	const struct nlattr *tb[PEP_A_LIMIT_MAX + 1];

@@ -20,9 +20,9 @@
  * @used: part of a share that it uses, of that of which it uses most, per cent
  * @connections: its connections in the table
  * @flows: its flows
- * @memory: what they hold, bytes
+ * @memory: memory of the flows, bytes
  * @refused: connections and flows that it did not get
- * @name: who it is
+ * @name: address or network
  */
 struct row {
 	double used;
@@ -35,7 +35,7 @@ struct row {
 
 /**
  * struct table - those that use most, the first one most of all
- * @limits: what each may have
+ * @limits: shares of each
  * @most: how many may be in @rows
  * @n: how many are
  * @rows: the subscribers
@@ -155,7 +155,7 @@ static enum pep_exit read_rows(struct pep_args *args, __u32 *rows)
 /**
  * pep_share_top() - show the subscribers that use most of their shares
  * @args: "top", and how many
- * @limits: what each may have
+ * @limits: shares of each
  *
  * Return: PEP_OK, or another one after a message.
  */

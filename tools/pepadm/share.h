@@ -9,7 +9,7 @@
 #include "err.h"
 
 /**
- * struct pep_share_limits - what a subscriber may have
+ * struct pep_share_limits - a subscriber's shares
  * @connections: in the table of connections
  * @flows: flows
  * @memory: memory of these, bytes
