@@ -2,7 +2,6 @@
 """Limits, draining and memory pressure: new connections are followed and stay
 unsplit with the reason counted, those that are split go on."""
 
-import contextlib
 import json
 import select
 
@@ -198,22 +197,6 @@ def memory(family):
     expect("bytes in all", got, sent)
 
 
-@contextlib.contextmanager
-def pressure():
-    """TCP is short of memory, as tcp_mem says; it is one for all
-    namespaces."""
-    path = "/proc/sys/net/ipv4/tcp_mem"
-    with open(path, encoding="ascii") as file:
-        before = file.read()
-    with open(path, "w", encoding="ascii") as file:
-        file.write("1 1 1000000")
-    try:
-        yield
-    finally:
-        with open(path, "w", encoding="ascii") as file:
-            file.write(before)
-
-
 @families("TCP short of memory")
 def short(family):
     """New connections pass, what is split goes on. Each CPU keeps a megabyte
@@ -223,7 +206,7 @@ def short(family):
     for near, _ in hogs:
         near.setblocking(False)
         near.send(bytes(300000))
-    with pressure():
+    with pep.pressure():
         exchange_part(old, 300000)
         with grows(ended=False, flow_established=0,
                    split_pass_pressure=1) as before:

@@ -26,7 +26,7 @@ PACKET_OUTGOING = 4
 
 
 def setup():
-    """One subscriber opens what many do: thousands a second."""
+    """One subscriber opens thousands of connections a second."""
     pep.warmed()
     if not WITHOUT:
         pep.pepadm("limit", "set", "subscriber-rate", "1000000")

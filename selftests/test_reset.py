@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """A reset of one end reaches the other as a reset, never as a clean end:
 amidst a transfer and on an idle connection, from each end, whichever side
-opened. What the end has sent before gets there first."""
+opened. The payload before it arrives first."""
 
 import errno
 import fcntl
@@ -26,7 +26,7 @@ SLOW = "rate", "1mbit", "delay", "20ms", "limit", "1000"
 FAR = {"sub": ("pep", "wl0"), "srv": ("pep", "sv0")}
 SLOWLY = 1000           # bytes per second
 SECONDS = 60            # for all of that
-DEADLINE = 30           # seconds that an end has for what came before a reset
+DEADLINE = 30           # seconds that an end has for payload before a reset
 setup = pep.warmed
 
 
@@ -196,10 +196,10 @@ def early(family, opener, opened):
         pep.follow("handshake")
 
 
-families("what a server sends before its reset arrives", "sub", "srv")(tail)
-families("what a subscriber sends before its reset arrives", "srv",
+families("payload of a server before its reset arrives", "sub", "srv")(tail)
+families("payload of a subscriber before its reset arrives", "srv",
          "sub")(tail)
-families("connect early: what comes before a reset arrives", "sub",
+families("connect early: payload before a reset arrives", "sub",
          "srv")(early)
 families("before a reset, over a link that loses packets", "sub", "srv",
          "10%")(tail)
@@ -221,7 +221,7 @@ def vain(family):
             near.settimeout(SECONDS)
             near.sendall(bytes(100))
             near.shutdown(socket.SHUT_WR)
-            # The reset may come behind the FIN, which recv() tells of first.
+            # The reset may come behind the FIN, which recv() reports first.
             if outcome(near, 10) == "FIN":
                 wait_for("a reset", lambda: near.getsockopt(
                     socket.SOL_SOCKET, socket.SO_ERROR))
@@ -247,7 +247,7 @@ def deadline(family):
         expect("the end", outcome(near), "ECONNRESET")
 
 
-@families("dev del does not wait for what came before a reset")
+@families("dev del does not wait for payload before a reset")
 def deleted(family):
     with impaired((FAR["sub"],), *SLOW, single=True):
         with grows(flow_established=1, flow_killed=1):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a subscriber may have: connections in the table, flows, new ones per
-second. Those beyond work unsplit, are counted, listed and reported; another
-subscriber's are not touched."""
+"""Shares of a subscriber: connections in the table, flows, new ones per
+second, memory. Connections beyond a share work unsplit, are counted, listed
+and reported; another subscriber's are not touched."""
 
 import json
 import os
@@ -23,7 +23,8 @@ NAME = {4: addr("sub", 4), 6: "2001:db8::/64"}
 SILENT = {4: "198.18.1.99", 6: "2001:db8:1::99"}
 BYTES = 20_000
 LEAST = 65536           # bytes, the smallest share of memory
-DEAF = 16               # connections that are not read
+DEAF = 40               # connections that are not read
+MANY = 100              # so many that they hold more than a MiB
 LOOK = 6                # seconds, within which flows are looked at
 STALL = 30              # seconds without progress
 RATE = 20_000           # bytes per second
@@ -50,6 +51,7 @@ def defaults():
         pepadm("limit", "set", *(word for key, most in DEFAULTS.items()
                                  for word in (key, str(most))))
         pepadm("path", "flush", "all")
+        pepadm("profile", "set", "default", "release-idle", "120")
         pep.follow("handshake")
 
 
@@ -59,12 +61,12 @@ def limit(what, number):
 
 
 def top(*words):
-    """Who uses most of a share."""
+    """Subscribers who use most of a share."""
     return json.loads(pepadm("-j", "limit", "show", "top", *words).stdout)
 
 
 def shares(family):
-    """What the first subscriber has: (connections, flows, refused)."""
+    """The first subscriber's (connections, flows, refused)."""
     found = [row for row in top() if row["subscriber"] == NAME[family]]
     if not found:
         return 0, 0, 0
@@ -114,6 +116,23 @@ def early(family):
             exchange(other(family), BYTES)
             for both in split:
                 exchange(both, BYTES)
+    finally:
+        pep.follow("handshake")
+
+
+@families("connect early: no more connections than its share")
+def early_connections(family):
+    """Those beyond are forwarded, and cost no socket."""
+    known(family)
+    limit("connections", shares(family)[0] + 1)
+    pepadm("profile", "set", "default", "connect", "early")
+    try:
+        with grows(syn_answered=2, follow_subscriber=2):
+            first = pair(family)
+            for _ in range(2):
+                exchange(pair(family), BYTES)
+            exchange(other(family), BYTES)
+            exchange(first, BYTES)
     finally:
         pep.follow("handshake")
 
@@ -222,7 +241,7 @@ def imported(family):
     exchange(both, BYTES)
 
 
-@families("listeners hear who has used a share up")
+@families("listeners are notified of the subscriber of a used up share")
 def reported(family):
     known(family)
     limit("flows", 1)
@@ -252,7 +271,7 @@ def unread(family, count):
 
 
 def memory(family):
-    """What the first subscriber's flows hold, bytes."""
+    """Memory of the first subscriber's flows, bytes."""
     found = [row for row in top() if row["subscriber"] == NAME[family]]
     return found[0]["memory"] if found else 0
 
@@ -260,7 +279,7 @@ def memory(family):
 @families("memory that is not read is bounded, and comes back")
 def held(family):
     """Beyond the share no other connection of the subscriber is split, and
-    flows that get nowhere are reset, until what is left fits. A flow of the
+    flows without progress are reset, until the rest fits. A flow of the
     same subscriber that gets on, and another subscriber's, go on."""
     known(family)
     with grows(ended=False, split_handshake=DEAF + 2, split_pass_memory=2,
@@ -278,7 +297,7 @@ def held(family):
         limit("memory", LEAST)
         exchange(late, BYTES)
         exchange(pair(family), BYTES)
-        # What was noted of idle flows has been seen to be old by then.
+        # By then the old notes of idle flows have been replaced.
         time.sleep(LOOK)
         share = memory(family) // 2
         expect_least("memory, bytes", share, LEAST // 2)
@@ -300,6 +319,53 @@ def held(family):
         srv.close()
 
 
+@families("TCP short of memory: the largest holders pay")
+def pressed(family):
+    """Within their share. Another subscriber's flow goes on."""
+    known(family)
+    both = unread(family, MANY)
+    expect_least("memory, bytes", memory(family), 1 << 20)
+    free = Load([split_pair(family, bind=(MORE[family], 0))], RATE)
+    before = pep.stat("flow_evicted")
+    busy = split_pair(family)
+    with pep.pressure(), grows(ended=False, split_pass_pressure=least(1)):
+        # TCP finds out as it allocates.
+        exchange_part(busy, 15 * BYTES)
+        exchange(pair(family), BYTES)
+        wait_for("the first reset", lambda: pep.stat("flow_evicted") > before,
+                 2 * STALL)
+        free.more(RATE)
+    free.finish()
+    free.expect_whole()
+    exchange(busy, 100)
+    for sub, srv in both:
+        reset(sub)
+        srv.close()
+
+
+@families("one that was handed back is split again when there is room")
+def later(family):
+    known(family)
+    pepadm("profile", "set", "default", "release-idle", "2")
+    pep.ready()
+    both = split_pair(family)
+    exchange_part(both, BYTES)
+    pep.wait_flows(0)
+    deaf = unread(family, DEAF)
+    limit("memory", LEAST)
+    expect_least("memory, bytes", memory(family), LEAST + 1)
+    with grows(ended=False, split_handshake=0, split_pass_memory=least(1)):
+        exchange_part(both, BYTES)
+    for sub, srv in deaf:
+        reset(sub)
+        srv.close()
+    wait_for("room", lambda: memory(family) <= LEAST)
+    with grows(ended=False, split_handshake=1):
+        exchange_part(both, BYTES)
+        pep.wait_flows(1)
+    exchange(both, 100)
+
+
 @families("one that does not read within its share stays")
 def patient(family):
     """For longer than one beyond it might, as without pep."""
@@ -313,7 +379,7 @@ def patient(family):
 
 @families("a flow that has become idle holds nothing")
 def idle(family):
-    """What is noted is seen to be old when it is too much."""
+    """The module notes the memory anew when it seems too much."""
     known(family)
     limit("memory", LEAST)
     held = [pair(family) for _ in range(8)]
@@ -326,7 +392,7 @@ def idle(family):
         exchange(both, 100)
 
 
-@case("who uses most comes first")
+@case("the largest user of a share comes first")
 def most():
     known(4)
     limit("connections", 100)

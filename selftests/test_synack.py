@@ -9,7 +9,8 @@ import time
 from peptest import pep
 from peptest.ktap import (after_case, case, expect, expect_least, fail,
                           families, wait_for)
-from peptest.netns import addr, impaired, netem
+from peptest.netns import (addr, impaired, link_packets, netem, run,
+                           spaces)
 from peptest.pep import grows, least, pepadm, split_pair
 from peptest.tcp import PORT, accept, client, exchange, listen, one_way
 
@@ -31,7 +32,7 @@ def setup():
 @after_case
 def plain():
     """Undo the settings of a case."""
-    if pep.loaded():
+    if pep.loaded() and "pep" in spaces():
         pepadm("profile", "set", "default", *PLAIN)
 
 
@@ -67,8 +68,8 @@ def begin(family, opener="sub"):
 
 @contextlib.contextmanager
 def lost(count=1, delay=DELAY):
-    """What goes to the subscriber is lost until so many connections that are
-    begun within have their SYN-ACK here."""
+    """Lose all packets to the subscriber, until the gateway has the SYN-ACKs
+    of so many connections that are begun within."""
     netem("pep", "wl0", "loss", "100%")
     yield
     wait_for("SYN-ACKs", lambda: stages().count("answered") == count)
@@ -235,3 +236,16 @@ def unloaded():
         exchange((near, accept(listener)), BYTES)
     pep.load()
     pep.attach()
+
+
+@case("the namespace goes while one is kept")
+def vanished():
+    """It waits for it, and is gone."""
+    listen("srv", 4)
+    with link():
+        learn(4)
+        netem("pep", "wl0", "loss", "100%")
+        begin(4)
+        wait_for("the SYN-ACK", lambda: "answered" in stages())
+        run("ip", "netns", "del", "pep")
+        wait_for("its end", lambda: "eth0" not in link_packets("sub"))

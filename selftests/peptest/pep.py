@@ -17,10 +17,9 @@ CMD_STAT_GET = next(number for number, name in
 
 
 def default_limits():
-    """What limits are where nobody has set any, by the memory that the guest
-    has: a flow for each 64 KiB of it within bounds, a connection for each 256
-    bytes of a sixteenth, and a 64th of each, and of memory, for a
-    subscriber."""
+    """The limits by default, from the memory of the guest: a flow for each
+    64 KiB of it within bounds, a connection for each 256 bytes of a
+    sixteenth, and a 64th of each, and of memory, for a subscriber."""
     with open("/proc/meminfo", encoding="ascii") as file:
         memory = int(file.readline().split()[1]) * 1024
     all_flows = min(max(memory // 65536, 4096), 262144)
@@ -293,6 +292,22 @@ def grows(ns="pep", ended=True, **wanted):
             expect_least(f"growth of {name}", grown, number.start)
         else:
             expect(f"growth of {name}", grown, number)
+
+
+@contextlib.contextmanager
+def pressure():
+    """TCP is short of memory, as tcp_mem says; it is one for all
+    namespaces."""
+    path = "/proc/sys/net/ipv4/tcp_mem"
+    with open(path, encoding="ascii") as file:
+        before = file.read()
+    with open(path, "w", encoding="ascii") as file:
+        file.write("1 1 1000000")
+    try:
+        yield
+    finally:
+        with open(path, "w", encoding="ascii") as file:
+            file.write(before)
 
 
 def flows(ns="pep"):
