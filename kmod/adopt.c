@@ -548,8 +548,9 @@ static void pep_adopt_take(struct pep_conn *conn, struct pep_queue *queue)
  * @queue: scratch
  *
  * Context: softirq, RCU read side.
+ * Return: units of the poll's budget.
  */
-void pep_adopt_run(struct pep_job *job, struct pep_queue *queue)
+unsigned int pep_adopt_run(struct pep_job *job, struct pep_queue *queue)
 {
 	struct pep_conn *conn = container_of(job, struct pep_conn, job);
 
@@ -566,4 +567,5 @@ void pep_adopt_run(struct pep_job *job, struct pep_queue *queue)
 		pep_release_idle(conn);
 	spin_unlock(&conn->lock);
 	pep_track_put(conn);
+	return 1;
 }

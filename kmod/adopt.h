@@ -10,6 +10,6 @@ void pep_adopt_give_up(struct pep_net *pn, struct pep_conn *conn,
 		       unsigned int reason);
 void pep_adopt_ended(struct pep_flow *flow);
 void pep_adopt_own(struct pep_conn *conn, struct pep_flow *flow);
-void pep_adopt_run(struct pep_job *job, struct pep_queue *queue);
+unsigned int pep_adopt_run(struct pep_job *job, struct pep_queue *queue);
 
 #endif

@@ -27,6 +27,9 @@
 #include "stat.h"
 #include "untrack.h"
 
+/* The largest packet that is copied into slab memory, bytes. */
+#define PEP_DELIVER_COMPACT	8192
+
 #if IS_ENABLED(CONFIG_IPV6)
 static int pep_deliver_start6(struct pep_net *pn)
 {
@@ -241,6 +244,32 @@ static void pep_deliver_note(struct sock *sk, const struct sk_buff *skb)
 	if (sk_fullsock(sk) && sk->sk_state != TCP_LISTEN &&
 	    READ_ONCE(sk->sk_rx_dst_ifindex) != skb->skb_iif)
 		WRITE_ONCE(sk->sk_rx_dst_ifindex, skb->skb_iif);
+}
+
+/**
+ * pep_deliver_compact() - have a packet keep no more memory than it needs
+ * @skb: packet at ingress
+ *
+ * Drivers cut packets out of pages of up to 32 KiB, which each packet keeps while
+ * TCP charges its part. Slab memory is the packet's own.
+ *
+ * Context: softirq.
+ * Return: a copy in place of @skb, which is consumed; or @skb, where it is in slab
+ * memory, is too large to be copied into that, or there is none.
+ */
+struct sk_buff *pep_deliver_compact(struct sk_buff *skb)
+{
+	unsigned int headroom = skb->data - skb_mac_header(skb);
+	struct sk_buff *copy;
+
+	if ((!skb_is_nonlinear(skb) && !skb->head_frag) ||
+	    skb->len > PEP_DELIVER_COMPACT)
+		return skb;
+	copy = skb_copy_expand(skb, headroom, 0, GFP_ATOMIC | __GFP_NOWARN);
+	if (!copy)
+		return skb;
+	consume_skb(skb);
+	return copy;
 }
 
 /**

@@ -25,6 +25,7 @@ int pep_deliver_start(struct pep_net *pn);
 void pep_deliver_stop(struct pep_net *pn);
 void pep_deliver_local(struct pep_net *pn, struct sk_buff *skb,
 		       struct sock *sk);
+struct sk_buff *pep_deliver_compact(struct sk_buff *skb);
 struct sk_buff *pep_deliver_hold(struct sk_buff *skb);
 bool pep_deliver_unhold(struct pep_net *pn, struct sk_buff *skb);
 void pep_deliver_pass(struct sk_buff *skb);

@@ -121,7 +121,7 @@ static void pep_early_look(struct pep_flow *flow)
 }
 
 /* Look after a flow that is being opened, and relay as soon as it is up. */
-static void pep_early_run(struct pep_job *job, struct pep_queue *queue)
+static unsigned int pep_early_run(struct pep_job *job, struct pep_queue *queue)
 {
 	struct pep_flow *flow = container_of(job, struct pep_flow, job);
 
@@ -133,7 +133,7 @@ static void pep_early_run(struct pep_job *job, struct pep_queue *queue)
 			pep_early_look(flow);
 		spin_unlock(&flow->lock);
 	}
-	pep_relay_run(job, queue);
+	return pep_relay_run(job, queue);
 }
 
 static const struct pep_flow_ops pep_early_ops = {

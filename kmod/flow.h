@@ -25,7 +25,7 @@ struct pep_values;
  */
 struct pep_flow_ops {
 	u8 mode;
-	void (*run)(struct pep_job *job, struct pep_queue *queue);
+	unsigned int (*run)(struct pep_job *job, struct pep_queue *queue);
 	void (*ended)(struct pep_flow *flow);
 };
 

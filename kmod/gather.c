@@ -2,6 +2,11 @@
 /*
  * Payload by reference: collected from received packets, handed to a socket
  * that takes references to the pages it is in.
+ *
+ * Two kinds of payload are copied: slab memory, which has no pages to refer to, and
+ * small pieces, which may keep far more memory than TCP charges for them. They go into
+ * one page after another, which the flows of a CPU share: a socket's own would stay
+ * with it, see sk_page_frag_refill().
  */
 
 #include "gather.h"
@@ -10,7 +15,6 @@
 #include <net/hotdata.h>
 #include <net/tcp.h>
 
-#include "queue.h"
 #include "socket.h"
 
 /* What a leg takes at once at most, bytes: all that it may hold unsent, and one
@@ -18,21 +22,28 @@
  */
 #define PEP_GATHER_MOST		(PEP_SOCKET_NOTSENT + GSO_LEGACY_MAX_SIZE)
 
+/* Does a piece lie behind the last one in memory? */
+static bool pep_gather_adjoins(const struct pep_gather *g,
+			       const struct page *page, u32 off)
+{
+	const struct bio_vec *last = &g->bvec[g->n - 1];
+
+	return g->n && last->bv_page == page &&
+	       last->bv_offset + last->bv_len == off;
+}
+
 /*
  * One fragment more; false when there is no room. Segments that were cut out of
  * one piece of memory become one again.
  */
-static bool pep_gather_add(struct pep_gather *g, struct page *page,
-			   unsigned int off, u32 len)
+static bool pep_gather_add(struct pep_gather *g, struct page *page, u32 off,
+			   u32 len)
 {
-	struct bio_vec *last = g->n ? &g->bvec[g->n - 1] : NULL;
-
-	if (last && last->bv_page == page &&
-	    last->bv_offset + last->bv_len == off) {
-		last->bv_len += len;
+	if (pep_gather_adjoins(g, page, off)) {
+		g->bvec[g->n - 1].bv_len += len;
 		g->memory += len;
 	} else {
-		if (g->n == PEP_QUEUE_BVECS)
+		if (g->n == PEP_GATHER_BVECS)
 			return false;
 		bvec_set_page(&g->bvec[g->n++], page, len, off);
 		g->memory += max_t(u32, len, PEP_GATHER_KEPT);
@@ -41,53 +52,106 @@ static bool pep_gather_add(struct pep_gather *g, struct page *page,
 	return true;
 }
 
-/* The linear part from @off on; false when it cannot be referenced. */
+/* Have room for a small piece; false when there is none. */
+static bool pep_gather_room(struct pep_gather *g)
+{
+	struct pep_gather_page *to = g->to;
+	struct page *page;
+
+	if (to->page && PAGE_SIZE - to->used >= PEP_GATHER_SMALL)
+		return true;
+	/* Its reference is the only one until the pieces have been sent. */
+	if (g->copied)
+		return false;
+	page = alloc_page(GFP_ATOMIC | __GFP_NOWARN | __GFP_NOMEMALLOC);
+	if (!page) {
+		g->err = -ENOMEM;
+		return false;
+	}
+	pep_gather_drop(to);
+	to->page = page;
+	return true;
+}
+
+/* Copy a piece that begins at @off, or its beginning; false when that is not all. */
+static bool pep_gather_copy(struct pep_gather *g, const struct sk_buff *skb,
+			    u32 off, u32 len)
+{
+	struct pep_gather_page *to = g->to;
+	u32 part;
+
+	if (!pep_gather_room(g))
+		return false;
+	part = min_t(u32, len, PAGE_SIZE - to->used);
+	if (skb_copy_bits(skb, off, page_address(to->page) + to->used, part)) {
+		g->err = -EFAULT;
+		return false;
+	}
+	if (!pep_gather_add(g, to->page, to->used, part))
+		return false;
+	to->used += part;
+	g->copied += part;
+	return part == len;
+}
+
+/* A piece that begins at @off and lies in a page; false when not all was taken. */
+static bool pep_gather_piece(struct pep_gather *g, const struct sk_buff *skb,
+			     u32 off, struct page *page, u32 start, u32 len)
+{
+	if (len < PEP_GATHER_SMALL && !pep_gather_adjoins(g, page, start))
+		return pep_gather_copy(g, skb, off, len);
+	return pep_gather_add(g, page, start, len);
+}
+
+/* The linear part from @off on; false when not all was taken. */
 static bool pep_gather_head(struct pep_gather *g, const struct sk_buff *skb,
 			    u32 off)
 {
+	u32 len = skb_headlen(skb) - off;
 	void *data = skb->data + off;
 	struct page *page;
 
 	/* sendpage_ok() refuses slab memory. */
 	if (!skb->head_frag)
-		return false;
+		return pep_gather_copy(g, skb, off, len);
 	page = virt_to_head_page(data);
-	return pep_gather_add(g, page, data - page_address(page),
-			      skb_headlen(skb) - off);
+	return pep_gather_piece(g, skb, off, page, data - page_address(page),
+				len);
 }
 
-/* Fragments of one sk_buff, not of its list; false when not all fit. */
+/* Payload of one sk_buff from @off on, not of its list; false when not all was taken. */
 static bool pep_gather_flat(struct pep_gather *g, const struct sk_buff *skb,
 			    u32 off)
 {
 	const struct skb_shared_info *info = skb_shinfo(skb);
 	const skb_frag_t *frag = info->frags;
 	const skb_frag_t *end = frag + info->nr_frags;
+	u32 at = skb_headlen(skb);
 
 	/* Memory of a device has no pages. */
-	if (!skb_frags_readable(skb))
+	if (!skb_frags_readable(skb)) {
+		g->err = -EFAULT;
 		return false;
-	if (off < skb_headlen(skb)) {
-		if (!pep_gather_head(g, skb, off))
-			return false;
-		off = 0;
-	} else {
-		off -= skb_headlen(skb);
 	}
-	for (; frag < end && off >= skb_frag_size(frag); frag++)
-		off -= skb_frag_size(frag);
+	if (off < at && !pep_gather_head(g, skb, off))
+		return false;
+	for (; frag < end && off >= at + skb_frag_size(frag); frag++)
+		at += skb_frag_size(frag);
+	off = max(off, at);
 	while (frag < end) {
 		struct page *page = skb_frag_page(frag);
-		u32 start = skb_frag_off(frag) + off;
-		u32 stop = start - off + skb_frag_size(frag);
+		u32 start = skb_frag_off(frag) + off - at;
+		u32 stop = skb_frag_off(frag) + skb_frag_size(frag);
 
 		/* GRO often joins fragments that lie side by side. */
 		for (frag++; frag < end && skb_frag_page(frag) == page &&
 		     skb_frag_off(frag) == stop; frag++)
 			stop += skb_frag_size(frag);
-		if (stop != start && !pep_gather_add(g, page, start, stop - start))
+		if (stop != start &&
+		    !pep_gather_piece(g, skb, off, page, start, stop - start))
 			return false;
-		off = 0;
+		off += stop - start;
+		at = off;
 	}
 	return true;
 }
@@ -98,7 +162,7 @@ static bool pep_gather_flat(struct pep_gather *g, const struct sk_buff *skb,
  * @skb: packet
  * @off: where to begin, from skb->data, bytes
  *
- * Context: any.
+ * Context: softirq, with the page to copy to for the caller alone.
  * Return: false when not all could be taken; what could was added.
  */
 bool pep_gather_skb(struct pep_gather *g, const struct sk_buff *skb, u32 off)
@@ -129,6 +193,31 @@ bool pep_gather_skb(struct pep_gather *g, const struct sk_buff *skb, u32 off)
 		off = 0;
 	}
 	return true;
+}
+
+/**
+ * pep_gather_undo() - give the room of copies back
+ * @g: what was collected; no socket has taken any of it
+ *
+ * Context: as pep_gather_skb(), whose last call this has to follow.
+ */
+void pep_gather_undo(struct pep_gather *g)
+{
+	g->to->used -= g->copied;
+}
+
+/**
+ * pep_gather_drop() - give up the page that pieces are copied to
+ * @to: page, for the caller alone
+ *
+ * Context: any.
+ */
+void pep_gather_drop(struct pep_gather_page *to)
+{
+	if (to->page)
+		put_page(to->page);
+	to->page = NULL;
+	to->used = 0;
 }
 
 /* No callbacks: there is nothing to be told of. */

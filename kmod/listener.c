@@ -110,18 +110,20 @@ static bool pep_listener_accept(struct pep_listener *l, struct sock *sk)
 	return true;
 }
 
-static void pep_listener_run(struct pep_job *job, struct pep_queue *queue)
+static unsigned int pep_listener_run(struct pep_job *job,
+				     struct pep_queue *queue)
 {
 	struct pep_listener *l = container_of(job, struct pep_listener, job);
 	struct sock *sk = rcu_dereference(l->sk);
 	int n = PEP_LISTENER_BATCH;
 
 	if (!sk)
-		return;
+		return 1;
 	while (n && pep_listener_accept(l, sk))
 		n--;
 	if (!n)
 		pep_listener_kick(l);
+	return 1 + PEP_LISTENER_BATCH - n;
 }
 
 static int pep_listener_bind(struct socket *sock, int family)

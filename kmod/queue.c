@@ -33,7 +33,7 @@ static struct pep_job *pep_queue_next(struct pep_queue *queue)
 static int pep_queue_poll(struct napi_struct *napi, int budget)
 {
 	struct pep_queue *queue = container_of(napi, struct pep_queue, napi);
-	int done = 0;
+	unsigned int done = 0;
 
 	rcu_read_lock();
 	while (done < budget) {
@@ -44,11 +44,11 @@ static int pep_queue_poll(struct napi_struct *napi, int budget)
 		clear_bit(0, &job->queued);
 		/* Pairs with test_and_set_bit() in pep_job_claim(). */
 		smp_mb__after_atomic();
-		job->run(job, queue);
-		done++;
+		done += job->run(job, queue);
 	}
 	rcu_read_unlock();
 
+	done = min_t(unsigned int, done, budget);
 	if (done < budget)
 		napi_complete_done(napi, done);
 	return done;
@@ -84,15 +84,11 @@ int pep_queue_init(void)
 
 	pep_queue_dev = alloc_netdev_dummy(0);
 	pep_queues = alloc_percpu(struct pep_queue);
-	if (!pep_queue_dev || !pep_queues)
-		goto nomem;
-	for_each_possible_cpu(cpu) {
-		struct pep_queue *queue = per_cpu_ptr(pep_queues, cpu);
-
-		queue->copy = kmalloc_node(PEP_QUEUE_COPY, GFP_KERNEL,
-					   cpu_to_node(cpu));
-		if (!queue->copy)
-			goto nomem;
+	if (!pep_queue_dev || !pep_queues) {
+		free_percpu(pep_queues);
+		if (pep_queue_dev)
+			free_netdev(pep_queue_dev);
+		return -ENOMEM;
 	}
 	for_each_possible_cpu(cpu) {
 		struct pep_queue *queue = per_cpu_ptr(pep_queues, cpu);
@@ -102,15 +98,6 @@ int pep_queue_init(void)
 		napi_enable(&queue->napi);
 	}
 	return 0;
-
-nomem:
-	if (pep_queues)
-		for_each_possible_cpu(cpu)
-			kfree(per_cpu_ptr(pep_queues, cpu)->copy);
-	free_percpu(pep_queues);
-	if (pep_queue_dev)
-		free_netdev(pep_queue_dev);
-	return -ENOMEM;
 }
 
 /**
@@ -130,7 +117,7 @@ void pep_queue_exit(void)
 		napi_disable(&queue->napi);
 		__netif_napi_del(&queue->napi);
 		WARN_ON_ONCE(!llist_empty(&queue->jobs) || queue->todo);
-		kfree(queue->copy);
+		pep_gather_drop(&queue->page);
 	}
 	synchronize_net();
 	free_percpu(pep_queues);

@@ -6,11 +6,12 @@
 #include <linux/llist.h>
 #include <linux/netdevice.h>
 
-/* Fragments gathered for one call that hands payload to a leg. */
-#define PEP_QUEUE_BVECS		128
+#include "gather.h"
 
-/* Payload copied by one such call, bytes. */
-#define PEP_QUEUE_COPY		PAGE_SIZE
+/* Payload for which a job takes another unit of a poll's budget, bytes: the most that a
+ * device hands over as one packet.
+ */
+#define PEP_QUEUE_UNIT		65536
 
 /**
  * struct pep_queue - the work of one CPU
@@ -20,15 +21,15 @@
  * @napi: runs the jobs in softirq, on a device that only carries it
  * @bvec: scratch for the fragments of one call
  * @ubuf: what tcp_sendmsg_locked() wants to see of who sends his own memory
- * @copy: scratch for payload that must be copied, PEP_QUEUE_COPY bytes
+ * @page: page that payload is copied to; only who runs @napi
  */
 struct pep_queue {
 	struct llist_head jobs;
 	struct llist_node *todo;
 	struct napi_struct napi;
-	struct bio_vec bvec[PEP_QUEUE_BVECS];
+	struct bio_vec bvec[PEP_GATHER_BVECS];
 	struct ubuf_info ubuf;
-	void *copy;
+	struct pep_gather_page page;
 };
 
 /**
@@ -36,12 +37,13 @@ struct pep_queue {
  * @node: in pep_queue.jobs or pep_queue.todo while queued
  * @queued: bit 0 set from queueing until just before @run
  * @run: what to do; softirq, RCU read side. It may be queued again, also by
- *	another CPU, as soon as it has begun.
+ *	another CPU, as soon as it has begun. Returns the units of the poll's budget
+ *	that it has taken, at least 1
  */
 struct pep_job {
 	struct llist_node node;
 	unsigned long queued;
-	void (*run)(struct pep_job *job, struct pep_queue *queue);
+	unsigned int (*run)(struct pep_job *job, struct pep_queue *queue);
 };
 
 /**
@@ -50,8 +52,8 @@ struct pep_job {
  * @run: its function
  */
 static inline void pep_job_init(struct pep_job *job,
-				void (*run)(struct pep_job *job,
-					    struct pep_queue *queue))
+				unsigned int (*run)(struct pep_job *job,
+						    struct pep_queue *queue))
 {
 	job->queued = 0;
 	job->run = run;

@@ -2,11 +2,10 @@
 /*
  * Moving payload from one leg to the other.
  *
- * The page fragments of the receive queue are gathered over as many packets
- * as fit and handed to the other leg in one call, which takes references to
- * the pages. What lies in memory that cannot be referenced (a slab-allocated
- * head) is copied. Nothing is held back to get more: the last call of a run
- * pushes what there is.
+ * The payload of the receive queue is gathered over as many packets as fit and
+ * handed to the other leg in one call, which takes references to the pages; see
+ * gather.c. Nothing is held back to get more: the last call of a run pushes all
+ * there is.
  *
  * Back-pressure: when a leg cannot take more, the other's queue is left
  * alone. Its receive window closes, and the leg's write-space callback
@@ -15,7 +14,6 @@
 
 #include "relay.h"
 
-#include <linux/uio.h>
 #include <net/inet_ecn.h>
 #include <net/tcp.h>
 
@@ -82,19 +80,43 @@ static bool pep_relay_gather(struct pep_gather *g, struct sock *sk,
 	}
 }
 
-/* Copy up to PEP_QUEUE_COPY bytes. Return: bytes taken or an error. */
-static int pep_relay_copy(struct sock *to, struct sk_buff *skb, u32 off,
-			  struct pep_queue *queue, u32 *len)
+/* Payload of so many bytes has been handed to a leg, so many of them as copies. */
+static void pep_relay_count(struct pep_flow *flow, unsigned int from, u32 n,
+			    u32 copied)
 {
-	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
-	struct kvec kvec = { .iov_base = queue->copy };
+	struct pep_leg *to = &flow->leg[!from];
 
-	*len = min_t(u32, skb->len - off, PEP_QUEUE_COPY);
-	if (skb_copy_bits(skb, off, queue->copy, *len))
-		return -EFAULT;
-	kvec.iov_len = *len;
-	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &kvec, 1, *len);
-	return tcp_sendmsg_locked(to, &msg, *len);
+	pep_stat_add(flow->pn, PEP_A_STAT_BYTES_FRAGMENT, n - copied);
+	pep_stat_add(flow->pn, PEP_A_STAT_BYTES_COPIED, copied);
+	pep_stat_add(flow->pn, from == PEP_SIDE_SERVER ?
+			       PEP_A_STAT_BYTES_TO_WIRELESS :
+			       PEP_A_STAT_BYTES_TO_SERVER, n);
+	if (copied)
+		WRITE_ONCE(flow->copied, flow->copied + copied);
+	if (unlikely(!to->relayed))
+		pep_stamp(flow, PEP_FLOW_TIME_FIRST + !from);
+	WRITE_ONCE(to->relayed, to->relayed + n);
+}
+
+/* A leg has read payload, with an urgent byte perhaps. While there is one TCP has no
+ * fast path for what it receives; as tcp_recvmsg_locked().
+ */
+static void pep_relay_read(struct sock *in, u32 n)
+{
+	struct tcp_sock *tp = tcp_sk(in);
+
+	tcp_read_done(in, n);
+	if (unlikely(tp->urg_data) && after(tp->copied_seq, tp->urg_seq)) {
+		WRITE_ONCE(tp->urg_data, 0);
+		tcp_fast_path_check(in);
+	}
+}
+
+/* There was no memory, and nothing under way whose acknowledgment would tell of more. */
+static enum pep_relay_result pep_relay_later(const struct pep_flow *flow)
+{
+	pep_stat_inc(flow->pn, PEP_A_STAT_RELAY_NO_MEMORY);
+	return PEP_RELAY_RETRY_LATER;
 }
 
 /**
@@ -113,42 +135,29 @@ pep_relay_once(struct pep_flow *flow, unsigned int from, struct sk_buff *skb,
 	       u32 off, struct pep_queue *queue)
 {
 	struct sock *in = flow->leg[from].sk, *out = flow->leg[!from].sk;
-	struct pep_gather g = { .bvec = queue->bvec };
-	unsigned int how;
+	struct pep_gather g = { .bvec = queue->bvec, .to = &queue->page };
 	bool more;
-	u32 len;
 	int n;
 
 	more = pep_relay_gather(&g, in, skb, off);
+	if (unlikely(!g.len))
+		return g.err == -ENOMEM ? pep_relay_later(flow) :
+					  PEP_RELAY_BROKEN;
 	flow->sending = true;
 	if (from == PEP_SIDE_SERVER)
 		pep_resume_send(flow, g.len);
-	if (g.len) {
-		len = g.len;
-		how = PEP_A_STAT_BYTES_FRAGMENT;
-		n = pep_gather_send(out, &g, 0, more, &queue->ubuf);
-	} else {
-		how = PEP_A_STAT_BYTES_COPIED;
-		n = pep_relay_copy(out, skb, off, queue, &len);
-	}
+	n = pep_gather_send(out, &g, 0, more, &queue->ubuf);
 	flow->sending = false;
 	pep_stat_inc(flow->pn, PEP_A_STAT_RELAY_SEND);
-	trace_pep_relay(flow, !from, len, g.n, n);
+	trace_pep_relay(flow, !from, g.len, g.n, n);
 	if (n > 0) {
-		pep_stat_add(flow->pn, how, n);
-		pep_stat_add(flow->pn, from == PEP_SIDE_SERVER ?
-				       PEP_A_STAT_BYTES_TO_WIRELESS :
-				       PEP_A_STAT_BYTES_TO_SERVER, n);
-		if (how == PEP_A_STAT_BYTES_COPIED)
-			WRITE_ONCE(flow->copied, flow->copied + n);
-		if (unlikely(!flow->leg[!from].relayed))
-			pep_stamp(flow, PEP_FLOW_TIME_FIRST + !from);
-		WRITE_ONCE(flow->leg[!from].relayed,
-			   flow->leg[!from].relayed + n);
+		pep_relay_count(flow, from, n, min_t(u32, n, g.copied));
 		pep_window_couple(flow, from, n);
-		tcp_read_done(in, n);
+		pep_relay_read(in, n);
+	} else {
+		pep_gather_undo(&g);
 	}
-	if (n == len)
+	if (n == g.len)
 		return PEP_RELAY_AGAIN;
 	if (n < 0 && n != -EAGAIN)
 		return PEP_RELAY_BROKEN;
@@ -160,8 +169,7 @@ pep_relay_once(struct pep_flow *flow, unsigned int from, struct sk_buff *skb,
 	/* With data under way an ACK will make write space. */
 	if (!tcp_rtx_and_write_queues_empty(out))
 		return PEP_RELAY_IDLE;
-	pep_stat_inc(flow->pn, PEP_A_STAT_RELAY_NO_MEMORY);
-	return PEP_RELAY_RETRY_LATER;
+	return pep_relay_later(flow);
 }
 
 /* Send with the DSCP of what is relayed; ECN is each leg's own. */
@@ -383,6 +391,13 @@ static enum pep_relay_result pep_relay_locked(struct pep_flow *flow,
 	return PEP_RELAY_IDLE;
 }
 
+/* Payload that a flow has relayed in its life, both ways, bytes. */
+static u64 pep_relay_sum(const struct pep_flow *flow)
+{
+	return flow->leg[PEP_SIDE_WIRELESS].relayed +
+	       flow->leg[PEP_SIDE_SERVER].relayed;
+}
+
 /**
  * pep_relay_run() - relay what there is, both ways, once a flow is up
  * @job: that of a flow, with a reference to the flow that is dropped
@@ -391,21 +406,27 @@ static enum pep_relay_result pep_relay_locked(struct pep_flow *flow,
  * Ends the flow when both legs are closed or one has failed.
  *
  * Context: softirq, RCU read side.
+ * Return: units of the poll's budget, by the payload.
  */
-void pep_relay_run(struct pep_job *job, struct pep_queue *queue)
+unsigned int pep_relay_run(struct pep_job *job, struct pep_queue *queue)
 {
 	struct pep_flow *flow = container_of(job, struct pep_flow, job);
 	enum pep_relay_result result = PEP_RELAY_IDLE;
+	unsigned int units = 1;
+	u64 before;
 
 	spin_lock(&flow->lock);
+	before = pep_relay_sum(flow);
 	if (flow->state == PEP_FLOW_STATE_ESTABLISHED ||
 	    flow->state == PEP_FLOW_STATE_CLOSING) {
 		pep_flow_lock_legs(flow);
 		result = pep_relay_locked(flow, queue);
 		pep_flow_unlock_legs(flow);
 	}
+	units += div_u64(pep_relay_sum(flow) - before, PEP_QUEUE_UNIT);
 	spin_unlock(&flow->lock);
 	if (result == PEP_RELAY_AGAIN)
 		pep_flow_schedule(flow);
 	pep_flow_put(flow);
+	return units;
 }

@@ -4,6 +4,6 @@
 
 #include "queue.h"
 
-void pep_relay_run(struct pep_job *job, struct pep_queue *queue);
+unsigned int pep_relay_run(struct pep_job *job, struct pep_queue *queue);
 
 #endif

@@ -23,6 +23,7 @@
 #include "flow.h"
 #include "follow.h"
 #include "fragment.h"
+#include "gather.h"
 #include "gen.h"
 #include "handshake.h"
 #include "icmp.h"
@@ -340,6 +341,24 @@ static unsigned int pep_steer_unknown(struct pep_net *pn,
 	return 0;
 }
 
+/*
+ * Has a packet so little payload in so many pages that it is to be copied before it
+ * waits? Payload that waits is out of order, or behind other payload; it may wait for as
+ * long as the other end wants.
+ */
+static bool pep_steer_bloated(const struct sock *sk, const struct sk_buff *skb,
+			      const struct pep_packet *pkt)
+{
+	u32 packets = max_t(u32, skb_shinfo(skb)->gso_segs, 1);
+
+	if (likely(!pkt->payload ||
+		   pkt->payload >= packets * PEP_GATHER_SMALL))
+		return false;
+	return (1 << sk->sk_state) & PEP_STEER_SYNCED &&
+	       (!skb_queue_empty_lockless(&sk->sk_receive_queue) ||
+		ntohl(pkt->th->seq) != READ_ONCE(tcp_sk(sk)->rcv_nxt));
+}
+
 /* A packet for a socket of ours. */
 static unsigned int pep_steer_leg(struct pep_net *pn, struct sock *sk,
 				  struct sk_buff *skb, struct pep_packet *pkt)
@@ -352,6 +371,8 @@ static unsigned int pep_steer_leg(struct pep_net *pn, struct sock *sk,
 		flow = rcu_dereference_sk_user_data(sk);
 	if (flow && flow->leg[PEP_SIDE_WIRELESS].sk != sk)
 		flow = NULL;
+	if (unlikely(pep_steer_bloated(sk, skb, pkt)))
+		skb = pep_deliver_compact(skb);
 	pep_deliver_local(pn, skb, sk);
 	if (flow)
 		pep_resume_acked(flow);

@@ -3,14 +3,18 @@
 once a connection is split it is pep that carries it: two legs with the
 congestion control of their side, nearly all payload by fragment."""
 
+import socket
+
 from peptest import pep
 from peptest.env import amount
 from peptest.ktap import expect, expect_least, families
+from peptest.netns import nstat
 from peptest.pep import grows
-from peptest.tcp import exchange, expect_eof, one_way
+from peptest.tcp import exchange, exchange_part, expect_eof, one_way
 
 BYTES = amount(50000000)
 HALF = amount(3000000)
+FAST = "TcpExtTCPHPHits"
 WAYS = ("sub", "srv"), ("srv", "sub")
 setup = pep.warmed
 
@@ -52,6 +56,19 @@ def half_close(family, opener, opened, first):
     up, down = ((HALF, HALF // 2) if first == "opener" else
                 (HALF // 2, HALF))
     carried(before, opener, up, down)
+
+
+@families("an urgent byte, and the fast path of TCP behind it")
+def urgent(family):
+    near, far = pep.split_pair(family)
+    far.setsockopt(socket.SOL_SOCKET, socket.SO_OOBINLINE, 1)
+    exchange_part((near, far), 100)
+    near.send(b"!", socket.MSG_OOB)
+    expect("the urgent byte", far.recv(1), b"!")
+    before = nstat("pep", FAST)
+    for _ in range(20):
+        exchange_part((near, far), 100)
+    expect_least("segments by the fast path", nstat("pep", FAST) - before, 30)
 
 
 for _opener, _opened in WAYS:
