@@ -46,6 +46,9 @@
 /* How long it is tried to hand connections back when the namespace goes. */
 #define PEP_INSTANCE_RELEASE	(2 * HZ)
 
+/* How often the log says what the end of a namespace waits for. */
+#define PEP_INSTANCE_WARN	(10 * HZ)
+
 /* How often it is tried in vain to hand more of them back. */
 #define PEP_INSTANCE_RETRIES	3
 
@@ -141,6 +144,32 @@ static void __net_exit pep_instance_release(struct pep_net *pn)
 	}
 }
 
+/* Something keeps the namespace, or the module, from going. */
+static void __net_exit pep_instance_warn(const struct pep_net *pn,
+					 const char *what)
+{
+	pr_warn("pep: netns %u waits for %s\n", pn->net->ns.inum, what);
+}
+
+/* Wait until there is no flow, with a word about one that does not go. */
+static void __net_exit pep_instance_await_flows(struct pep_net *pn)
+{
+	unsigned long warn = jiffies + PEP_INSTANCE_WARN, id = 0;
+	char what[32];
+
+	/* A flow whose leg a process owns is seen to a little later. */
+	do {
+		pep_flow_kill(pn, NULL, NULL);
+		if (time_before(jiffies, warn))
+			continue;
+		warn = jiffies + PEP_INSTANCE_WARN;
+		xa_find(&pn->flows, &id, ULONG_MAX, XA_PRESENT);
+		snprintf(what, sizeof(what), "flow %lu, %d in all", id,
+			 atomic_read(&pn->nflows));
+		pep_instance_warn(pn, what);
+	} while (!wait_event_timeout(pn->idle, !atomic_read(&pn->nflows), HZ));
+}
+
 static void __net_exit pep_instance_stop(struct net *net)
 {
 	struct pep_net *pn = pep_net(net);
@@ -166,11 +195,10 @@ static void __net_exit pep_instance_stop(struct net *net)
 	synchronize_net();
 	pep_synack_stop(pn);
 	pep_sweep_purge(pn);
-	/* A flow whose leg a process owns is seen to a little later. */
-	do {
-		pep_flow_kill(pn, NULL, NULL);
-	} while (!wait_event_timeout(pn->idle, !atomic_read(&pn->nflows), HZ));
-	wait_event(pn->idle, list_empty_careful(&pn->gens));
+	pep_instance_await_flows(pn);
+	while (!wait_event_timeout(pn->idle, list_empty_careful(&pn->gens),
+				   PEP_INSTANCE_WARN))
+		pep_instance_warn(pn, "a generation of a profile");
 	pep_relief_stop(pn);
 	pep_live_stop(pn);
 	pep_gen_flush();
