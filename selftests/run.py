@@ -10,6 +10,8 @@ Environment:
   PEPADM       pepadm to use
   PEP_KUNIT    pep_kunit.ko, empty when there is none
   PEP_KERNEL   stock, next, fast, frags, debug, sim or simdebug
+  PEP_SOAK_SECONDS, PEP_SOAK_SEED
+               see peptest/env.py
   PEP_WITHOUT  1: nothing is loaded, the same connections over plain
                forwarding: to see which cases need pep
 
@@ -112,7 +114,8 @@ def run(name):
         finally:
             os._exit(2)
     os.close(write)
-    end = time.monotonic() + TEST_SECONDS
+    from peptest import env
+    end = time.monotonic() + TEST_SECONDS + 2 * env.SOAK_SECONDS
     rest = b""
     while True:
         if not select.select([read], [], [], 1)[0]:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Single bytes that come in pages of 32 KiB each, from a TAP device as from many
-drivers: payload that waits in a flow keeps about as much memory as TCP counts
+"""Single bytes that come in pages of 32 KiB each, from a TAP device as from
+many drivers: payload that waits in a flow keeps about as much memory as TCP counts
 for it, and arrives."""
 
 import fcntl
@@ -117,8 +117,8 @@ def available():
 
 
 def opened(family, count):
-    """Connections that are split: (terminal, socket of the server, offset of its
-    payload)."""
+    """Connections that are split: (terminal, socket of the server, offset of
+    its payload)."""
     listener = listen("srv", family)
     found = []
     with grows(ended=False, flow_established=count):
@@ -163,7 +163,7 @@ def waiting(family):
 
 @families("out of order")
 def gap(family):
-    """In the queue of a leg towards the subscriber; the first byte comes last."""
+    """In the queue of a leg towards the subscriber; the first byte is last."""
     both = opened(family, 4)
     before = available()
     for terminal, _, offset in both:

@@ -12,11 +12,12 @@ import time
 from peptest import pep
 from peptest.env import SLOW, WITHOUT
 from peptest.ktap import expect, fail, families, note, wait_for
-from peptest.netns import (Within, addr, ip, netem, nstat, offloads, run,
-                           sysctls)
+from peptest.netns import (Within, addr, ip, netem, netem_end, nstat,
+                           offloads, run, sysctls)
 from peptest.pep import grows, least
-from peptest.tcp import (NO_TIME_WAIT, accept, client, close_all, exchange,
-                         exchange_all, exchange_part, listen, pair)
+from peptest.tcp import (NO_TIME_WAIT, PORT, accept, client, close_all,
+                         exchange, exchange_all, exchange_part, listen, pair,
+                         reset)
 
 ROUNDS = 500 if SLOW else 2000
 SERVERS = 100
@@ -227,3 +228,46 @@ families("a SYN that comes again, amidst its connection and after it",
          "sub", "srv")(stale)
 families("a SYN that comes again, amidst its connection and after it, the "
          "server opens", "srv", "sub")(stale)
+
+
+def dead(family, first_reset):
+    """The subscriber has no use for a connection any more whose server has
+    died with payload under way, and opens another one with the same ports:
+    the SYN passes within seconds, not when the leg has given the server up."""
+    bind = addr("sub", family), 3999
+    near, far = pep.split_pair(family, bind=bind)
+    exchange_part((near, far), 1000)
+    netem("pep", "sv0", "loss", "100%")
+    near.sendall(bytes(1000))
+    with grows(flow_killed=1, follow_new=1, ended=False):
+        if first_reset == "lost":
+            netem("sub", "eth0", "loss", "100%")
+        reset(near)
+        netem_end("sub", "eth0")
+        again = client("sub", family, bind=bind)
+        again.setblocking(False)
+        again.connect_ex((addr("srv", family), PORT))
+        new = pep.stat("follow_new")
+        wait_for("its SYN to pass", lambda: pep.stat("follow_new") > new, 10)
+        netem_end("pep", "sv0")
+        again.setblocking(True)
+    far.close()
+    again.settimeout(20)
+    listener = listen("srv", family)
+    wait_for("the connection", lambda: not again.getsockopt(
+        socket.SOL_SOCKET, socket.SO_ERROR) and connected(again), 60)
+    exchange((again, accept(listener)), 20000)
+
+
+def connected(sock):
+    """Is a socket connected?"""
+    try:
+        return bool(sock.getpeername())
+    except OSError:
+        return False
+
+
+families("the ports of a connection whose server has died, after a reset",
+         "arrives")(dead)
+families("the ports of a connection whose server has died, after a reset that "
+         "is lost", "lost")(dead)

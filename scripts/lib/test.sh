@@ -19,7 +19,7 @@ TEST_BUILT='sim simdebug debug'
 # two CPUs do not keep, and do nothing that a kernel in simulated time cannot: the
 # full run has them there in place of the stock kernel.
 TEST_SIMULATED="adopt asymmetric_link asymmetry bbr capture conn death flood gain legs ports \
-release reload resume route save share synack timers window"
+release reload resume route save share soak synack timers window"
 
 # Those of which one kernel shows all, and simdebug most: of programs and files that
 # the module is read and set by, and of connections in every situation, the same
@@ -48,7 +48,7 @@ TEST_MACHINE='contend hotplug parallel percpu trace'
 # Tests in which two CPUs meet in the same flows, devices, profiles or in the
 # module's end: those that the debug kernel still has in the full run, in which
 # simdebug does for the others, on its only CPU, what it would.
-TEST_RACES='contend hotplug live parallel percpu unload'
+TEST_RACES='contend hotplug live parallel percpu soak unload'
 
 # Print the names of all selftests, or of those that a kernel is for.
 test_list() # [KERNEL]
@@ -271,7 +271,7 @@ test_guest_once() # KERNEL FOLDER TITLE NAME...
 	shift 3
 	names=$(printf ' %q' "$@")
 	log=$TEST_LOGS/$title-console.log
-	timeout=$(test_timeout "$kernel" $#)
+	timeout=$(($(test_timeout "$kernel" $#) + 2 * ${SOAK_SECONDS:-0}))
 	[ ! -e "$dir/kmod/pep_kunit.ko" ] || kunit=$dir/kmod/pep_kunit.ko
 	promtool=$(packages_promtool)
 	ynl=$(kernel_source)/tools/net/ynl
@@ -283,6 +283,8 @@ test_guest_once() # KERNEL FOLDER TITLE NAME...
 			export PEPADM=$dir/tools/pepadm/pepadm
 			export PEP_KUNIT=$kunit PEP_PROMTOOL=$promtool
 			export PEP_YNL=$ynl
+			export PEP_SOAK_SECONDS=${SOAK_SECONDS:-}
+			export PEP_SOAK_SEED=${SOAK_SEED:-}
 			/usr/bin/python3 selftests/run.py$names"
 	) | "$TOP/scripts/lib/ktap.py" "$title" "$TEST_LOGS/$title.ktap" \
 		"$TEST_COUNTS" || rc=("${PIPESTATUS[@]}")

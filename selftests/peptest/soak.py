@@ -1,0 +1,583 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Random life: connections, networks and administration at the same time.
+
+Each thread draws from a generator of its own, made from the seed. Streams are
+compared byte by byte as they come, so that also those that a reset breaks are
+right up to there, and none that breaks ends as if it were whole."""
+
+import collections
+import contextlib
+import errno
+import json
+import random
+import select
+import socket
+import struct
+import threading
+import time
+
+from . import env, pep
+from .ktap import Failure, Fatal, wait_for
+from .netns import (SERVER, WIRELESS, Within, addr, ip, netem, netem_end, run,
+                    spaces, spaces_down, sysctl, topology_up)
+from .tcp import FAMILIES, next_offset, pieces
+
+PORTS = 7000            # of listeners, one for each thread
+OPENERS = 41000         # and the few that it opens from, used again and again
+HANG = 400              # seconds that a connection may take in the worst network
+CONNECT = 30            # seconds
+REMEMBERED = 300        # what threads did last
+KEEPALIVE = ((socket.TCP_KEEPIDLE, 20), (socket.TCP_KEEPINTVL, 5),
+             (socket.TCP_KEEPCNT, 8))
+# How a connection may end without being whole.
+BROKEN = {errno.ECONNRESET, errno.EPIPE, errno.ETIMEDOUT, errno.EHOSTUNREACH,
+          errno.ENETUNREACH, errno.ECONNABORTED, errno.ECONNREFUSED,
+          errno.EACCES, errno.ENOTCONN}
+
+
+class Party:
+    """One end of a connection: sends so many bytes and then its FIN, or resets
+    before; stops reading now and then; sends small pieces, or urgent bytes."""
+
+    def __init__(self, sock, size, rnd):
+        self.sock, self.size, self.rnd = sock, size, rnd
+        self.offset = next_offset()
+        self.sent = self.received = 0
+        self.shut = self.eof = False
+        self.error = None
+        self.peer = None
+        self.piece = rnd.choice((1 << 18, 1 << 16, 5000, 1448, 100, 7))
+        if self.piece < 1000:
+            self.size = min(size, self.piece * 300)
+        self.reset_at = rnd.randrange(size + 1) if rnd.random() < .1 else None
+        self.deaf_until = 0
+        self.stalls = rnd.random() < .2
+        self.urgent = rnd.random() < .05
+        sock.setblocking(False)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_OOBINLINE, 1)
+        for option, value in KEEPALIVE:
+            sock.setsockopt(socket.IPPROTO_TCP, option, value)
+        if self.piece < 1000:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    @property
+    def done(self):
+        """Is there nothing more to come?"""
+        return bool(self.error) or self.shut and self.eof
+
+    @property
+    def events(self):
+        """Events to wait for."""
+        if self.error:
+            return 0
+        deaf = self.eof or time.monotonic() < self.deaf_until
+        return (0 if deaf else select.POLLIN) | (
+            0 if self.shut else select.POLLOUT)
+
+    def send(self):
+        """Send a piece, or the end."""
+        if self.reset_at is not None and self.sent >= self.reset_at:
+            self.error = errno.ECONNABORTED
+            self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
+                                 struct.pack("ii", 1, 0))
+            self.sock.close()
+            return
+        if self.sent == self.size:
+            self.shut = True
+            self.sock.shutdown(socket.SHUT_WR)
+            return
+        size = min(self.piece, self.size - self.sent)
+        data = b"".join(pieces(self.offset + self.sent, size))
+        urgent = self.urgent and self.rnd.random() < .1
+        self.sent += self.sock.send(data, socket.MSG_OOB if urgent else 0)
+
+    def receive(self):
+        """Compare what has come with what the other end has sent."""
+        data = self.sock.recv(1 << 16)
+        if not data:
+            self.eof = True
+            if not self.peer.shut or self.received != self.peer.size:
+                raise Fatal(f"a clean end after {self.received} bytes; the "
+                            f"other end: {self.peer}")
+            return
+        wanted = b"".join(pieces(self.peer.offset + self.received, len(data)))
+        if data != wanted or self.received + len(data) > self.peer.sent:
+            at = next((i for i, (a, b) in enumerate(zip(data, wanted))
+                       if a != b), "behind the end")
+            raise Fatal(f"payload differs at {self.received} + {at} of "
+                        f"{len(data)}; the other end: {self.peer}")
+        self.received += len(data)
+        if self.stalls and self.rnd.random() < .05:
+            self.deaf_until = time.monotonic() + self.rnd.uniform(.1, 8)
+
+    def step(self, events):
+        """Do what can be done."""
+        if events & ~select.POLLOUT and not self.eof:
+            self.attempt(self.receive)
+        if not self.error and not self.shut:
+            self.attempt(self.send)
+
+    def attempt(self, function):
+        """Do something, and note how the connection breaks."""
+        try:
+            function()
+        except BlockingIOError:
+            pass
+        except OSError as err:
+            if err.errno not in BROKEN:
+                raise
+            self.error = err.errno
+
+    def __str__(self):
+        return (f"sent {self.sent} of {self.size}, shut {self.shut}, received "
+                f"{self.received}, eof {self.eof}, error "
+                f"{errno.errorcode.get(self.error, self.error)}")
+
+
+def sockets(port):
+    """The sockets of a listener's connections, and the connections."""
+    for ns in "sub", "pep", "srv":
+        yield f"\n{ns}: " + run("ss", "-Hatnoim", "sport", f"= :{port}", "or",
+                                "dport", f"= :{port}", ns=ns).stdout
+    yield pep.pepadm("conn", "show", check=False).stdout
+
+
+def known(far, near, token, readable):
+    """Is a socket the other end of the one that sends a token, or has the
+    address that nobody else has?"""
+    with contextlib.suppress(OSError):
+        if token:
+            return readable and far.recv(len(token)) == token
+        return far.getpeername()[:2] == near.getsockname()[:2]
+    return False
+
+
+class Talker:
+    """Opens connections one after the other."""
+
+    def __init__(self, life, number, rnd):
+        self.life, self.number, self.rnd = life, number, rnd
+        self.port = PORTS + number
+        self.listeners = {}
+        for ns in "sub", "srv":
+            for family in 4, 6:
+                with Within(ns):
+                    sock = socket.socket(FAMILIES[family])
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                if family == 6:
+                    sock.setsockopt(socket.IPPROTO_IPV6,
+                                    socket.IPV6_V6ONLY, 1)
+                sock.bind(("", self.port))
+                sock.listen(64)
+                sock.setblocking(False)
+                self.listeners[ns, family] = sock
+
+    def close(self):
+        """Close the listeners."""
+        for sock in self.listeners.values():
+            sock.close()
+
+    def drain(self):
+        """Close connections that nobody waits for any more: of an opener that
+        has given up."""
+        for sock in self.listeners.values():
+            with contextlib.suppress(OSError):
+                while True:
+                    sock.accept()[0].close()
+
+    def open(self, opener, opened, family):
+        """Begin a connection: (socket, token by which its other end knows it),
+        for the address and port may have been another's before."""
+        with Within(opener):
+            near = socket.socket(FAMILIES[family])
+        if self.rnd.random() < .3:
+            size = self.rnd.choice((2304, 8192, 65536, 1 << 20))
+            near.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, size)
+        token = b""
+        if self.rnd.random() < .5:
+            token = self.rnd.randbytes(8)
+            near.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            near.bind(("", OPENERS + 4 * self.number + self.rnd.randrange(4)))
+        near.setblocking(False)
+        near.connect_ex((addr(opened, family), self.port))
+        return near, token
+
+    def connect(self, opener, opened, family):
+        """A connection, or None: (near, far)."""
+        until = time.monotonic() + CONNECT
+        self.drain()
+        near, token = self.open(opener, opened, family)
+        listener, far, told = self.listeners[opened, family], [], not token
+        while time.monotonic() < until and not near.getsockopt(
+                socket.SOL_SOCKET, socket.SO_ERROR):
+            ready = select.select([listener, *far], [] if told else [near], [],
+                                  .2)
+            with contextlib.suppress(BlockingIOError):
+                if near in ready[1]:
+                    near.send(token)
+                    told = True
+                if listener in ready[0]:
+                    far.append(listener.accept()[0])
+            for sock in list(far):
+                if known(sock, near, token, sock in ready[0]):
+                    return near, sock
+                if sock in ready[0]:
+                    sock.close()
+                    far.remove(sock)
+        for sock in (near, *far):
+            sock.close()
+        return None
+
+    def talk(self):
+        """One connection, from its beginning to its end."""
+        rnd = self.rnd
+        family = rnd.choice((4, 6))
+        ends = rnd.choice((("sub", "srv"), ("sub", "srv"), ("srv", "sub")))
+        try:
+            both = self.connect(*ends, family)
+        except OSError as err:
+            if err.errno not in BROKEN | {errno.EADDRINUSE,
+                                          errno.EADDRNOTAVAIL, errno.ENOBUFS,
+                                          errno.EINVAL}:
+                raise
+            both = None
+        if not both:
+            self.life.count["not connected"] += 1
+            time.sleep(rnd.uniform(.05, .5))
+            return
+        sizes = [0 if rnd.random() < .15 else
+                 env.amount(int(2 ** rnd.uniform(3, 21))) for _ in both]
+        parties = [Party(sock, size, rnd) for sock, size in zip(both, sizes)]
+        for party, peer in zip(parties, parties[::-1]):
+            party.peer = peer
+        self.life.did(f"{ends} IPv{family} {both[0].getsockname()[1]}")
+        self.pump(parties, f"{ends} IPv{family} {both[0].getsockname()[1]}")
+        for party in parties:
+            party.sock.close()
+        whole = not any(party.error for party in parties)
+        self.life.count["whole" if whole else "broken"] += 1
+        self.life.count["bytes"] += sum(p.received for p in parties)
+
+    def pump(self, parties, name):
+        """Until both ends have nothing more to come."""
+        until = time.monotonic() + HANG
+        while not all(party.done for party in parties):
+            if time.monotonic() > until:
+                self.life.did(*sockets(self.port))
+                raise Failure(f"{name} hangs: " + "; ".join(map(str, parties)))
+            poll = select.poll()
+            for party in parties:
+                if not party.done:
+                    poll.register(party.sock, party.events)
+            by_fd = {party.sock.fileno(): party for party in parties
+                     if not party.done}
+            for fd, events in poll.poll(200):
+                by_fd[fd].step(events)
+            self.drain()
+
+    def live(self):
+        """Until life is over."""
+        while self.life.goes_on():
+            self.talk()
+
+
+class Network:
+    """Links that get worse and better, go and come; routes, too."""
+
+    def __init__(self, life, rnd):
+        self.life, self.rnd = life, rnd
+
+    def impair(self):
+        """One link, or its end."""
+        rnd = self.rnd
+        ns, dev = rnd.choice(WIRELESS + SERVER)
+        words = []
+        if rnd.random() < .5:
+            words += ["loss", f"{rnd.uniform(0, 8):.1f}%"]
+        if rnd.random() < .6:
+            words += ["delay", f"{rnd.randrange(1, 60)}ms",
+                      f"{rnd.randrange(0, 10)}ms"]
+            if rnd.random() < .3:
+                words += ["reorder", f"{rnd.randrange(1, 30)}%"]
+        if rnd.random() < .3:
+            words += ["duplicate", f"{rnd.uniform(0, 5):.1f}%"]
+        if rnd.random() < .2:
+            words += ["corrupt", "0.5%"]
+        if rnd.random() < .3:
+            words += ["rate", f"{rnd.randrange(2, 40)}mbit"]
+        self.life.did("netem", ns, dev, *words)
+        if words:
+            netem(ns, dev, *words)
+        else:
+            netem_end(ns, dev)
+
+    def mtu(self):
+        """Of both ends of a link."""
+        size = self.rnd.choice((1280, 1400, 1500))
+        link = self.rnd.choice((WIRELESS, SERVER))
+        self.life.did("mtu", link, size)
+        for ns, dev in link:
+            ip(ns, f"link set {dev} mtu {size}")
+
+    def flap(self):
+        """A device of the gateway is down for a moment."""
+        dev = self.rnd.choice(("wl0", "sv0"))
+        self.life.did("flap", dev)
+        ip("pep", f"link set {dev} down")
+        time.sleep(self.rnd.uniform(.05, 2))
+        ip("pep", f"link set {dev} up")
+
+    def route(self):
+        """The gateway has no way to an end for a moment."""
+        family = self.rnd.choice((4, 6))
+        end = addr(self.rnd.choice(("sub", "srv")), family)
+        kind = self.rnd.choice(("blackhole", "unreachable"))
+        self.life.did("route", kind, end)
+        ip("pep", f"route add {kind} {end}", family=family)
+        time.sleep(self.rnd.uniform(.05, 2))
+        ip("pep", f"route del {kind} {end}", family=family)
+
+    def live(self):
+        """Until life is over."""
+        acts = [self.impair] * 8 + [self.mtu, self.flap, self.route]
+        while self.life.goes_on():
+            self.rnd.choice(acts)()
+            time.sleep(self.rnd.uniform(.1, 4))
+
+
+class Administration:
+    """All that an operator may do."""
+
+    def __init__(self, life, rnd):
+        self.life, self.rnd = life, rnd
+
+    def pepadm(self, *words, ns="pep"):
+        """Run pepadm, which may fail but not die."""
+        self.life.did("pepadm", *words)
+        done = pep.pepadm(*map(str, words), ns=ns, check=False)
+        if done.returncode not in (0, 1):
+            raise Failure(f"pepadm {words}: exit code {done.returncode}: "
+                          f"{done.stderr}")
+        return done
+
+    def profile(self):
+        """Settings, with or without a word to flows that there are."""
+        rnd = self.rnd
+        words = []
+        for key, values in {
+                "connect": ("follow", "follow", "early"),
+                "split": ("handshake", "12000", "loss", "never",
+                          "12000,loss", "handshake"),
+                "resume": ("on", "off"), "residence": (0, 20, 50),
+                "release-idle": (0, 1, 2, 120),
+                "idle-timeout": (0, 0, 30),
+                "cc-wireless": ("pep_bbr", "bbr", "cubic"),
+                "dscp": ("copy", 0, 10), "initial-window": (10, 30),
+                "wireless-rcvbuf": ("auto", 65536),
+                "server-sndbuf": ("auto", 30000),
+                "control": ("off", "20%"),
+        }.items():
+            if rnd.random() < .3:
+                words += [key, rnd.choice(values)]
+        if words:
+            self.pepadm("profile", "set", "default", *words)
+
+    def device(self):
+        """A device is detached and attached again."""
+        dev, side = self.rnd.choice((("wl0", "wireless"), ("sv0", "server")))
+        self.pepadm("dev", "del", dev)
+        time.sleep(self.rnd.uniform(0, 2))
+        self.pepadm("dev", "add", dev, "side", side)
+
+    def filters(self):
+        """The filters are deleted by tc."""
+        dev, side = self.rnd.choice((("wl0", "wireless"), ("sv0", "server")))
+        self.life.did("tc filter del", dev)
+        run("tc", "-n", "pep", "filter", "del", "dev", dev, "ingress",
+            check=False)
+        time.sleep(self.rnd.uniform(0, 1))
+        self.pepadm("dev", "add", dev, "side", side)
+
+    def drain(self):
+        """New connections stay unsplit for a while."""
+        self.pepadm("drain", self.rnd.choice(("on", "release")))
+        time.sleep(self.rnd.uniform(0, 3))
+        self.pepadm("drain", "off")
+
+    def release(self):
+        """Flows go back to their ends."""
+        self.pepadm("flow", "release", "all")
+
+    def kill(self):
+        """Some flows end."""
+        self.pepadm("flow", "kill", "subscriber-port",
+                    OPENERS + self.rnd.randrange(40))
+
+    def legs(self):
+        """Sockets of flows are destroyed."""
+        port = PORTS + self.rnd.randrange(self.life.talkers)
+        self.life.did("ss -K", port)
+        run("ss", "-K", "dport", f"= :{port}", ns="pep", check=False)
+
+    def save(self):
+        """Connections are told of and taken in again."""
+        done = self.pepadm("flow", "save", "-")
+        self.life.did("flow restore")
+        pep.pepadm("flow", "restore", "-", stdin=done.stdout, check=False)
+
+    def look(self):
+        """All that can be read."""
+        for words in (("flow", "show"), ("conn", "show"), ("stat", "show"),
+                      ("path", "show"), ("limit", "show", "top"),
+                      ("stat", "residence"), ("stat", "gain"),
+                      ("profile", "show"), ("stat", "show", "percpu")):
+            self.pepadm(*words)
+
+    def limits(self):
+        """Everything is scarce for a while."""
+        rnd = self.rnd
+        before = json.loads(pep.pepadm("-j", "limit", "show").stdout)
+        self.pepadm("limit", "set", "flows", rnd.randrange(4, 20),
+                    "subscriber-flows", rnd.randrange(2, 20),
+                    "subscriber-rate", rnd.randrange(1, 50),
+                    "subscriber-memory", rnd.choice((65536, 1 << 20)))
+        time.sleep(rnd.uniform(0, 4))
+        self.pepadm("limit", "set", *(word for key in (
+            "flows", "subscriber_flows", "subscriber_rate",
+            "subscriber_memory") for word in (key.replace("_", "-"),
+                                              before[key])))
+
+    def paths(self):
+        """Nothing is known of links any more."""
+        self.pepadm("path", "flush", "all")
+
+    def pressure(self):
+        """TCP is short of memory for a while."""
+        self.life.did("pressure")
+        with pep.pressure():
+            time.sleep(self.rnd.uniform(0, 2))
+
+    def reload(self):
+        """The module goes, with all flows handed back or reset, and comes;
+        connections may be told to the next one."""
+        self.life.did("reload")
+        saved = self.pepadm("flow", "save", "-") \
+            if self.rnd.random() < .5 else None
+        for dev in pep.devices():
+            self.pepadm("dev", "del", dev)
+        pep.unload()
+        pep.load()
+        if saved:
+            pep.pepadm("flow", "restore", "-", stdin=saved.stdout,
+                       check=False)
+        self.profile()
+        pep.attach()
+
+    def namespace(self):
+        """Another gateway comes, has connections, and goes with them."""
+        self.life.did("namespace")
+        topology_up("A")
+        pep.attach("pepA")
+        pep.pepadm("profile", "set", "default", "split", "handshake",
+                   ns="pepA")
+        with Within("srvA"):
+            listener = socket.socket()
+        listener.bind(("", PORTS))
+        listener.listen()
+        socks = []
+        for _ in range(5):
+            with Within("subA"):
+                near = socket.socket()
+            near.settimeout(5)
+            with contextlib.suppress(OSError):
+                near.connect((addr("srv", 4), PORTS))
+                far, _ = listener.accept()
+                near.send(bytes(1000))
+                far.send(bytes(1000))
+                socks.append(far)
+            socks.append(near)
+        names = ["subA", "pepA", "srvA"]
+        self.rnd.shuffle(names)
+        for name in names:
+            spaces_down(name)
+            time.sleep(self.rnd.uniform(0, .2))
+        for sock in socks:
+            sock.close()
+        listener.close()
+
+    def live(self):
+        """Until life is over."""
+        acts = ([self.profile] * 6 + [self.release, self.kill, self.look] * 2 +
+                [self.device, self.filters, self.drain, self.legs, self.save,
+                 self.limits, self.paths, self.pressure, self.reload,
+                 self.namespace])
+        while self.life.goes_on():
+            self.rnd.choice(acts)()
+            time.sleep(self.rnd.uniform(.05, 2))
+
+
+class Life:
+    """All of that for a while."""
+
+    def __init__(self, seed, seconds, talkers):
+        self.talkers = talkers
+        self.seconds = seconds
+        self.until = None
+        self.failure = None
+        self.count = collections.Counter()
+        self.deeds = collections.deque(maxlen=REMEMBERED)
+        self.begun = time.monotonic()
+        self.parts = [Talker(self, i, random.Random(f"{seed} talker {i}"))
+                      for i in range(talkers)]
+        self.world = [Network(self, random.Random(f"{seed} network")),
+                      Administration(self, random.Random(f"{seed} admin"))]
+
+    def did(self, *words):
+        """Remember a deed."""
+        self.deeds.append(f"{time.monotonic() - self.begun:.2f} " +
+                          " ".join(map(str, words)))
+
+    def goes_on(self):
+        """Is it not over yet?"""
+        return not self.failure and time.monotonic() < self.until
+
+    def guard(self, part):
+        """Run a part and keep its failure."""
+        try:
+            part.live()
+        except Exception as what:       # pylint: disable=broad-except
+            self.did("failure", repr(what))
+            self.failure = self.failure or what
+
+    def heal(self):
+        """The network is as it was, and so is the gateway."""
+        for ns, dev in WIRELESS + SERVER:
+            netem_end(ns, dev)
+            ip(ns, f"link set {dev} up mtu 1500")
+        if "pepA" in spaces():
+            spaces_down("subA", "pepA", "srvA")
+
+    def run(self):
+        """Live, and come to an end; fail as the first part did."""
+        sysctl("pep", *(f"net.ipv6.conf.{dev}.keep_addr_on_down=1"
+                        for dev in ("wl0", "sv0")))
+        self.until = time.monotonic() + self.seconds
+        world = [threading.Thread(target=self.guard, args=(part,), daemon=True)
+                 for part in self.world]
+        talk = [threading.Thread(target=self.guard, args=(part,), daemon=True)
+                for part in self.parts]
+        for thread in world + talk:
+            thread.start()
+        for thread in world:
+            thread.join(self.seconds + 120)
+        if any(thread.is_alive() for thread in world):
+            raise Failure("administration hangs: " + self.deeds[-1])
+        self.heal()
+        for thread in talk:
+            thread.join(HANG + 60)
+        for part in self.parts:
+            part.close()
+        if self.failure:
+            raise self.failure
+        wait_for("all flows to end", lambda: not pep.stat("flows"), 2 * HANG)

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Random life for a while: connections of all kinds, over networks that lose,
+reorder, corrupt, go and come, on a gateway that somebody administers. Every
+stream is compared, everything ends, nothing is left."""
+
+from peptest import pep
+from peptest.env import SLOW, SOAK_SECONDS, SOAK_SEED
+from peptest.ktap import Fatal, case, expect_least, note
+from peptest.soak import HANG, Life
+from peptest.tcp import exchange, pair
+
+LIFE = 300              # seconds of one life
+TALKERS = 6 if SLOW else 12
+setup = pep.attached
+
+
+def life(seed, seconds):
+    """It is fatal when it fails, for another one is another."""
+    random = Life(seed, seconds, TALKERS)
+    try:
+        random.run()
+        expect_least("whole connections", random.count["whole"], 1)
+        pep.pepadm("profile", "replace", "default", "split", "handshake")
+        for family in 4, 6:
+            exchange(pair(family), 100000)
+    except Exception as what:
+        raise Fatal(str(what)) from what
+    finally:
+        note(dict(random.count))
+        note(*(f"\n{deed}" for deed in random.deeds))
+
+
+_left = SOAK_SECONDS or (20 if SLOW else 60)
+for _seed in range(SOAK_SEED, SOAK_SEED + 1 + (_left - 1) // LIFE):
+    _seconds = min(_left, LIFE)
+    case(f"seed {_seed}, {_seconds} s", _seed, _seconds,
+         seconds=_seconds + 4 * HANG)(life)
+    _left -= _seconds
