@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Single bytes that come in pages of 32 KiB each, from a TAP device as from
-many drivers: payload that waits in a flow keeps about as much memory as TCP counts
-for it, and arrives."""
+many drivers: payload that waits in a flow keeps about as much memory as TCP
+counts for it, and arrives."""
 
 import fcntl
 import os

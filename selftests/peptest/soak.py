@@ -24,7 +24,7 @@ from .tcp import FAMILIES, next_offset, pieces
 
 PORTS = 7000            # of listeners, one for each thread
 OPENERS = 41000         # and the few that it opens from, used again and again
-HANG = 400              # seconds that a connection may take in the worst network
+HANG = 400              # seconds that a connection may take at worst
 CONNECT = 30            # seconds
 REMEMBERED = 300        # what threads did last
 KEEPALIVE = ((socket.TCP_KEEPIDLE, 20), (socket.TCP_KEEPINTVL, 5),
