@@ -13,8 +13,8 @@ KUNIT_KO = os.environ.get("PEP_KUNIT", "")
 PEPADM = os.environ.get("PEPADM", "")
 YNL = os.environ.get("PEP_YNL", "")     # tools/net/ynl of a kernel
 PROMTOOL = os.environ.get("PEP_PROMTOOL", "")
-# How long test_soak.py lives, 0 for as long as it takes to see that it can, and
-# where its random numbers begin.
+# How long test_soak.py lives, 0 for as long as it takes to see that it can,
+# and where its random numbers begin.
 SOAK_SECONDS = int(os.environ.get("PEP_SOAK_SECONDS") or 0)
 SOAK_SEED = int(os.environ.get("PEP_SOAK_SEED") or 1)
 # Nothing is loaded: the same connections over plain forwarding. Cases that
