@@ -10,6 +10,7 @@
 #include "accept.h"
 
 #include <net/l3mdev.h>
+#include <net/route.h>
 #include <net/tcp.h>
 
 #include "callback.h"
@@ -156,6 +157,42 @@ static void pep_accept_take(struct pep_listener *l, struct sock *child,
 	trace_pep_accept(pn, &tuple, l->opener, taken ? "accepted" : "refused");
 	if (!taken)
 		pep_accept_refuse(pn, child, shell);
+}
+
+/**
+ * pep_accept_routed() - is there a way back to an opener that completes?
+ * @req: its connection request
+ *
+ * Where tcp_v4_syn_recv_sock() finds no route, as inet_csk_route_child_sock() looks for
+ * it, it frees a child whose congestion control was not yet taken for it
+ * (tcp_ca_openreq_child()), and gives back a reference that belongs to another socket.
+ * After as many of these as there are sockets the module could be removed while it is in
+ * use. IPv6 looks for the route before it makes the child.
+ *
+ * Context: softirq, RCU read side.
+ * Return: false when the packet must not get to TCP.
+ */
+bool pep_accept_routed(const struct sock *req)
+{
+	const struct inet_request_sock *ireq = inet_rsk(inet_reqsk(req));
+	const struct sock *listener = inet_reqsk(req)->rsk_listener;
+	struct net *net = sock_net(req);
+	struct flowi4 fl4;
+	struct rtable *rt;
+
+	if (req->sk_family != AF_INET)
+		return true;
+	flowi4_init_output(&fl4, ireq->ir_iif, ireq->ir_mark,
+			   ip_sock_rt_tos(listener), ip_sock_rt_scope(listener),
+			   IPPROTO_TCP, inet_sk_flowi_flags(listener),
+			   ireq->ir_rmt_addr, ireq->ir_loc_addr,
+			   ireq->ir_rmt_port, htons(ireq->ir_num),
+			   sock_net_uid(net, listener));
+	rt = ip_route_output_flow(net, &fl4, listener);
+	if (IS_ERR(rt))
+		return false;
+	ip_rt_put(rt);
+	return true;
 }
 
 /**

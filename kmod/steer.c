@@ -359,6 +359,14 @@ static bool pep_steer_bloated(const struct sock *sk, const struct sk_buff *skb,
 		ntohl(pkt->th->seq) != READ_ONCE(tcp_sk(sk)->rcv_nxt));
 }
 
+/* A packet that TCP must not get now; its sender repeats it. */
+static unsigned int pep_steer_drop(struct pep_net *pn, struct sk_buff *skb)
+{
+	pep_stat_inc(pn, PEP_A_STAT_DROPPED);
+	kfree_skb(skb);
+	return 0;
+}
+
 /* A packet for a socket of ours. */
 static unsigned int pep_steer_leg(struct pep_net *pn, struct sock *sk,
 				  struct sk_buff *skb, struct pep_packet *pkt)
@@ -434,6 +442,10 @@ retry:
 	if (sk->sk_state == TCP_NEW_SYN_RECV && pkt->th->rst) {
 		pep_accept_reset(pn, sk, skb, pkt);
 		return 0;
+	}
+	if (sk->sk_state == TCP_NEW_SYN_RECV && !pep_accept_routed(sk)) {
+		sock_gen_put(sk);
+		return pep_steer_drop(pn, skb);
 	}
 	return pep_steer_leg(pn, sk, skb, pkt);
 }
