@@ -358,9 +358,11 @@ static void pep_follow_segment(struct pep_net *pn, struct pep_gen *gen,
 		pep_track_schedule(conn);
 }
 
-/* Does a reset come from the end that it says? As TCP asks, RFC 5961. While the
- * numbers are old ones each does: without them there is nothing to compare with,
- * and one that is forged ends no more than the following.
+/* Does a reset come from the end that it says? As TCP asks, RFC 5961. An end that has
+ * closed may reset with the number of its FIN, which is acknowledged by then; the other
+ * end accepts that, see tcp_reset_check(). While the numbers are old ones each reset
+ * does: without them there is nothing to compare with, and one that is forged ends no
+ * more than the following.
  */
 static bool pep_follow_reset(const struct pep_conn *conn, unsigned int side,
 			     const struct tcphdr *th)
@@ -372,6 +374,9 @@ static bool pep_follow_reset(const struct pep_conn *conn, unsigned int side,
 	if (conn->stage == PEP_TRACK_OPENING)
 		return side == conn->opener ? seq == self->next :
 		       th->ack && ntohl(th->ack_seq) == peer->next;
+	if (self->flags & PEP_TRACK_FIN && peer->ack == self->high &&
+	    seq + 1 == self->high)
+		return true;
 	return conn->resume ||
 	       (!before(seq, peer->ack) && !after(seq, peer->edge));
 }

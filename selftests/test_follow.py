@@ -101,6 +101,29 @@ def resets(family):
             expect_reset(far)
 
 
+@families("an end that has closed resets with the number of its FIN")
+def reset_at_fin(family):
+    """As it answers what has been under way; TCP accepts it, though the FIN
+    is acknowledged."""
+    with grows(follow_reset=1, follow_closed=0, flow_established=0), \
+            forgotten():
+        near, far = pair(family)
+        one_way(near, far, 100)
+        wire = Wire("sub")
+        near.shutdown(socket.SHUT_WR)
+        fin = wire.find(lambda seen: seen.flags & FIN and
+                        seen.sport == near.getsockname()[1], outgoing=True)
+        wait_for("FIN_WAIT2", lambda: run("ss", "-tnH", "state", "fin-wait-2",
+                                          ns="sub").stdout)
+        expect("the end of the direction", outcome(far), "FIN")
+        wire.send(segment(addr("sub", family), addr("srv", family), fin.sport,
+                          fin.dport, flags=RST, seq=fin.ends - 1))
+        wait_for("a reset", lambda: far.getsockopt(
+            socket.SOL_SOCKET, socket.SO_ERROR))
+        wire.close()
+        near.close()
+
+
 @families("options that a socket cannot carry: Multipath TCP")
 def multipath(family):
     with grows(follow_established=1, split_pass_option=1, syn_pass_mptcp=1,
