@@ -6,8 +6,9 @@
  * notes it, so that an idle flow counts with its last value. When a subscriber seems to
  * hold more than a share, or TCP is short of memory, a work item looks at the flows
  * again. It resets those that hold memory and have made no progress for
- * PEP_RELIEF_STALL: an end does not read. Flows that make progress are only bounded,
- * see pep_window_couple().
+ * PEP_RELIEF_STALL: an end does not read. When TCP is short of memory everybody's
+ * windows shrink to a few segments, so the more a subscriber holds then, the less time
+ * there is for it. Flows that make progress are only bounded, see pep_window_couple().
  */
 
 #include "relief.h"
@@ -23,8 +24,14 @@
 /* Time without progress after which a flow of a subscriber who holds too much is reset. */
 #define PEP_RELIEF_STALL	(30 * HZ)
 
-/* How often flows are looked at while there is such a subscriber. */
+/* The same when TCP is short of memory and the subscriber holds much. */
+#define PEP_RELIEF_STALL_LEAST	HZ
+
+/* How often flows are looked at while there is such a subscriber, and while TCP is short
+ * of memory.
+ */
 #define PEP_RELIEF_PERIOD	(5 * HZ)
+#define PEP_RELIEF_PRESSED	(HZ / 2)
 
 /* When TCP is short of memory, subscribers pay who hold at least this part of the largest
  * holding, a divisor.
@@ -61,21 +68,35 @@ void pep_relief_note(struct pep_flow *flow)
 			       pep_relief_memory(flow));
 }
 
+/* Time without progress after which a flow is reset, jiffies; of a subscriber who holds so
+ * many bytes, more than may be.
+ */
+static unsigned long pep_relief_stall(u64 held, bool pressed)
+{
+	u64 stall = PEP_RELIEF_STALL;
+
+	if (pressed && held > PEP_RELIEF_LEAST)
+		stall = div64_u64(stall * PEP_RELIEF_LEAST, held);
+	return max_t(u64, stall, PEP_RELIEF_STALL_LEAST);
+}
+
 /* Look at a flow whose subscriber seems to hold more than MOST. Return: true when the
  * subscriber still does.
  */
-static bool pep_relief_flow(struct pep_flow *flow, u64 most)
+static bool pep_relief_flow(struct pep_flow *flow, u64 most, bool pressed)
 {
 	bool over = false;
+	u64 held;
 
 	spin_lock_bh(&flow->lock);
 	if (flow->path && (flow->state == PEP_FLOW_STATE_ESTABLISHED ||
 			   flow->state == PEP_FLOW_STATE_CLOSING)) {
 		pep_flow_lock_legs(flow);
 		pep_relief_note(flow);
-		over = pep_share_held(flow->path) > most;
-		if (pep_idle_time(flow) > PEP_RELIEF_STALL && over &&
-		    flow->held && !flow->evicted) {
+		held = pep_share_held(flow->path);
+		over = held > most;
+		if (over && flow->held && !flow->evicted &&
+		    pep_idle_time(flow) > pep_relief_stall(held, pressed)) {
 			WRITE_ONCE(flow->evicted, true);
 			/* Its memory counts no more, or other flows would end, too. */
 			pep_share_hold(flow->pn, flow->path, &flow->held, 0);
@@ -110,21 +131,20 @@ static void pep_relief_work(struct work_struct *work)
 	struct pep_net *pn = container_of(to_delayed_work(work),
 					  struct pep_net, relief);
 	u64 most = READ_ONCE(pn->limits.subscriber_memory);
+	bool pressed = READ_ONCE(tcp_memory_pressure);
+	bool again = pressed;
 	struct pep_flow *flow;
-	bool again = false;
 	unsigned long id;
 
-	if (READ_ONCE(tcp_memory_pressure)) {
+	if (pressed)
 		most = min(most, max(pep_relief_top(pn) / PEP_RELIEF_PART,
 				     PEP_RELIEF_LEAST));
-		again = true;
-	}
 	rcu_read_lock();
 	xa_for_each(&pn->flows, id, flow) {
 		const struct pep_path *path = READ_ONCE(flow->path);
 
 		if (path && pep_share_held(path) > most)
-			again |= pep_relief_flow(flow, most);
+			again |= pep_relief_flow(flow, most, pressed);
 		/* There may be a hundred thousand. */
 		if (need_resched()) {
 			rcu_read_unlock();
@@ -134,7 +154,8 @@ static void pep_relief_work(struct work_struct *work)
 	}
 	rcu_read_unlock();
 	if (again)
-		schedule_delayed_work(&pn->relief, PEP_RELIEF_PERIOD);
+		schedule_delayed_work(&pn->relief, pressed ?
+				      PEP_RELIEF_PRESSED : PEP_RELIEF_PERIOD);
 }
 
 /**
