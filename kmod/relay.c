@@ -137,6 +137,7 @@ pep_relay_once(struct pep_flow *flow, unsigned int from, struct sk_buff *skb,
 	struct sock *in = flow->leg[from].sk, *out = flow->leg[!from].sk;
 	struct pep_gather g = { .bvec = queue->bvec, .to = &queue->page };
 	bool more;
+	u32 copied;
 	int n;
 
 	more = pep_relay_gather(&g, in, skb, off);
@@ -149,9 +150,10 @@ pep_relay_once(struct pep_flow *flow, unsigned int from, struct sk_buff *skb,
 	n = pep_gather_send(out, &g, 0, more, &queue->ubuf);
 	flow->sending = false;
 	pep_stat_inc(flow->pn, PEP_A_STAT_RELAY_SEND);
-	trace_pep_relay(flow, !from, g.len, g.n, n);
+	copied = n > 0 ? min_t(u32, n, g.copied) : 0;
+	trace_pep_relay(flow, !from, g.len, g.n, copied, n);
 	if (n > 0) {
-		pep_relay_count(flow, from, n, min_t(u32, n, g.copied));
+		pep_relay_count(flow, from, n, copied);
 		pep_window_couple(flow, from, n);
 		pep_relay_read(in, n);
 	} else {

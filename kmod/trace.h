@@ -358,15 +358,16 @@ TRACE_EVENT(pep_careful,
 TRACE_EVENT(pep_relay,
 
 	TP_PROTO(const struct pep_flow *flow, unsigned int side, u32 offered,
-		 unsigned int fragments, int taken),
+		 unsigned int fragments, u32 copied, int taken),
 
-	TP_ARGS(flow, side, offered, fragments, taken),
+	TP_ARGS(flow, side, offered, fragments, copied, taken),
 
 	TP_STRUCT__entry(
 		__field(u64, netns)
 		__field(u32, flow)
 		__field(u32, offered)
 		__field(u32, fragments)
+		__field(u32, copied)
 		__field(int, taken)
 		__field(u8, side)
 	),
@@ -376,13 +377,15 @@ TRACE_EVENT(pep_relay,
 		__entry->flow = flow->id;
 		__entry->offered = offered;
 		__entry->fragments = fragments;
+		__entry->copied = copied;
 		__entry->taken = taken;
 		__entry->side = side;
 	),
 
-	TP_printk("netns=%llu flow=%u side=%s offered=%u fragments=%u taken=%d",
+	TP_printk("netns=%llu flow=%u side=%s offered=%u fragments=%u copied=%u taken=%d",
 		  __entry->netns, __entry->flow, pep_show_side(__entry->side),
-		  __entry->offered, __entry->fragments, __entry->taken)
+		  __entry->offered, __entry->fragments, __entry->copied,
+		  __entry->taken)
 );
 
 /* A sample of how long payload has stayed on its way to a leg. */
