@@ -18,6 +18,7 @@
 #include <linux/random.h>
 #include <linux/sched.h>
 
+#include "again.h"
 #include "deliver.h"
 #include "flow.h"
 #include "gen.h"
@@ -39,7 +40,7 @@
 /*
  * How long ends may question the reset of a flow (RFC 5961, section 3.2) when
  * the namespace goes: those that payload was still under way to do. Later
- * nobody would answer them.
+ * nobody would answer them. The reset is repeated meanwhile, see again.c.
  */
 #define PEP_INSTANCE_LINGER	(HZ / 4)
 
@@ -199,6 +200,7 @@ static void __net_exit pep_instance_stop(struct net *net)
 	while (!wait_event_timeout(pn->idle, list_empty_careful(&pn->gens),
 				   PEP_INSTANCE_WARN))
 		pep_instance_warn(pn, "a generation of a profile");
+	pep_again_stop(pn);
 	pep_relief_stop(pn);
 	pep_live_stop(pn);
 	pep_gen_flush();
@@ -220,6 +222,7 @@ static int __net_init pep_instance_init(struct net *net)
 	pep_live_prepare(pn);
 	pep_timewait_init(pn);
 	pep_relief_init(pn);
+	pep_again_init(pn);
 	pn->early_seed = get_random_u32();
 	xa_init_flags(&pn->flows, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
 	init_waitqueue_head(&pn->idle);

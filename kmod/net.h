@@ -5,6 +5,7 @@
 #include <linux/mutex.h>
 #include <linux/percpu_counter.h>
 #include <linux/rhashtable-types.h>
+#include <linux/skbuff.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
@@ -17,6 +18,9 @@ struct rt6_info;
 
 /* Shares of the openers that are answered early, a power of two. */
 #define PEP_NET_SHARES		256
+
+/* How often a reset is repeated, see again.c. */
+#define PEP_AGAIN_TIMES		2
 
 /* Limits that listeners are notified of when they are reached. */
 #define PEP_LIMIT_KINDS		8
@@ -56,6 +60,8 @@ struct pep_limits {
  * @overload: when listeners were notified last that a limit is reached, by
  *	pep_limit_kind(), seconds of ktime_get_seconds(), 0 when never; written
  *	by the CPU that notifies them
+ * @again: resets that wait to be repeated, by how often they have been; see again.c
+ * @again_work: repeats them
  * @limits: bounds on its state; under @lock, read locklessly
  * @reset: connections that were reset lately, by both their tuples
  * @devices: tc actions per side, enum pep_side
@@ -107,6 +113,8 @@ struct pep_net {
 	bool draining;
 	bool drained;
 	u32 overload[PEP_LIMIT_KINDS];
+	struct sk_buff_head again[PEP_AGAIN_TIMES];
+	struct delayed_work again_work;
 	struct pep_limits limits;
 	struct pep_memo reset;
 	atomic_t devices[2];

@@ -34,7 +34,9 @@
 #include <net/netfilter/nf_conntrack_core.h>
 #include <net/sock.h>
 
+#include "again.h"
 #include "callback.h"
+#include "flow.h"
 #include "tuple.h"
 
 #if IS_ENABLED(CONFIG_NF_CONNTRACK)
@@ -191,11 +193,30 @@ static bool pep_untrack_is_ours(const struct sk_buff *skb,
 	return pep_untrack_within(state->net);
 }
 
+/* Is it a leg whose end is to hear of a reset, whatever gets lost? A closed socket sends
+ * nothing but that from within pep_flow_end(), which has the flow locked. Of a flow that
+ * has never been up, it is repeated only where this host wants its end.
+ */
+static bool pep_untrack_ends(const struct sock *sk)
+{
+	const struct pep_flow *flow;
+
+	if (!sk || sk->sk_state != TCP_CLOSE || sk->sk_type != SOCK_STREAM)
+		return false;
+	flow = rcu_dereference_sk_user_data(sk);
+	return flow &&
+	       (flow->at[PEP_FLOW_TIME_UP] || READ_ONCE(flow->killed));
+}
+
 static unsigned int pep_untrack_out(void *priv, struct sk_buff *skb,
 				    const struct nf_hook_state *state)
 {
-	if (pep_untrack_is_ours(skb, state))
-		pep_untrack_skb(skb);
+	if (!pep_untrack_is_ours(skb, state))
+		return NF_ACCEPT;
+	pep_untrack_skb(skb);
+	if (pep_untrack_ends(state->sk))
+		pep_again_keep(pep_net(state->net), skb,
+			       tcp_sk(state->sk)->snd_una);
 	return NF_ACCEPT;
 }
 

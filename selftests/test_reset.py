@@ -3,8 +3,10 @@
 amidst a transfer and on an idle connection, from each end, whichever side
 opened. The payload before it arrives first."""
 
+import contextlib
 import errno
 import fcntl
+import select
 import socket
 import struct
 import time
@@ -111,6 +113,118 @@ def ended(family):
         pep.pepadm("dev", "del", "wl0")
         expect("the end", outcome(near, 20), "ECONNRESET")
     run("nft", "delete", "table", "inet", "lost", ns="sub")
+    pep.pepadm("dev", "add", "wl0", "side", "wireless")
+
+
+@contextlib.contextmanager
+def two_lost(*names):
+    """The first two resets from each port get lost on their way to an end."""
+    rst = "add rule inet lost input tcp flags & rst != 0 "
+    for ns in names:
+        run("nft", "-f", "-", ns=ns, stdin=f"""
+            add table inet lost
+            add chain inet lost input {{
+                type filter hook prerouting priority 0;
+            }}
+            add set inet lost one {{
+                type inet_service; size 64; flags dynamic;
+            }}
+            add set inet lost two {{
+                type inet_service; size 64; flags dynamic;
+            }}
+            {rst} tcp sport @two accept
+            {rst} tcp sport @one add @two {{ tcp sport }} drop
+            {rst} add @one {{ tcp sport }} drop
+            """)
+    try:
+        yield
+    finally:
+        for ns in names:
+            run("nft", "delete table inet lost", ns=ns)
+
+
+@families("two resets of a flow that is killed get lost, nobody speaks")
+def killed_twice_lost(family):
+    """The third one is enough for each end."""
+    with two_lost("sub", "srv"), grows(flow_established=1, flow_killed=1):
+        both = pair(family)
+        one_way(*both, 1000)
+        pep.pepadm("flow", "kill", "all")
+        for end in both:
+            expect_reset(end, 10)
+
+
+@families("two resets of a subscriber's are lost behind pep", 0)
+@families("two resets of a server's are lost behind pep", 1)
+def passed_twice_lost(family, end):
+    """By this host's own links, with many CPUs; the third one is enough."""
+    with two_lost("sub", "srv"), grows(flow_established=1, flow_reset=1):
+        both = pair(family)
+        one_way(*both, 1000)
+        reset(both[end])
+        expect_reset(both[1 - end], 10)
+
+
+@contextlib.contextmanager
+def silence(ns):
+    """Have a table for rules about all that a host receives and sends."""
+    run("nft", "-f", "-", ns=ns, stdin="""
+        add table inet silence
+        add chain inet silence input {
+            type filter hook prerouting priority 0;
+        }
+        add chain inet silence output { type filter hook output priority 0; }
+        """)
+    try:
+        yield
+    finally:
+        run("nft", "delete table inet silence", ns=ns)
+
+
+@families("an end lacks payload before a reset, its question gets lost")
+def unanswered(family):
+    """The reset has the number behind the payload, and the end asks with a
+    challenge ACK; a repetition has the number that it has acknowledged."""
+    with silence("sub"), grows(flow_established=1, flow_killed=1):
+        near, far = pair(family)
+        one_way(near, far, 1000)
+        one_way(far, near, 1000)
+        run("nft", "add rule inet silence input tcp flags & rst == 0 drop; "
+            "add rule inet silence output meta l4proto tcp drop", ns="sub")
+        far.sendall(bytes(3000))
+        pep.quiet()
+        pep.pepadm("flow", "kill", "all")
+        expect_reset(near, 10)
+
+
+@families("the gateway's own rules drop a reset and its repetitions")
+def filtered(family):
+    """Three of each leg; none gets to an end."""
+    run("nft", "-f", "-", ns="pep", stdin="""
+        add table inet own
+        add chain inet own out { type filter hook output priority 0; }
+        add rule inet own out tcp flags & rst != 0 counter drop
+        """)
+    with grows(flow_established=1, flow_killed=1):
+        both = pair(family)
+        one_way(*both, 1000)
+        pep.pepadm("flow", "kill", "all")
+        wait_for("six resets", lambda: "packets 6 " in run(
+            "nft", "list table inet own", ns="pep").stdout, 10)
+        expect("ends that heard", select.select(both, [], [], 0)[0], [])
+    run("nft", "delete", "table", "inet", "own", ns="pep")
+
+
+@families("two resets get lost when the last device goes, nobody speaks")
+def detached_twice_lost(family):
+    """To a subscriber who waits for the rest."""
+    with two_lost("sub"), grows(flow_established=1, flow_killed=1):
+        near, far = pair(family)
+        one_way(near, far, 1000, fin=True)
+        wait_for("FIN_WAIT2", lambda: run("ss", "-tnH", "state", "fin-wait-2",
+                                          ns="sub").stdout)
+        pep.pepadm("dev", "del", "wl0")
+        expect_reset(near, 10)
     pep.pepadm("dev", "add", "wl0", "side", "wireless")
 
 

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Resets of legs are sent three times.
+ *
+ * TCP sends a reset once, and another one in answer to a packet of the end that it was
+ * for. An end that only waits sends nothing: where the link has lost the reset, it waits
+ * for ever. An end that has lost payload before the reset asks with a challenge ACK, see
+ * memo.c; but TCP sends at most one ACK in half a second for packets that do not fit
+ * (tcp_invalid_ratelimit), and the link may lose it. The first repetition is the same as
+ * the reset; the second one has the number that the end has acknowledged, which is the
+ * one that it expects where payload is missing.
+ *
+ * The leg is closed by then and has forgotten its addresses, so copies are made of the
+ * packet on its way out, where untrack.c sees it; in a kernel without conntrack there is
+ * nobody to see it, and nothing is repeated. skb->tstamp is the time when a copy is due.
+ */
+
+#include "again.h"
+
+#include <linux/if_ether.h>
+#include <linux/ktime.h>
+#include <linux/tcp.h>
+#include <net/checksum.h>
+#include <net/dst.h>
+#include <net/ip.h>
+#include <net/ipv6.h>
+
+/* Milliseconds from a reset to its repetitions: when a namespace goes it waits for
+ * longer, see PEP_INSTANCE_LINGER.
+ */
+static const unsigned int pep_again_after[PEP_AGAIN_TIMES] = { 50, 170 };
+
+/* Resets of a namespace that may wait for each repetition. */
+#define PEP_AGAIN_MOST		4096
+
+/* As TCP does: this host's rules for its own packets hold for a repetition, too. */
+static void pep_again_out(struct pep_net *pn, struct sk_buff *skb)
+{
+	if (skb->protocol == htons(ETH_P_IPV6))
+		ip6_local_out(pn->net, NULL, skb);
+	else
+		ip_local_out(pn->net, NULL, skb);
+}
+
+static void pep_again_send(struct pep_net *pn, struct sk_buff *skb)
+{
+	skb->tstamp = 0;
+	local_bh_disable();
+	pep_again_out(pn, skb);
+	local_bh_enable();
+}
+
+/* Send those that are due; true when more wait, the first one until @next. */
+static bool pep_again_run(struct pep_net *pn, ktime_t *next)
+{
+	struct sk_buff *skb;
+	bool more = false;
+	unsigned int time;
+
+	/* Nobody else takes packets out. */
+	for (time = 0; time < PEP_AGAIN_TIMES; time++) {
+		while ((skb = skb_peek(&pn->again[time])) &&
+		       ktime_compare(skb->tstamp, ktime_get()) <= 0) {
+			skb_unlink(skb, &pn->again[time]);
+			pep_again_send(pn, skb);
+			cond_resched();
+		}
+		if (!skb)
+			continue;
+		if (!more || ktime_before(skb->tstamp, *next))
+			*next = skb->tstamp;
+		more = true;
+	}
+	return more;
+}
+
+static void pep_again_work(struct work_struct *work)
+{
+	struct pep_net *pn = container_of(to_delayed_work(work),
+					  struct pep_net, again_work);
+	ktime_t next;
+	s64 wait;
+
+	if (!pep_again_run(pn, &next))
+		return;
+	wait = max_t(s64, 0, ktime_sub(next, ktime_get()));
+	schedule_delayed_work(&pn->again_work, nsecs_to_jiffies(wait) + 1);
+}
+
+/**
+ * pep_again_init() - prepare the repetition of resets
+ * @pn: new instance
+ */
+void pep_again_init(struct pep_net *pn)
+{
+	unsigned int time;
+
+	for (time = 0; time < PEP_AGAIN_TIMES; time++)
+		skb_queue_head_init(&pn->again[time]);
+	INIT_DELAYED_WORK(&pn->again_work, pep_again_work);
+}
+
+/**
+ * pep_again_stop() - drop the resets that still wait
+ * @pn: instance without flows
+ *
+ * Context: may sleep.
+ */
+void pep_again_stop(struct pep_net *pn)
+{
+	unsigned int time;
+
+	cancel_delayed_work_sync(&pn->again_work);
+	for (time = 0; time < PEP_AGAIN_TIMES; time++)
+		skb_queue_purge(&pn->again[time]);
+}
+
+/* Have a reset sent with a number at a time. */
+static void pep_again_copy(struct pep_net *pn, const struct sk_buff *skb,
+			   unsigned int time, __be32 seq)
+{
+	struct sk_buff *copy;
+	struct tcphdr *th;
+
+	if (skb_queue_len_lockless(&pn->again[time]) >= PEP_AGAIN_MOST)
+		return;
+	copy = skb_copy(skb, GFP_ATOMIC);
+	if (!copy)
+		return;
+	/* The route may be the socket's, without a reference. */
+	if (!skb_dst_force(copy)) {
+		kfree_skb(copy);
+		return;
+	}
+	th = tcp_hdr(copy);
+	inet_proto_csum_replace4(&th->check, copy, th->seq, seq, false);
+	th->seq = seq;
+	copy->tstamp = ktime_add_ms(ktime_get(), pep_again_after[time]);
+	skb_queue_tail(&pn->again[time], copy);
+}
+
+/**
+ * pep_again_keep() - have a reset sent again, twice
+ * @pn: instance
+ * @skb: packet of a leg, with its headers and its route, which goes out now
+ * @una: the first number that the end has not acknowledged
+ *
+ * Not repeated without memory, nor beyond PEP_AGAIN_MOST packets.
+ *
+ * Context: BH off, from the LOCAL_OUT hook.
+ */
+void pep_again_keep(struct pep_net *pn, const struct sk_buff *skb, u32 una)
+{
+	pep_again_copy(pn, skb, 0, tcp_hdr(skb)->seq);
+	pep_again_copy(pn, skb, 1, htonl(una));
+	schedule_delayed_work(&pn->again_work,
+			      msecs_to_jiffies(pep_again_after[0]) + 1);
+}
