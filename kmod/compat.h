@@ -9,6 +9,8 @@
 #include <linux/version.h>
 #include <net/inet6_hashtables.h>
 #include <net/inet_hashtables.h>
+#include <net/ip.h>
+#include <net/route.h>
 #include <net/tcp.h>
 
 /*
@@ -65,6 +67,31 @@ pep_compat_lookup6(struct net *net, const struct in6_addr *saddr,
 #else
 #define pep_compat_sockaddr sockaddr_unsized
 #endif
+
+/*
+ * Does routing accept the source of a packet by its device? Before 6.13 it returned
+ * an error: one for rp_filter, another one for addresses that cannot be a source.
+ */
+static inline bool pep_compat_source_valid(struct sk_buff *skb, __be32 daddr,
+					   __be32 saddr)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
+	int err = ip_route_input_noref(skb, daddr, saddr, ip_hdr(skb)->tos,
+				       skb->dev);
+
+	return err != -EXDEV && err != -EINVAL;
+#else
+	switch (ip_route_input_noref(skb, daddr, saddr,
+				     ip4h_dscp(ip_hdr(skb)), skb->dev)) {
+	case SKB_DROP_REASON_IP_RPFILTER:
+	case SKB_DROP_REASON_IP_LOCAL_SOURCE:
+	case SKB_DROP_REASON_IP_INVALID_SOURCE:
+		return false;
+	default:
+		return true;
+	}
+#endif
+}
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 18, 0)
 /* Before 6.18 that was what a workqueue is when nothing else is said. */

@@ -29,6 +29,7 @@
 #include "release.h"
 #include "reopen.h"
 #include "share.h"
+#include "source.h"
 #include "stamp.h"
 #include "stat.h"
 #include "trace.h"
@@ -371,6 +372,12 @@ bool pep_early_open(struct pep_gen *gen, unsigned int side, struct sk_buff *skb,
 	if (!pep_early_listens(gen, pkt->tuple.family, side)) {
 		pep_stat_syn(pn, side, &pkt->tuple,
 			     PEP_A_STAT_SYN_PASS_NO_LISTENER);
+		return false;
+	}
+	/* Last of all: a flood beyond a limit is not routed twice. */
+	reason = pep_source_check(pn->net, skb, pkt);
+	if (reason) {
+		pep_stat_syn(pn, side, &pkt->tuple, reason);
 		return false;
 	}
 	ps = pep_pool_take(this_cpu_ptr(gen->pools),

@@ -107,6 +107,7 @@ static const char * const pep_stat_names[] = {
 	[101] = "split_pass_subscriber",
 	[102] = "split_pass_memory",
 	[103] = "flow_evicted",
+	[104] = "syn_pass_source",
 };
 
 #endif

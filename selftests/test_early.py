@@ -5,14 +5,16 @@ what is sent before the target has answered."""
 
 from peptest import pep
 from peptest.env import amount
-from peptest.ktap import expect, families, wait_for
-from peptest.netns import addr, ip, netem
-from peptest.pep import grows
-from peptest.tcp import (accept, connect, exchange, exchange_all, expect_reset,
-                         listen, one_way, pair, reset, start)
+from peptest.ktap import case, expect, families, wait_for
+from peptest.netns import addr, ip, netem, run, sysctl
+from peptest.pep import grows, least
+from peptest.raw import ACK, RST, SYN, Wire, segment
+from peptest.tcp import (PORT, accept, connect, exchange, exchange_all,
+                         expect_reset, listen, one_way, pair, reset, start)
 
 BYTES = amount(5000000)
 FLOWS = 50
+ACKS = 50               # that come in vain
 WAYS = (("", "sub", "srv"), (", the server opens", "srv", "sub"))
 
 
@@ -105,3 +107,91 @@ for _text, *_ends in WAYS:
     families("payload before the target's answer" + _text, *_ends)(ahead)
     families("openers that are gone when accepted" + _text, *_ends)(gone)
     families("a device on one side only" + _text, *_ends)(one_side)
+
+
+def control_users():
+    """Sockets that use the congestion control of the wireless side."""
+    with open("/sys/module/pep_bbr/refcnt", encoding="ascii") as file:
+        return int(file.read())
+
+
+def spoof(source, port):
+    """A SYN of somebody else's is not answered, nor gets it to the server."""
+    near, far = Wire("sub"), Wire("srv", peer=("pep", "sv0"))
+    with grows(syn_pass_source=1, syn_answered=0,
+               flow_established=0) as before:
+        near.send(segment(source, addr("srv", 4), port, PORT, flags=SYN,
+                          seq=1))
+        wait_for("the SYN to pass", lambda: pep.stat("pass_syn") >
+                 before["pass_syn"])
+    exchange(pair(4), 1000)
+    expect("SYNs at the server", [seen for seen in far.segments()
+                                  if seen.sport == port], [])
+    for wire in near, far:
+        wire.close()
+
+
+@case("a source that rp_filter refuses")
+def refused_source():
+    """Of the server's network."""
+    sysctl("pep", "net.ipv4.conf.wl0.rp_filter=1")
+    spoof(addr("srv", 4).rsplit(".", 1)[0] + ".77", 3001)
+    sysctl("pep", "net.ipv4.conf.wl0.rp_filter=0")
+
+
+@case("the gateway's own address as a source")
+def own_source():
+    """Refused without rp_filter, too."""
+    spoof(addr("sv", 4), 3002)
+
+
+@case("a prefix that is local as a whole is not the server's")
+def any_ip():
+    """The connection is the gateway's own program's."""
+    net = "2001:db8:99::"
+    ip("pep", f"route add local {net}/64 dev lo", family=6)
+    with grows(syn_pass_local=1, syn_answered=0, flow_established=0):
+        listener = listen("pep", 6, 5009)
+        near = connect("sub", 6, net + "5", 5009)
+        far = accept(listener)
+        one_way(near, far, 10000, fin=True)
+        near.close()
+        far.close()
+    ip("pep", f"route del local {net}/64 dev lo", family=6)
+
+
+@case("no way back to the opener when it completes")
+def no_way():
+    """TCP over IPv4 gives a socket's reference to its congestion control back
+    without having taken it, when it finds no route for a child: after some of
+    that the module could be removed beneath its users. The opener gets
+    through when there is a way again."""
+    near = "198.18.0.50"
+    ends = near, addr("srv", 4)
+    wire = Wire("sub")
+    ip("sub", f"address add {near} dev eth0")
+    exchange(pair(4, bind=(near, 0)), 100)
+    pep.flows_end()
+    run("nft", "add table inet deaf; add chain inet deaf input "
+        "{ type filter hook prerouting priority 0; }; "
+        f"add rule inet deaf input ip daddr {near} drop", ns="sub")
+    listener = listen("srv", 4)
+    with grows(flow_established=1, dropped=least(ACKS)) as before:
+        wire.send(segment(*ends, 999, PORT, flags=SYN, seq=100))
+        answer = wire.find(lambda seen: seen.dport == 999 and
+                           seen.flags == SYN | ACK, outgoing=False)
+        users = control_users()
+        numbers = {"seq": 101, "ack": answer.seq + 1}
+        ip("pep", f"route add blackhole {near}")
+        for _ in range(ACKS):
+            wire.send(segment(*ends, 999, PORT, flags=ACK, **numbers))
+        wait_for("the last of them", lambda: pep.stat("dropped") >=
+                 before["dropped"] + ACKS)
+        expect("sockets that use it", control_users(), users)
+        ip("pep", f"route del blackhole {near}")
+        wire.send(segment(*ends, 999, PORT, flags=ACK, payload=b"late",
+                          **numbers))
+        expect("payload", accept(listener).recv(100), b"late")
+        numbers["seq"] += 4
+        wire.send(segment(*ends, 999, PORT, flags=RST, **numbers))
+    run("nft", "delete table inet deaf", ns="sub")

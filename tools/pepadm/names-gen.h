@@ -205,6 +205,7 @@ static const char * const names_stat[] = {
 	[101] = "split_pass_subscriber",
 	[102] = "split_pass_memory",
 	[103] = "flow_evicted",
+	[104] = "syn_pass_source",
 };
 
 static const char * const docs_stat[] = {
@@ -311,6 +312,7 @@ static const char * const docs_stat[] = {
 	[101] = "Followed connections not split as their subscriber has as many flows as may be.",
 	[102] = "Followed connections not split as flows of their subscriber hold as much memory as may be.",
 	[103] = "Flows reset that got nowhere, while their subscriber held more memory than may be, or TCP was short of it.",
+	[104] = "SYNs that connect early does not answer, as routing does not accept their source behind the device that they came by.",
 };
 
 #endif

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Where an opener's SYN comes from, and where routing would take it.
+ *
+ * A SYN that passes is routed, and the kernel drops it when its source cannot be
+ * behind its device: rp_filter, and over IPv4 an address of this host's own, whatever
+ * rp_filter says. A SYN that is answered early is not forwarded, so routing is asked
+ * here. It is asked nothing else: the leg towards the target finds its own way.
+ */
+
+#include "source.h"
+
+#include <net/ip6_route.h>
+#include <net/route.h>
+#include <uapi/linux/pep.h>
+
+#include "compat.h"
+
+/* Routing notes things in the control block, which belongs to tc: it gets a clone. */
+static unsigned int pep_source_check4(struct sk_buff *skb,
+				      const struct pep_packet *pkt)
+{
+	struct sk_buff *clone = skb_clone(skb, GFP_ATOMIC);
+	bool valid;
+
+	if (!clone)
+		return PEP_A_STAT_SYN_PASS_NO_MEMORY;
+	memset(IPCB(clone), 0, sizeof(*IPCB(clone)));
+	skb_dst_drop(clone);
+	valid = pep_compat_source_valid(clone, pkt->tuple.dst.v4,
+					pkt->tuple.src.v4);
+	kfree_skb(clone);
+	return valid ? 0 : PEP_A_STAT_SYN_PASS_SOURCE;
+}
+
+#if IS_ENABLED(CONFIG_IPV6)
+/* A prefix may be local as a whole, which is in no list of addresses. */
+static unsigned int pep_source_check6(struct net *net,
+				      const struct sk_buff *skb,
+				      const struct pep_packet *pkt)
+{
+	struct flowi6 fl6 = {
+		.flowi6_iif = skb->dev->ifindex,
+		.flowi6_mark = skb->mark,
+		.flowi6_proto = IPPROTO_TCP,
+		.saddr = pkt->tuple.src.v6,
+		.daddr = pkt->tuple.dst.v6,
+	};
+	struct dst_entry *dst;
+	bool local;
+
+	dst = ip6_route_input_lookup(net, skb->dev, &fl6, skb,
+				     RT6_LOOKUP_F_HAS_SADDR);
+	local = dst_rt6_info(dst)->rt6i_flags & RTF_LOCAL;
+	dst_release(dst);
+	return local ? PEP_A_STAT_SYN_PASS_LOCAL : 0;
+}
+#else
+static unsigned int pep_source_check6(struct net *net,
+				      const struct sk_buff *skb,
+				      const struct pep_packet *pkt)
+{
+	return PEP_A_STAT_SYN_PASS_NO_LISTENER;
+}
+#endif
+
+/**
+ * pep_source_check() - would routing forward a SYN that is to be answered early?
+ * @net: namespace
+ * @skb: SYN
+ * @pkt: parsed @skb
+ *
+ * A SYN that routing has no way for counts as one that it would forward: the leg
+ * towards the target may have one, by a mark or a device of the profile. IPv6 has no
+ * rp_filter; a firewall may, behind this hook.
+ *
+ * Context: softirq, RCU read side.
+ * Return: 0, or the counter of the reason against it.
+ */
+unsigned int pep_source_check(struct net *net, struct sk_buff *skb,
+			      const struct pep_packet *pkt)
+{
+	if (pkt->tuple.family == AF_INET6)
+		return pep_source_check6(net, skb, pkt);
+	return pep_source_check4(skb, pkt);
+}
