@@ -27,7 +27,7 @@ bench_known() # WHAT LIST NAME...
 
 # Print the command of a bench for its report: with what decides about figures, not
 # where they go or what they are compared with.
-bench_command() # cost|profile|residence|link [ARGUMENT...]
+bench_command() # attack|cost|profile|residence|link [ARGUMENT...]
 {
 	local words="scripts/lab bench $1"
 
@@ -246,11 +246,12 @@ bench_residence() # [--short] [-6] [-o FOLDER] [CONTESTANT...]
 
 # A benchmark in its short form, as a KTAP stream of one case: it runs, and its
 # report is whole.
-bench_check() # cost|link FOLDER
+bench_check() # attack|cost|link FOLDER
 {
 	local dir=$2 bench check
 
 	case $1 in
+	attack) bench='bench_attack --short' check=attack/check.py ;;
 	cost) bench='bench_cost --short' check=check.py ;;
 	link) bench='bench_link --set quick --fresh' check=link/check.py ;;
 	esac
@@ -285,7 +286,7 @@ lab_bench()
 	[ $# = 0 ] || shift
 	lock test
 	case $what in
-	cost | profile | residence | link) "bench_$what" "$@" ;;
-	*) bad "bench needs a word: cost, link, profile or residence" ;;
+	attack | cost | profile | residence | link) "bench_$what" "$@" ;;
+	*) bad "bench needs a word: attack, cost, link, profile or residence" ;;
 	esac
 }

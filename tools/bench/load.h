@@ -105,6 +105,7 @@ void server_run(struct place *place, unsigned int ports);
 void client_run(const struct place *place, const struct job *job);
 void packets_run(const struct place *place, int protocol,
 		 unsigned long count);
+void frames_run(const char *dev, const char *path);
 void handshakes_run(const struct place *server, const char *address,
 		    const char *space, unsigned long count);
 

@@ -15,6 +15,7 @@ static const char usage[] =
 	"       load transact ADDRESS PORT TRANSACTIONS BYTES\n"
 	"       load idle ADDRESS PORT CONNECTIONS PORTS\n"
 	"       load udp|tcp ADDRESS PORT PACKETS\n"
+	"       load frames DEVICE FILE\n"
 	"       load handshakes ADDRESS PORT OPENER NETNS CONNECTIONS\n";
 
 /* A decimal number from 1 on. */
@@ -77,6 +78,10 @@ int main(int argc, char **argv)
 	struct place place;
 	struct job job;
 
+	if (argc == 4 && !strcmp(argv[1], "frames")) {
+		frames_run(argv[2], argv[3]);
+		return 0;
+	}
 	if (argc < 5)
 		errx(2, "too few arguments\n%s", usage);
 	raise_files();

@@ -1,0 +1,122 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Inside the guest: instructions that a packet of an attack takes, all that
+comes of it included.
+
+usage: cost.py CONTESTANT NAME...
+
+Packets of a real connection are about one that nothing happens on. Writes
+JSON to attack-cost-CONTESTANT.json in the folder for results.
+"""
+
+import contextlib
+import json
+import os
+import pathlib
+import random
+import struct
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parents[2] / "selftests")]
+
+# pylint: disable=wrong-import-position
+from attacks import ATTACKS, Flood  # noqa: E402
+from field import field_up  # noqa: E402
+from guest import attached  # noqa: E402
+from honest import BULK  # noqa: E402
+from peptest import pep  # noqa: E402
+from peptest.netns import run, spaces_down  # noqa: E402
+from peptest.raw import ETH, link_address  # noqa: E402
+from peptest.tcp import close_all, exchange, listen, pair  # noqa: E402
+
+LOAD = os.path.join(os.environ["BENCH_TOOLS"], "load")
+RESULTS = os.environ["BENCH_RESULTS"]
+WARM = 512              # packets that do not count
+COUNT = 4096            # packets that do
+SIDES = {"atk": ("pep", "wl1"), "srv": ("pep", "sv0")}
+
+
+def quiet():
+    """Two connections, one of each family, that are up: their tuples."""
+    found = []
+    for family in 4, 6:
+        both = pair(family, port=BULK)
+        exchange(both, 100)
+        both = pair(family, port=BULK)
+        found.append((*both[0].getsockname()[:2], *both[0].getpeername()[:2]))
+    return found
+
+
+def write(name, frames):
+    """A file of frames."""
+    path = os.path.join("/tmp", name)
+    with open(path, "wb") as file:
+        for frame in frames:
+            file.write(struct.pack("<H", len(frame)) + frame)
+    return path
+
+
+def frames(make, tuples, first, count):
+    """Frames of a flood by the namespace that they come from."""
+    heads = {ns: link_address(*gate) + link_address(ns, "eth0")
+             for ns, gate in SIDES.items()}
+    rnd = random.Random(1)
+    found = {"atk": [], "srv": []}
+    for number in range(first, first + count):
+        ns, packet = make(number, rnd, tuples)
+        found[ns].append(heads[ns] + struct.pack(
+            "!H", ETH[packet[0] >> 4]) + packet)
+    return found
+
+
+def send(found):
+    """Send them; return (instructions, packets)."""
+    busy = packets = 0
+    for ns, some in found.items():
+        if some:
+            out = run(LOAD, "frames", "eth0", write(ns, some), ns=ns).stdout
+            took = json.loads(out)
+            busy += took["busy_ns"]
+            packets += took["packets"]
+    return busy, packets
+
+
+def measure(contestant, name):
+    """Instructions per packet of one attack."""
+    kind = ATTACKS[name]
+    field_up(link=False)
+    with attached(kind.settings) if contestant == "pep" else \
+            contextlib.nullcontext():
+        for family in 4, 6:
+            for port in range(5000, 5005):
+                listen("srv", family, port)
+        tuples = quiet()
+        send(frames(kind.make, tuples, 0, WARM))
+        before = pep.stats()
+        busy, packets = send(frames(kind.make, tuples, WARM, COUNT))
+        after = pep.stats()
+        close_all()
+    spaces_down()
+    return {"instructions": busy / packets,
+            "grown": {key: after[key] - before[key] for key in after
+                      if after[key] > before[key]}}
+
+
+def main():
+    """Measure all floods among the names."""
+    contestant, *names = sys.argv[1:]
+    found = {}
+    for name in names:
+        if issubclass(ATTACKS.get(name, object), Flood):
+            found[name] = measure(contestant, name)
+            print(f"  {contestant}: {name}: "
+                  f"{found[name]['instructions']:.0f} instructions per packet",
+                  flush=True)
+    with open(os.path.join(RESULTS, f"attack-cost-{contestant}.json"), "w",
+              encoding="utf-8") as file:
+        json.dump(found, file)
+
+
+if __name__ == "__main__":
+    main()
