@@ -32,6 +32,9 @@ packages_of() # GROUP
 		echo haproxy nginx libnginx-mod-stream linux-perf clang \
 			libbpf-dev
 		;;
+	fuzz)
+		echo clang libclang-rt-dev llvm
+		;;
 	link)
 		echo python3-matplotlib
 		;;

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _FUZZ_EXPECT_H
+#define _FUZZ_EXPECT_H
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/**
+ * expect() - stop with a finding unless something holds
+ * @condition: what has to hold
+ */
+#define expect(condition)						\
+	do {								\
+		if (!(condition)) {					\
+			fprintf(stderr, "%s:%d: not so: %s\n",		\
+				__FILE__, __LINE__, #condition);	\
+			abort();					\
+		}							\
+	} while (0)
+
+#endif
