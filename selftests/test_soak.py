@@ -6,7 +6,7 @@ stream is compared, everything ends, nothing is left."""
 from peptest import pep
 from peptest.env import SLOW, SOAK_SECONDS, SOAK_SEED
 from peptest.ktap import Fatal, case, expect_least, note
-from peptest.soak import HANG, Life
+from peptest.soak import HANG, SLOWLY, Life
 from peptest.tcp import exchange, pair
 
 LIFE = 300              # seconds of one life
@@ -27,12 +27,12 @@ def life(seed, seconds):
         raise Fatal(str(what)) from what
     finally:
         note(dict(random.count))
-        note(*(f"\n{deed}" for deed in random.deeds))
+        note(*(f"\n{line}" for line in random.story()))
 
 
 _left = SOAK_SECONDS or (20 if SLOW else 60)
 for _seed in range(SOAK_SEED, SOAK_SEED + 1 + (_left - 1) // LIFE):
     _seconds = min(_left, LIFE)
     case(f"seed {_seed}, {_seconds} s", _seed, _seconds,
-         seconds=_seconds + 4 * HANG)(life)
+         seconds=_seconds + SLOWLY + 4 * HANG)(life)
     _left -= _seconds

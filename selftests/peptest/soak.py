@@ -16,7 +16,7 @@ import struct
 import threading
 import time
 
-from . import env, pep
+from . import debugfs, env, pep
 from .ktap import Failure, Fatal, wait_for
 from .netns import (SERVER, WIRELESS, Within, addr, ip, netem, netem_end, run,
                     spaces, spaces_down, sysctl, topology_up)
@@ -24,9 +24,13 @@ from .tcp import FAMILIES, next_offset, pieces
 
 PORTS = 7000            # of listeners, one for each thread
 OPENERS = 41000         # and the few that it opens from, used again and again
-HANG = 400              # seconds that a connection may take at worst
+HANG = 400              # seconds that a connection may be without progress
+SLOWLY = 3 * HANG       # that one may take which has the smallest windows
 CONNECT = 30            # seconds
-REMEMBERED = 300        # what threads did last
+LAST = 100              # deeds that are told of, and those
+AROUND = 5              # seconds before and after the last progress
+DEVICES = ("wl0", "wireless"), ("sv0", "server")
+GIVES_UP = ("net.ipv4.tcp_keepalive_time=60", "net.ipv4.tcp_keepalive_intvl=5")
 KEEPALIVE = ((socket.TCP_KEEPIDLE, 20), (socket.TCP_KEEPINTVL, 5),
              (socket.TCP_KEEPCNT, 8))
 # How a connection may end without being whole.
@@ -123,7 +127,9 @@ class Party:
         try:
             function()
         except BlockingIOError:
-            pass
+            # poll() reports a socket writable for which TCP has no memory,
+            # and simulated time stands still while a loop computes
+            time.sleep(.01)
         except OSError as err:
             if err.errno not in BROKEN:
                 raise
@@ -213,12 +219,14 @@ class Talker:
                 socket.SOL_SOCKET, socket.SO_ERROR):
             ready = select.select([listener, *far], [] if told else [near], [],
                                   .2)
-            with contextlib.suppress(BlockingIOError):
+            try:
+                if listener in ready[0]:
+                    far.append(listener.accept()[0])
                 if near in ready[1]:
                     near.send(token)
                     told = True
-                if listener in ready[0]:
-                    far.append(listener.accept()[0])
+            except BlockingIOError:
+                time.sleep(.01)
             for sock in list(far):
                 if known(sock, near, token, sock in ready[0]):
                     return near, sock
@@ -251,21 +259,31 @@ class Talker:
         parties = [Party(sock, size, rnd) for sock, size in zip(both, sizes)]
         for party, peer in zip(parties, parties[::-1]):
             party.peer = peer
-        self.life.did(f"{ends} IPv{family} {both[0].getsockname()[1]}")
-        self.pump(parties, f"{ends} IPv{family} {both[0].getsockname()[1]}")
+        port = both[0].getsockname()[1]
+        self.life.did(f"{ends} IPv{family} {port}")
+        try:
+            self.pump(parties)
+        except Fatal as what:
+            self.life.did(*(f"\n{line}" for line in
+                            self.life.trace.about(port)[-LAST:]))
+            self.life.did(*sockets(self.port))
+            raise Fatal(f"{ends} IPv{family} {port}: {what}") from what
         for party in parties:
             party.sock.close()
         whole = not any(party.error for party in parties)
         self.life.count["whole" if whole else "broken"] += 1
         self.life.count["bytes"] += sum(p.received for p in parties)
 
-    def pump(self, parties, name):
+    def pump(self, parties):
         """Until both ends have nothing more to come."""
-        until = time.monotonic() + HANG
+        before, since = None, 0
         while not all(party.done for party in parties):
-            if time.monotonic() > until:
-                self.life.did(*sockets(self.port))
-                raise Failure(f"{name} hangs: " + "; ".join(map(str, parties)))
+            now = [(party.received, party.done) for party in parties]
+            if now != before:
+                before, since = now, time.monotonic()
+            if time.monotonic() > since + HANG:
+                self.life.stuck = since
+                raise Fatal("it hangs: " + "; ".join(map(str, parties)))
             poll = select.poll()
             for party in parties:
                 if not party.done:
@@ -340,7 +358,9 @@ class Network:
 
     def live(self):
         """Until life is over."""
-        acts = [self.impair] * 8 + [self.mtu, self.flap, self.route]
+        acts = [self.impair] * 8 + [self.mtu]
+        if not self.life.early:
+            acts += [self.flap, self.route]
         while self.life.goes_on():
             self.rnd.choice(acts)()
             time.sleep(self.rnd.uniform(.1, 4))
@@ -361,12 +381,21 @@ class Administration:
                           f"{done.stderr}")
         return done
 
+    def must(self, *words, ns="pep"):
+        """Run pepadm, which may not fail."""
+        self.life.did("pepadm", *words)
+        pep.pepadm(*map(str, words), ns=ns)
+
+    def attach(self, dev, side, ns="pep"):
+        """Attach a device."""
+        self.must("dev", "add", dev, "side", side, ns=ns)
+
     def profile(self):
         """Settings, with or without a word to flows that there are."""
         rnd = self.rnd
         words = []
         for key, values in {
-                "connect": ("follow", "follow", "early"),
+                "connect": ("follow", *["early"] * self.life.early),
                 "split": ("handshake", "12000", "loss", "never",
                           "12000,loss", "handshake"),
                 "resume": ("on", "off"), "residence": (0, 20, 50),
@@ -385,25 +414,25 @@ class Administration:
 
     def device(self):
         """A device is detached and attached again."""
-        dev, side = self.rnd.choice((("wl0", "wireless"), ("sv0", "server")))
-        self.pepadm("dev", "del", dev)
+        dev, side = self.rnd.choice(DEVICES)
+        self.must("dev", "del", dev)
         time.sleep(self.rnd.uniform(0, 2))
-        self.pepadm("dev", "add", dev, "side", side)
+        self.attach(dev, side)
 
     def filters(self):
         """The filters are deleted by tc."""
-        dev, side = self.rnd.choice((("wl0", "wireless"), ("sv0", "server")))
+        dev, side = self.rnd.choice(DEVICES)
         self.life.did("tc filter del", dev)
         run("tc", "-n", "pep", "filter", "del", "dev", dev, "ingress",
             check=False)
         time.sleep(self.rnd.uniform(0, 1))
-        self.pepadm("dev", "add", dev, "side", side)
+        self.attach(dev, side)
 
     def drain(self):
         """New connections stay unsplit for a while."""
         self.pepadm("drain", self.rnd.choice(("on", "release")))
         time.sleep(self.rnd.uniform(0, 3))
-        self.pepadm("drain", "off")
+        self.must("drain", "off")
 
     def release(self):
         """Flows go back to their ends."""
@@ -443,7 +472,7 @@ class Administration:
                     "subscriber-rate", rnd.randrange(1, 50),
                     "subscriber-memory", rnd.choice((65536, 1 << 20)))
         time.sleep(rnd.uniform(0, 4))
-        self.pepadm("limit", "set", *(word for key in (
+        self.must("limit", "set", *(word for key in (
             "flows", "subscriber_flows", "subscriber_rate",
             "subscriber_memory") for word in (key.replace("_", "-"),
                                               before[key])))
@@ -465,22 +494,26 @@ class Administration:
         saved = self.pepadm("flow", "save", "-") \
             if self.rnd.random() < .5 else None
         for dev in pep.devices():
-            self.pepadm("dev", "del", dev)
+            self.must("dev", "del", dev)
+        self.life.trace.harvest()
         pep.unload()
         pep.load()
+        self.life.trace.start()
         if saved:
             pep.pepadm("flow", "restore", "-", stdin=saved.stdout,
                        check=False)
         self.profile()
-        pep.attach()
+        for dev, side in DEVICES:
+            self.attach(dev, side)
 
     def namespace(self):
         """Another gateway comes, has connections, and goes with them."""
         self.life.did("namespace")
         topology_up("A")
-        pep.attach("pepA")
-        pep.pepadm("profile", "set", "default", "split", "handshake",
-                   ns="pepA")
+        for dev, side in DEVICES:
+            self.attach(dev, side, "pepA")
+        self.must("profile", "set", "default", "split", "handshake",
+                  ns="pepA")
         with Within("srvA"):
             listener = socket.socket()
         listener.bind(("", PORTS))
@@ -517,26 +550,75 @@ class Administration:
             time.sleep(self.rnd.uniform(.05, 2))
 
 
+class Trace:
+    """What tracepoints tell of connections and their sockets."""
+
+    EVENTS = ("sock/inet_sock_set_state", "tcp/tcp_send_reset",
+              "pep/pep_state", "pep/pep_stage", "pep/pep_close",
+              "pep/pep_connect", "pep/pep_syn", "pep/pep_accept")
+    KIB = 60000
+
+    def __init__(self):
+        self.lines = []
+        debugfs.write("tracing/trace_clock", "mono")
+        debugfs.write("tracing/buffer_size_kb", self.KIB)
+
+    def start(self):
+        """Begin, also when the module has been loaded anew."""
+        for event in self.EVENTS:
+            with contextlib.suppress(FileNotFoundError):
+                debugfs.write(f"tracing/events/{event}/enable", 1)
+
+    def harvest(self):
+        """Take what there is, before the module goes."""
+        text = debugfs.read("tracing/trace")
+        debugfs.write("tracing/trace", "")
+        self.lines += [line for line in text.splitlines()
+                       if not line.startswith("#")]
+
+    def about(self, port):
+        """Lines with the port of a connection."""
+        self.harvest()
+        return [line for line in self.lines if f":{port} " in line or
+                f"port={port} " in line]
+
+
 class Life:
-    """All of that for a while."""
+    """All of that for a while. With odd seeds openers may be answered early.
+    An end may miss that such a flow is killed when it cannot be reached, and
+    all hosts draw their first sequence numbers from one kernel: those of the
+    server and of the gateway differ by the time between them, and so would
+    fit. With odd seeds there are no outages, therefore."""
+
+    administration = Administration
 
     def __init__(self, seed, seconds, talkers):
         self.talkers = talkers
         self.seconds = seconds
+        self.early = bool(seed % 2)
         self.until = None
         self.failure = None
         self.count = collections.Counter()
-        self.deeds = collections.deque(maxlen=REMEMBERED)
+        self.deeds = []
+        self.trace = Trace()
+        self.stuck = None
         self.begun = time.monotonic()
         self.parts = [Talker(self, i, random.Random(f"{seed} talker {i}"))
                       for i in range(talkers)]
         self.world = [Network(self, random.Random(f"{seed} network")),
-                      Administration(self, random.Random(f"{seed} admin"))]
+                      self.administration(
+                          self, random.Random(f"{seed} admin"))]
 
     def did(self, *words):
         """Remember a deed."""
-        self.deeds.append(f"{time.monotonic() - self.begun:.2f} " +
-                          " ".join(map(str, words)))
+        self.deeds.append((time.monotonic(), " ".join(map(str, words))))
+
+    def story(self):
+        """Lines about the last deeds, and those when something got stuck."""
+        for number, (when, deed) in enumerate(self.deeds):
+            if number >= len(self.deeds) - LAST or (
+                    self.stuck and abs(when - self.stuck) < AROUND):
+                yield f"{when - self.begun:.2f} {deed}"
 
     def goes_on(self):
         """Is it not over yet?"""
@@ -560,8 +642,10 @@ class Life:
 
     def run(self):
         """Live, and come to an end; fail as the first part did."""
-        sysctl("pep", *(f"net.ipv6.conf.{dev}.keep_addr_on_down=1"
-                        for dev in ("wl0", "sv0")))
+        sysctl("pep", *GIVES_UP, *(
+            f"net.ipv6.conf.{dev}.keep_addr_on_down=1"
+            for dev in ("wl0", "sv0")))
+        self.trace.start()
         self.until = time.monotonic() + self.seconds
         world = [threading.Thread(target=self.guard, args=(part,), daemon=True)
                  for part in self.world]
@@ -572,10 +656,12 @@ class Life:
         for thread in world:
             thread.join(self.seconds + 120)
         if any(thread.is_alive() for thread in world):
-            raise Failure("administration hangs: " + self.deeds[-1])
+            raise Failure(f"administration hangs: {self.deeds[-1]}")
         self.heal()
         for thread in talk:
-            thread.join(HANG + 60)
+            thread.join(SLOWLY)
+        if any(thread.is_alive() for thread in talk):
+            raise Failure(f"a connection takes longer than {SLOWLY} s")
         for part in self.parts:
             part.close()
         if self.failure:
