@@ -2,17 +2,13 @@
 """No memory is lost by any way a flow can go, nor by unloading: kmemleak finds
 nothing new after all of them."""
 
-import re
-import time
-
-from peptest import debugfs, env, pep
-from peptest.ktap import case, expect, fail, skip
+from peptest import env, pep
+from peptest.kmemleak import expect_none, jiffies
+from peptest.ktap import case, expect, skip
 from peptest.netns import addr, spaces_down
 from peptest.pep import pepadm, split_pair, split_start
 from peptest.tcp import (close_all, connect_errno, exchange_all, expect_reset,
                          one_way, reset, start)
-
-AGE = 6                 # seconds; kmemleak leaves younger objects alone
 
 
 def workload(family):
@@ -48,24 +44,6 @@ def workload(family):
         one_way(*both, 1000)
 
 
-def jiffies():
-    """Now, as kmemleak counts it."""
-    with open("/proc/timer_list", encoding="ascii") as file:
-        return int(re.search(r"^jiffies: (\d+)", file.read(),
-                             re.MULTILINE).group(1))
-
-
-def leaks(since):
-    """What nobody points to any more: unreferenced and unchanged in two
-    scans, and made since then."""
-    time.sleep(AGE)
-    for _ in range(2):
-        debugfs.write("kmemleak", "scan")
-    objects = debugfs.read("kmemleak").split("unreferenced object")[1:]
-    return [text for text in objects
-            if int(re.search(r"jiffies (\d+)", text).group(1)) >= since]
-
-
 @case("nothing is lost after a workload and rmmod", seconds=300)
 def lost():
     if not env.DEBUG:
@@ -77,6 +55,4 @@ def lost():
     pep.detach()
     pep.unload()
     spaces_down()
-    found = leaks(since)
-    if found:
-        fail("memory is lost: " + "\n".join(found[:5]))
+    expect_none(since)

@@ -8,9 +8,9 @@ import contextlib
 import errno
 import select
 
-from peptest import debugfs, pep
+from peptest import debugfs, pep, sites
 from peptest.env import DEBUG, amount
-from peptest.ktap import expect, expect_least, families, skip, wait_for
+from peptest.ktap import case, expect, expect_least, families, skip, wait_for
 from peptest.netns import addr
 from peptest.pep import grows, least
 from peptest.tcp import (Load, accept, client, exchange, exchange_all,
@@ -81,6 +81,26 @@ def no_early_flows(family):
     finally:
         pep.pepadm("profile", "set", "default", "connect", "follow")
     split_afterwards(family)
+
+
+@case("no memory to route a SYN that would be answered early")
+def no_clone():
+    """Its connection is followed, and split by its handshake."""
+    if not sites.faults_possible():
+        skip("only the debug kernels have faults")
+    site, = [each for each in sites.sites(sites.listing())
+             if each.function.startswith("pep_source_")]
+    pep.early()
+    try:
+        with grows(syn_pass_no_memory=1, syn_pass_source=0, syn_answered=0,
+                   split_handshake=1, flow_closed=1):
+            sites.arm(site, 1)
+            both = pair(4)
+            expect("failures", sites.failed(1), 1)
+            exchange(both, BYTES)
+    finally:
+        sites.disarm()
+        pep.pepadm("profile", "set", "default", "connect", "follow")
 
 
 @families("no memory to follow connections")

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Places in the module from which the kernel is asked for memory, and faults
+there: allocations that fail for callers of one place (failslab and
+fail_page_alloc with their filters of the stack)."""
+
+import collections
+import os
+import re
+import subprocess
+
+from . import debugfs, env
+
+# Functions that ask for memory, or call others that do.
+ASKING = frozenset("""
+__alloc_pages __alloc_skb __kmalloc __kmalloc_cache __kmem_cache_create_args
+__kvmalloc_node __napi_alloc_frag_align __pskb_pull_tail __tcp_send_ack
+__xa_alloc_cyclic alloc_netdev_dummy alloc_workqueue genl_register_family
+ip6_dst_alloc ip6_input ip6_local_out ip6_route_output_flow ip_defrag
+ip_local_deliver ip_local_out ip_route_output_flow kernel_bind kernel_listen
+kmem_cache_alloc netif_receive_skb_core netlink_broadcast_filtered
+netlink_unicast nf_ct_frag6_gather nf_register_net_hooks pcpu_alloc
+register_pernet_subsys rhashtable_init rhashtable_insert_slow
+rht_bucket_nested_insert rt_dst_alloc skb_clone skb_copy skb_copy_expand
+skb_copy_ubufs skb_ensure_writable sock_create_kern sock_create_lite
+tcf_idr_check_alloc tcf_idr_create_from_flags tcf_register_action
+tcp_sendmsg_locked
+""".split())
+POINTER = "a pointer"   # called through it, as operations of sockets are
+KINDS = "failslab", "fail_page_alloc"
+FILTER = "failslab/require-start"
+
+# These run only when the module is loaded.
+LOADING = re.compile("pep_(flow|gen|live|path|pool|queue|track)_init|"
+                     "pep_(action|instance)_register")
+# The operations of these ask for nothing.
+FRUGAL = re.compile("__traceiter_|pep_flow_each|pep_path_flush|"
+                    "pep_netlink_flows|pep_resume_share|pep_untrack_liberal|"
+                    "pep_callback_|pep_path_remove|"
+                    "pep_leg_keep_alive|cleanup_module|.*[.]cold")
+
+Site = collections.namedtuple("Site", "function number callee start")
+Call = collections.namedtuple("Call", "function offset callee")
+
+_FUNCTION = re.compile(r"([0-9a-f]+) <(\S+)>:")
+_CODE = re.compile(r"\s+([0-9a-f]+):\t(\S.*)")
+_LOAD = re.compile(r"movabs \$0x0,(%\w+)")
+_CALL = re.compile(r"call +(?:\*(\S+)|)")
+_SYMBOL = re.compile(r"\s+[0-9a-f]+: R_X86_64_(?:64|PLT32)\t(\S+?)"
+                     r"(?:_noprof)?(?:-0x4)?$")
+
+
+def calls(lines):
+    """The calls of a disassembly with its relocations: function, offset of the
+    instruction behind the call in it, function that is called. User Mode Linux
+    loads the address of each into a register first, x86 calls it."""
+    function, begin, held, target, waiting = "", 0, {}, None, None
+    for line in lines:
+        if waiting and (match := _CODE.match(line)):
+            yield Call(function, int(match[1], 16) - begin, waiting)
+            waiting = None
+        if match := _FUNCTION.match(line):
+            function, begin, held = match[2], int(match[1], 16), {}
+        elif match := _CODE.match(line):
+            target = None
+            if load := _LOAD.match(match[2]):
+                target = load[1]
+            elif call := _CALL.match(match[2]):
+                waiting = held.get(call[1], POINTER) if call[1] else ""
+        elif match := _SYMBOL.match(line):
+            if target:
+                held[target] = match[1]
+            elif waiting == "":
+                waiting = match[1]
+
+
+def addresses():
+    """Where the functions of the loaded module are."""
+    with open("/proc/kallsyms", encoding="ascii") as file:
+        return {name: int(where, 16) for where, _, name, *module in
+                map(str.split, file) if module == ["[pep]"]}
+
+
+def listing():
+    """The disassembly of the module, as lines."""
+    return subprocess.run(
+        ["objdump", "-dr", "--no-show-raw-insn", env.KO], check=True,
+        capture_output=True, text=True).stdout.splitlines()
+
+
+def sites(lines):
+    """The places in the module, which must be loaded, that ask for memory from
+    then on."""
+    where, counts = addresses(), collections.Counter()
+    for call in calls(lines):
+        if call.callee not in ASKING | {POINTER} or \
+                call.function not in where or \
+                LOADING.match(call.function) or \
+                call.callee == POINTER and FRUGAL.match(call.function):
+            continue
+        counts[call[::2]] += 1
+        yield Site(call.function, counts[call[::2]], call.callee,
+                   where[call.function] + call.offset)
+
+
+def faults_possible():
+    """Can the kernel make memory fail for callers of a place?"""
+    return env.DEBUG and os.path.exists(debugfs.path(FILTER))
+
+
+def arm(site, times):
+    """From now on so many allocations for a place fail."""
+    for kind in KINDS:
+        for name, value in (
+                ("probability", 0), ("times", times), ("interval", 1),
+                ("verbose", 0), ("ignore-gfp-wait", "N"),
+                ("stacktrace-depth", 32), ("require-start", site.start),
+                ("require-end", site.start + 1), ("probability", 100)):
+            debugfs.write(f"{kind}/{name}", value)
+    debugfs.write("failslab/cache-filter", "N")
+    debugfs.write("fail_page_alloc/min-order", 0)
+
+
+def disarm():
+    """No allocation fails any more."""
+    for kind in KINDS:
+        for name in "probability", "require-start":
+            debugfs.write(f"{kind}/{name}", 0)
+        debugfs.write(f"{kind}/require-end", (1 << 64) - 1)
+
+
+def failed(times):
+    """How many allocations have failed since arm()."""
+    return sum(times - int(debugfs.read(f"{kind}/times")) for kind in KINDS)
