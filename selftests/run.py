@@ -9,8 +9,8 @@ Environment:
   PEP_KO       pep.ko to load
   PEPADM       pepadm to use
   PEP_KUNIT    pep_kunit.ko, empty when there is none
-  PEP_KERNEL   stock, next, fast, frags, debug, sim or simdebug
-  PEP_SOAK_SECONDS, PEP_SOAK_SEED
+  PEP_KERNEL   stock, next, fast, frags, debug, rt, sim or simdebug
+  PEP_SOAK_SECONDS, PEP_SOAK_SEED, PEP_NLFUZZ_MESSAGES, PEP_NLFUZZ_SEED
                see peptest/env.py
   PEP_WITHOUT  1: nothing is loaded, the same connections over plain
                forwarding: to see which cases need pep
@@ -35,6 +35,7 @@ NEAR = "/tmp/pep-selftest-programs"
 PROGRAMS = ("ip", "tc", "ss", "nstat", "ethtool", "insmod", "rmmod",
             "modprobe", "nft")
 TEST_SECONDS = 900      # that one test may take
+LOOKING = "kmemleak", "faults"          # for lost memory
 sys.dont_write_bytecode = True
 sys.path.insert(0, DIR)
 
@@ -115,7 +116,7 @@ def run(name):
             os._exit(2)
     os.close(write)
     from peptest import env
-    end = time.monotonic() + TEST_SECONDS + 2 * env.SOAK_SECONDS
+    end = time.monotonic() + TEST_SECONDS + env.LONGER
     rest = b""
     while True:
         if not select.select([read], [], [], 1)[0]:
@@ -140,16 +141,15 @@ def run(name):
 
 
 def order(names):
-    """The tests with the one of kmemleak first, which is turned off then: it
-    costs much with every allocation, and no other looks at it."""
+    """The tests with those first that look for lost memory: kmemleak is turned
+    off behind them, for it costs much with every allocation."""
     from peptest import debugfs, env
-    rest = [name for name in names if name != "kmemleak"]
-    if rest != names:
-        yield "kmemleak"
-    if env.DEBUG and rest:
+    looking = [name for name in names if name in LOOKING]
+    yield from looking
+    if env.DEBUG and looking != names:
         with contextlib.suppress(PermissionError):      # it is off already
             debugfs.write("kmemleak", "off")
-    yield from rest
+    yield from (name for name in names if name not in LOOKING)
 
 
 def main():

@@ -4,7 +4,7 @@
 #
 # stock        Debian's linux-image 6.12, as installed by apt
 # next         linux-image 7.3 of trixie-backports, in the root of next.sh
-# fast, frags, debug, sim, simdebug
+# fast, frags, debug, rt, sim, simdebug
 #              built from Debian's linux-source-6.12 out of the fragments in
 #              selftests/config, kept under $PEP_LAB_CACHE/kernels/NAME-KEY; KEY
 #              is a hash of everything that goes in, so that a changed fragment,
@@ -15,9 +15,9 @@
 kernel_known() # NAME
 {
 	case $1 in
-	stock | next | fast | frags | debug | sim | simdebug) ;;
+	stock | next | fast | frags | debug | rt | sim | simdebug) ;;
 	*)
-		bad "no such kernel: $1 (stock, next, fast, frags, debug," \
+		bad "no such kernel: $1 (stock, next, fast, frags, debug, rt," \
 			"sim or simdebug)"
 		;;
 	esac
@@ -32,6 +32,7 @@ kernel_fragments() # FLAVOUR
 	fast) echo "$dir/base.config" "$dir/net.config" ;;
 	frags) echo "$dir/base.config" "$dir/net.config" "$dir/frags.config" ;;
 	debug) echo "$dir/base.config" "$dir/net.config" "$dir/debug.config" ;;
+	rt) echo "$dir/base.config" "$dir/net.config" "$dir/rt.config" ;;
 	sim) echo "$dir/net.config" "$dir/sim.config" ;;
 	simdebug)
 		echo "$dir/net.config" "$dir/debug.config" "$dir/sim.config" \

@@ -1,28 +1,66 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# soak.sh - lab soak: the selftest of random life, for as long as wanted
+# soak.sh - lab soak, faults and nlfuzz: selftests at random, for as long as wanted
 
-lab_soak() # MINUTES [-k KERNEL] [-s SEED]
+# Fail unless it is a seed.
+seed_known() # SEED
 {
-	local minutes=${1:-} kernel=simdebug
+	[[ $1 =~ ^[1-9][0-9]{0,8}$ ]] ||
+		bad "a seed is a number from 1 to 999999999"
+}
 
-	[[ $minutes =~ ^[1-9][0-9]{0,4}$ ]] ||
-		bad "soak takes a number of minutes from 1 to 99999"
-	shift
-	export SOAK_SECONDS=$((minutes * 60))
-	export SOAK_SEED=$((SRANDOM % 1000000 + 1))
+# Run a selftest with a seed, which it finds in a variable.
+soak_run() # TEST VARIABLE [-k KERNEL] [-s SEED]
+{
+	local name=$1 variable=$2 kernel=simdebug
+	local seed=$((SRANDOM % 1000000 + 1))
+
+	shift 2
 	while [ $# -gt 0 ]; do
 		case $1 in
 		-k) kernel=${2:?} ;;
 		-s)
-			SOAK_SEED=${2:?}
-			[[ $SOAK_SEED =~ ^[1-9][0-9]{0,8}$ ]] ||
-				bad "a seed is a number from 1 to 999999999"
+			seed=${2:?}
+			seed_known "$seed"
 			;;
-		*) bad "no such option of soak: $1" ;;
+		*) bad "no such option of $name: $1" ;;
 		esac
 		shift 2
 	done
-	say "the seed is $SOAK_SEED"
-	lab_test -k "$kernel" soak
+	say "the seed is $seed"
+	export "$variable=$seed"
+	lab_test -k "$kernel" "$name"
+}
+
+# The same for so many minutes.
+soak_minutes() # TEST MINUTES [-k KERNEL] [-s SEED]
+{
+	local name=$1 minutes=${2:-}
+
+	[[ $minutes =~ ^[1-9][0-9]{0,4}$ ]] ||
+		bad "$name takes a number of minutes from 1 to 99999"
+	shift 2
+	export SOAK_SECONDS=$((minutes * 60))
+	soak_run "$name" SOAK_SEED "$@"
+}
+
+lab_soak() # MINUTES [-k KERNEL] [-s SEED]
+{
+	soak_minutes soak "$@"
+}
+
+lab_faults() # MINUTES [-k KERNEL] [-s SEED]
+{
+	soak_minutes faults "$@"
+}
+
+lab_nlfuzz() # MESSAGES [-k KERNEL] [-s SEED]
+{
+	local messages=${1:-}
+
+	[[ $messages =~ ^[1-9][0-9]{0,8}$ ]] ||
+		bad "nlfuzz takes a number of messages from 1 to 999999999"
+	shift
+	export NLFUZZ_MESSAGES=$messages
+	soak_run nlfuzz NLFUZZ_SEED "$@"
 }

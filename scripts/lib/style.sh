@@ -213,7 +213,7 @@ style_run()
 
 lab_style()
 {
-	packages_need build source style next
+	packages_need build source style fuzz next
 	TEST_LOGS=$PEP_LAB_CACHE/logs
 	TEST_COUNTS=$TEST_LOGS/counts-style
 	mkdir -p "$TEST_LOGS"

@@ -18,15 +18,15 @@ TEST_BUILT='sim simdebug debug'
 # Those that wait most, or want packets in the order in which they were sent, which
 # two CPUs do not keep, and do nothing that a kernel in simulated time cannot: the
 # full run has them there in place of the stock kernel.
-TEST_SIMULATED="adopt asymmetric_link asymmetry bbr capture conn death flood gain legs ports \
-release reload resume route save share soak synack timers window"
+TEST_SIMULATED="adopt asymmetric_link asymmetry bbr capture conn death drill flood gain legs \
+ports release reload resume route save share soak synack timers window"
 
 # Those of which one kernel shows all, and simdebug most: of programs and files that
 # the module is read and set by, and of connections in every situation, the same
 # whatever else runs. The full run has them there alone, but for what two CPUs meet
 # in.
-TEST_CHECKED="completion conf dashboard idle live metrics middle numbers \
-pepadm_bad profile ynl"
+TEST_CHECKED="completion conf dashboard faults idle live metrics middle nlfuzz \
+numbers pepadm_bad profile ynl"
 
 # Tests that need packets in the order in which they were sent, which CPUs of an
 # emulated guest do not keep: these kernels leave them out unless they are named.
@@ -36,8 +36,8 @@ TEST_ORDERED='capture'
 # computes: emulated kernels leave these out, too.
 TEST_CLOCKED='bbr resume synack'
 
-# Tests of programs, which the debug kernel only makes slow: it is left out
-# unless they are named. It has no events to trace.
+# Tests of programs, which the debug kernel and rt only make slow: they are
+# left out unless they are named. These kernels have no events to trace.
 TEST_PROGRAMS='completion dashboard trace ynl'
 
 # Tests that need what User Mode Linux lacks: CPUs that contend, come, go and
@@ -55,7 +55,7 @@ test_list() # [KERNEL]
 {
 	/usr/bin/python3 "$TOP/selftests/run.py" --list |
 		case ${1:-} in
-		debug)
+		debug | rt)
 			grep -vxE "${TEST_PROGRAMS// /|}|$TEST_ORDERED|${TEST_CLOCKED// /|}"
 			;;
 		sim) grep -xE "${TEST_SIMULATED// /|}" ;;
@@ -83,7 +83,7 @@ test_all() # KERNEL
 test_timeout() # KERNEL TESTS
 {
 	case $1 in
-	debug) echo $((600 + 400 * $2)) ;;
+	debug | rt) echo $((600 + 400 * $2)) ;;
 	sim | simdebug) echo $((300 + 30 * $2)) ;;
 	*) echo $((600 + 80 * $2)) ;;
 	esac
@@ -102,10 +102,12 @@ test_host()
 {
 	style_run | "$TOP/scripts/lib/ktap.py" host "$TEST_LOGS/host.ktap" \
 		"$TEST_COUNTS" || true
+	fuzz_run | "$TOP/scripts/lib/ktap.py" fuzz "$TEST_LOGS/fuzz.ktap" \
+		"$TEST_COUNTS" || true
 }
 
 # A benchmark, of which only the form is tested.
-test_bench() # cost|link
+test_bench() # attack|cost|link
 {
 	say "running the benchmark $1 in its short form"
 	bench_check "$1" "$TEST_LOGS/bench-$1" |
@@ -271,7 +273,8 @@ test_guest_once() # KERNEL FOLDER TITLE NAME...
 	shift 3
 	names=$(printf ' %q' "$@")
 	log=$TEST_LOGS/$title-console.log
-	timeout=$(($(test_timeout "$kernel" $#) + 2 * ${SOAK_SECONDS:-0}))
+	timeout=$(($(test_timeout "$kernel" $#) + 2 * ${SOAK_SECONDS:-0} +
+		${NLFUZZ_MESSAGES:-0} / 50))
 	[ ! -e "$dir/kmod/pep_kunit.ko" ] || kunit=$dir/kmod/pep_kunit.ko
 	promtool=$(packages_promtool)
 	ynl=$(kernel_source)/tools/net/ynl
@@ -285,6 +288,8 @@ test_guest_once() # KERNEL FOLDER TITLE NAME...
 			export PEP_YNL=$ynl
 			export PEP_SOAK_SECONDS=${SOAK_SECONDS:-}
 			export PEP_SOAK_SEED=${SOAK_SEED:-}
+			export PEP_NLFUZZ_MESSAGES=${NLFUZZ_MESSAGES:-}
+			export PEP_NLFUZZ_SEED=${NLFUZZ_SEED:-}
 			/usr/bin/python3 selftests/run.py$names"
 	) | "$TOP/scripts/lib/ktap.py" "$title" "$TEST_LOGS/$title.ktap" \
 		"$TEST_COUNTS" || rc=("${PIPESTATUS[@]}")
@@ -346,7 +351,7 @@ test_everything()
 {
 	local kernel names
 
-	packages_need style next link
+	packages_need style fuzz next link
 	rm -f "$TEST_LOGS/build.log"
 	test_build_begin
 	test_host
@@ -356,7 +361,10 @@ test_everything()
 		test_build_now "$kernel"
 		mapfile -t names < <(test_all "$kernel")
 		test_kernel "$kernel" "${names[@]}"
-		[ "$kernel" != sim ] || test_bench link
+		[ "$kernel" != sim ] || {
+			test_bench link
+			test_bench attack
+		}
 	done
 }
 

@@ -11,6 +11,26 @@
   rtnl    links and filters that iproute2 does not make
   pep     the module: loading, attaching, counters, flows
 
+Random life, test_soak.py and test_faults.py:
+
+  soak    connections, networks, administration
+  sites   places of the module that ask for memory, and faults there
+  faults  random life with them
+  kmemleak  memory that is lost
+
+Requests at random, test_nlfuzz.py:
+
+  spec    the netlink specification as tables
+  forge   requests made from it, right and broken
+  edges   each attribute at the ends of its range
+  judge   the errors that a request may get
+  model   the configuration that accepted requests make
+  rights  processes that send with rights of their own
+  sender  sends, and compares with judge and model
+  actions requests about the tc action
+  words   command lines and files of pepadm
+  beside  connections meanwhile
+
 A test is a module test_NAME.py with functions marked as cases:
 
     @families("a megabyte each way")

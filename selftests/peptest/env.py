@@ -17,12 +17,18 @@ PROMTOOL = os.environ.get("PEP_PROMTOOL", "")
 # and where its random numbers begin.
 SOAK_SECONDS = int(os.environ.get("PEP_SOAK_SECONDS") or 0)
 SOAK_SEED = int(os.environ.get("PEP_SOAK_SEED") or 1)
+# How many messages test_nlfuzz.py sends, 0 for as many as it takes to see that
+# all kinds come, and where its random numbers begin.
+NLFUZZ_MESSAGES = int(os.environ.get("PEP_NLFUZZ_MESSAGES") or 0)
+NLFUZZ_SEED = int(os.environ.get("PEP_NLFUZZ_SEED") or 1)
+# Seconds by which a test that was told how long it lasts may take longer.
+LONGER = 2 * SOAK_SECONDS + NLFUZZ_MESSAGES // 50
 # Nothing is loaded: the same connections over plain forwarding. Cases that
 # prove that pep had a part in it must fail then.
 WITHOUT = os.environ.get("PEP_WITHOUT") == "1"
 # It checks for errors: KASAN, lockdep, kmemleak, failslab.
 DEBUG = KERNEL in ("debug", "simdebug")
-SLOW = KERNEL == "debug"                # and is emulated
+SLOW = KERNEL in ("debug", "rt")       # and is emulated
 # Computing takes no time: delays are what they are set to.
 EXACT = KERNEL == "sim"
 # Computing takes simulated time, more on a busy host: delays grow there.
