@@ -36,6 +36,9 @@ TEST_ORDERED='capture'
 # computes: emulated kernels leave these out, too.
 TEST_CLOCKED='bbr resume synack'
 
+# Tests that take longest on User Mode Linux: its guests take turns with them.
+TEST_LONGEST='adopt bbr faults gain'
+
 # Tests of programs, which the debug kernel and rt only make slow: they are
 # left out unless they are named. These kernels have no events to trace.
 TEST_PROGRAMS='completion dashboard trace ynl'
@@ -152,11 +155,14 @@ test_guests() # KERNEL
 # so that they end at about the same time.
 test_share() # KERNEL GUESTS INDEX NAME...
 {
-	local kernel=$1 guests=$2 guest=$3 name turn i=0
+	local kernel=$1 guests=$2 guest=$3 name turn i=0 longest=0
 
 	shift 3
 	for name in "$@"; do
-		if sim_kernel "$kernel"; then
+		if sim_kernel "$kernel" &&
+			grep -qwF -- "$name" <<< "$TEST_LONGEST"; then
+			turn=$((longest++ % guests))
+		elif sim_kernel "$kernel"; then
 			turn=$((i++ % guests))
 		elif grep -qwF -- "$name" <<< "$TEST_PATIENT"; then
 			turn=$((guests - 1))
