@@ -5,7 +5,7 @@ stream is wrong or hangs, the next try succeeds, and all memory is freed."""
 
 from peptest import pep, sites
 from peptest.env import SLOW, SOAK_SECONDS, SOAK_SEED
-from peptest.faults import ScarceLife, set_up
+from peptest.faults import ScarceLife, situations
 from peptest.kmemleak import expect_none, jiffies
 from peptest.ktap import Fatal, case, expect_least, note, skip
 from peptest.soak import HANG, SLOWLY
@@ -13,7 +13,7 @@ from peptest.tcp import close_all, exchange, pair
 
 LIFE = 300              # seconds of one life
 SHORT = 40              # of the only one, unless there is more time
-LEAST = 30              # places that are reached within
+LEAST = 55              # places that are reached within
 TALKERS = 6 if SLOW else 12
 setup = pep.attached
 
@@ -28,7 +28,7 @@ def life(seed, seconds):
     try:
         scarce.run()
         expect_least("whole connections", scarce.count["whole"], 1)
-        set_up(faults)
+        situations(faults)
         pep.pepadm("profile", "replace", "default", "split", "handshake")
         for family in 4, 6:
             exchange(pair(family), 100000)

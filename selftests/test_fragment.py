@@ -10,7 +10,7 @@ from peptest.env import amount
 from peptest.ktap import expect, families, wait_for
 from peptest.netns import addr, nstat
 from peptest.pep import grows, least, split_pair
-from peptest.raw import (TCP, UDP, Segment, Wire, inet, ip4, ip6, ipx,
+from peptest.raw import (TCP, UDP, Segment, Wire, fragments, inet, ipx,
                          remade as setup, remade_teardown as teardown,
                          remaking, tcp_header)
 from peptest.tcp import PORT, exchange, exchange_part, pair
@@ -18,26 +18,7 @@ from peptest.udp import Datagrams
 
 BYTES = amount(200000)
 MANY = least(10)
-_ident = 0
 assert setup and teardown
-
-
-def fragments(packet, proto, payload, size=512):
-    """The fragments of a packet with a payload, in order."""
-    global _ident       # pylint: disable=global-statement
-    _ident += 1
-    made = []
-    for at in range(0, len(payload), size):
-        part = payload[at:at + size]
-        more = at + size < len(payload)
-        if packet.family == 4:
-            made.append(ip4(packet.src, packet.dst, proto, part,
-                            ident=_ident & 0xffff,
-                            frag=at // 8 | (0x2000 if more else 0)))
-        else:
-            head = struct.pack("!BBHI", proto, 0, at | more, _ident)
-            made.append(ip6(packet.src, packet.dst, 44, head + part))
-    return made
 
 
 def cut(order):

@@ -17,8 +17,8 @@ from peptest.env import SLOW
 from peptest.ktap import expect_least, families, must, skip, wait_for
 from peptest.netns import addr, ip, netem, netem_end, offloads
 from peptest.pep import grows
-from peptest.tcp import (digest, exchange, expect_stream, next_offset, one_way,
-                         pair, pieces)
+from peptest.tcp import (MSG_ZEROCOPY, SO_ZEROCOPY, digest, exchange,
+                         expect_stream, next_offset, one_way, pair, pieces)
 
 O_DIRECT = 0o40000
 F_SETPIPE_SZ = 1031
@@ -26,8 +26,6 @@ SPLICE_F_MORE = 4
 SMALL = 256             # bytes, below which pieces are copied
 KEPT = 50               # pieces that are not acknowledged
 BATCH = 200             # pieces under way in the pipe
-SO_ZEROCOPY = 60
-MSG_ZEROCOPY = 0x4000000
 HUGE = 2 << 20          # bytes of a huge page
 SENT = 60000            # of them, at once
 SIZES = {1: 20000, 7: 70000, 100: 400000, 1447: 2000000}

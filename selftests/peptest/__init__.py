@@ -15,7 +15,8 @@ Random life, test_soak.py and test_faults.py:
 
   soak    connections, networks, administration
   sites   places of the module that ask for memory, and faults there
-  faults  random life with them
+  rare    situations that a gateway seldom meets
+  faults  random life, and those, with faults
   kmemleak  memory that is lost
 
 Requests at random, test_nlfuzz.py:

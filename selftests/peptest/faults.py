@@ -9,7 +9,7 @@ import re
 import threading
 import time
 
-from . import pep, sites
+from . import pep, rare, sites
 from .ktap import Failure
 from .netns import spaces, spaces_down, topology_up
 from .soak import DEVICES, Administration, Life
@@ -17,22 +17,14 @@ from .soak import DEVICES, Administration, Life
 TIMES = 1, 1, 3         # allocations that fail in a row
 FIRST = .25             # seconds that a place has at first to be come by
 LONGEST = 16            # and at last; each time twice as long
-# Functions that run when an administrator changes or reads something.
-SETTING = re.compile("pep_(action_(init|net)|deliver_start|gain|gen_create|"
-                     "instance|listener|memo|nl_|path_start|pool_init|"
-                     "profile|reply|report|socket|stat_init|tally|"
-                     "track_start|untrack_start)")
-TRIES = 2 * max(TIMES)  # of a command that has to work
 
 
 class Scarce(Administration):
     """Commands that may fail, but not for long."""
 
     def must(self, *words, ns="pep"):
-        for _ in range(TRIES):
-            if not self.pepadm(*words, ns=ns).returncode:
-                return
-        raise Failure(f"pepadm {words} has failed {TRIES} times")
+        self.life.did("pepadm", *words)
+        rare.must(*words, ns=ns)
 
     def reload(self):
         """Without faults, for the places are others then."""
@@ -140,10 +132,36 @@ def settle():
             spaces_down(*left)
 
 
-def set_up(faults):
-    """Set a gateway up once for each place that has to do with it and at which
-    no memory has failed."""
+# Situations in which functions ask for memory, the likeliest first.
+SITUATIONS = tuple((situation, re.compile(f"pep_({names})"))
+                   for situation, names in (
+    (settle, "action|deliver_start|gain|gen|listener|memo|nl_|path_start|pool|"
+             "profile|reply|socket|stat|tally|track_start|untrack"),
+    (rare.stripped, "packet_strip"),
+    (rare.repeated, "packet_set_ack|deliver_compact"),
+    (rare.in_pages, "packet"),
+    (rare.in_fragments, "fragment"),
+    (rare.own_pages, "copies_add|deliver_local"),
+    (rare.kept, "synack"),
+    (rare.killed, "again|leg_abort|flow_end"),
+    (rare.handed_back, "release|adopt|deliver_pass"),
+    (rare.heard, "report"),
+    (rare.told, "copies_load|nl_conn"),
+    (rare.busy, "pool|flow_create"),
+    (rare.changed, "leg_(change|set_cc)"),
+    (rare.crowded, "path_get|track_insert"),
+    (rare.early, "accept|source|deliver_hold|leg_(send|connect)"),
+    (rare.followed, "cop|spare|adopt|deliver_pass|path_get"),
+    (rare.carried, "")))
+
+
+def situations(faults):
+    """Bring about what the places ask for memory in at which none has failed,
+    once for each of them."""
     for place in faults.missed():
-        if SETTING.match(place[0]):
-            with faults.armed(place, 1):
-                settle()
+        for situation, names in SITUATIONS:
+            if faults.reached[place]:
+                break
+            if names.match(place[0]):
+                with faults.armed(place, 1):
+                    situation()

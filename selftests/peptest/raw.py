@@ -3,6 +3,7 @@
 
 import contextlib
 import fcntl
+import itertools
 import os
 import select
 import socket
@@ -22,6 +23,7 @@ SO_RCVBUFFORCE = 33
 PACKET_OUTGOING = 4
 TUN_MTU = 1400          # leaves room for what a test adds
 _wires = []
+_idents = itertools.count(1)    # of packets that are fragmented
 remakers = {}           # by namespace
 
 
@@ -69,6 +71,23 @@ def ip6(src, dst, proto, payload, hops=64, tclass=0, length=None):
 def ipx(src, dst, proto, payload, **kwargs):
     """A packet of the family that the addresses have."""
     return (ip4 if len(src) == 4 else ip6)(src, dst, proto, payload, **kwargs)
+
+
+def fragments(packet, proto, payload, size=512):
+    """The fragments of a packet with a payload, in order."""
+    ident = next(_idents)
+    made = []
+    for at in range(0, len(payload), size):
+        part = payload[at:at + size]
+        more = at + size < len(payload)
+        if packet.family == 4:
+            made.append(ip4(packet.src, packet.dst, proto, part,
+                            ident=ident & 0xffff,
+                            frag=at // 8 | (0x2000 if more else 0)))
+        else:
+            head = struct.pack("!BBHI", proto, 0, at | more, ident)
+            made.append(ip6(packet.src, packet.dst, 44, head + part))
+    return made
 
 
 def tcp_header(src, dst, sport, dport, flags=ACK, seq=0, ack=0, options=b"",
@@ -166,12 +185,15 @@ class Wire:
         self.peer = link_address(*peer)
         _wires.append(self)
 
-    def send(self, packet, proto=None):
-        """Send an IP packet, or what is to be taken for a given one; tags are
-        protocols and numbers before that."""
+    def frame(self, packet, proto=None):
+        """An IP packet, or what is to be taken for a given one, as it is
+        sent."""
         proto = proto or ETH.get(packet[0] >> 4, 0x0800)
-        self.sock.send(self.peer + self.mac + struct.pack("!H", proto) +
-                       packet)
+        return self.peer + self.mac + struct.pack("!H", proto) + packet
+
+    def send(self, packet, proto=None):
+        """Send such a packet."""
+        self.sock.send(self.frame(packet, proto))
 
     def send_tagged(self, packet, *tags):
         """Send an IP packet with VLAN tags, (protocol, number)..., the outer

@@ -40,6 +40,8 @@ FAMILIES = {4: socket.AF_INET, 6: socket.AF_INET6}
 IP_TRANSPARENT = 19
 IPV6_TRANSPARENT = 75
 IPPROTO_MPTCP = 262
+SO_ZEROCOPY = 60
+MSG_ZEROCOPY = 0x4000000
 TCP_SYN_SENT = 2        # in the first byte of struct tcp_info
 
 # For sysctls(): an end that has closed may connect again at once. With the
