@@ -7,10 +7,12 @@ import json
 import time
 
 from peptest import pep
+from peptest.env import EXACT
 from peptest.ktap import (after_case, case, expect, expect_least, fail,
                           families, note)
 from peptest.netns import addr, impaired, netem
 from peptest.pep import grows, least, pepadm, split_pair, split_start
+from peptest.raw import ACK, RST, SYN, Wire, segment
 from peptest.tcp import exchange_all, exchange_part, one_way
 
 DELAY = 100             # ms each way, on the wireless link
@@ -22,8 +24,10 @@ MESSAGES = 150          # so many that two periods of rounds are over
 LEAST = 850_000         # bytes/s of the payload that such a link carries
 MOST = 1_050_000
 OTHER = {4: "198.18.250.1", 6: "2001:db8:fff::1"}
-PLAIN = ("cc-wireless", "pep_bbr", "connect", "follow", "resume", "on",
-         "resume-max", "2097152", "link-rate", "auto", "link-rtt", "auto")
+STRANGER = "198.18.1.77"        # a server without a host
+MOST_PATHS = 1 << 17            # more than fit
+PLAIN = ("cc-wireless", "pep_bbr", "connect", "follow", "split", "handshake",
+         "resume", "on", "resume-max", "2097152", "link-rate", "auto", "link-rtt", "auto")
 
 
 def setup():
@@ -354,6 +358,54 @@ def networks(family):
         with grows(resume_jump=0):
             load(family, OBJECT)
     expect("subscribers of both kinds", len(paths()), 2)
+
+
+def subscriber(number):
+    """The address of a subscriber without a host."""
+    return str(ipaddress.ip_address("198.18.2.0") + number)
+
+
+def visit(wires, number):
+    """A connection of such a subscriber, made by hand, from its SYN to its
+    reset."""
+    near, far = wires
+    there = subscriber(number), STRANGER, 1024, 80
+    back = STRANGER, subscriber(number), 80, 1024
+    near.send(segment(*there, flags=SYN))
+    far.send(segment(*back, flags=SYN | ACK, ack=1))
+    near.send(segment(*there, flags=ACK, seq=1, ack=1))
+    near.send(segment(*there, flags=RST, seq=1))
+
+
+def full():
+    """In the order of their latest connections, not of their first ones."""
+    pepadm("path", "flush", "all")
+    pepadm("profile", "set", "default", "split", "never")
+    wires = Wire("sub"), Wire("srv", "eth0", ("pep", "sv0"))
+    before, count = pep.stat("path_evicted"), 0
+    while pep.stat("path_evicted") == before and count < MOST_PATHS:
+        for number in range(count, count + 200):
+            visit(wires, number)
+        count += 200
+    first = pep.stat("path_evicted") - before
+    expect_least("forgotten", first, 1)
+    wrong = {path["subscriber"] for path in paths()} ^ set(
+        map(subscriber, range(first, count)))
+    expect("entries too many and too few", sorted(wrong)[:4], [])
+    time.sleep(2)               # the order is by seconds
+    visit(wires, first)
+    visit(wires, count)
+    expect("forgotten now", pep.stat("path_evicted") - before, first + 1)
+    for number, left in (first, 1), (first + 1, 0), (first + 2, 1), (count, 1):
+        expect(f"entries of number {number}",
+               len(paths("subscriber", subscriber(number))), left)
+    note(f"{count - first} entries")
+
+
+# One kernel shows it, the quickest: there is room for many.
+if EXACT:
+    case("a full table forgets the subscriber seen longest ago",
+         seconds=300)(full)
 
 
 @case("what is known of links: bad words, and who may ask")
