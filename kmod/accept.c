@@ -3,8 +3,8 @@
  * Openers that are answered early, from the listener's SYN-ACK on: they complete their
  * handshakes, repeat their SYNs, or reset.
  *
- * An accepted socket, and each packet that has no other, finds the flow that waits for
- * the opener by the table of connections.
+ * An accepted socket, and each packet that has no other socket, finds the flow that
+ * waits for the opener in the table of connections.
  */
 
 #include "accept.h"
@@ -22,8 +22,8 @@
 #include "trace.h"
 #include "track.h"
 
-/* The flow that waits for an opener by the tuple of whose packets, and the VRF that these
- * are received by, with a reference; or NULL.
+/* Find the flow that waits for an opener by the tuple of the opener's packets and the VRF
+ * that receives them. Return: the flow with a reference, or NULL.
  */
 static struct pep_flow *pep_accept_find(struct pep_net *pn,
 					const struct pep_tuple *tuple, int vrf)
@@ -69,7 +69,7 @@ void pep_accept_offer(struct pep_gen *gen, unsigned int side,
 }
 
 /**
- * pep_accept_repeat() - offer a SYN again that its opener has repeated
+ * pep_accept_repeat() - hand a repeated SYN of an opener to the listener
  * @pn: started instance
  * @skb: SYN of a connection that a flow has
  * @pkt: parsed @skb
@@ -100,7 +100,7 @@ static void pep_accept_give_up(struct pep_flow *flow, unsigned int cause)
 	pep_flow_unlock_legs(flow);
 }
 
-/* Reset a connection that was accepted in vain. */
+/* Reset an accepted connection that no flow waits for. */
 static void pep_accept_refuse(struct pep_net *pn, struct sock *child,
 			      struct pep_sock *shell)
 {
@@ -112,7 +112,7 @@ static void pep_accept_refuse(struct pep_net *pn, struct sock *child,
 	pep_stat_inc(pn, PEP_A_STAT_ACCEPT_UNPAIRED);
 }
 
-/* The opener is there; false when its flow does not wait for it any more. */
+/* Give a flow its opener's leg; false when the flow does not wait any more. */
 static bool pep_accept_join(struct pep_flow *flow, struct sock *child,
 			    struct pep_sock *shell)
 {
@@ -128,7 +128,7 @@ static bool pep_accept_join(struct pep_flow *flow, struct sock *child,
 	pep_stamp(flow, PEP_FLOW_TIME_ACCEPTED);
 	if (timer_delete(&flow->timer))
 		pep_flow_put(flow);
-	/* One that was reset before it had callbacks did not call them. */
+	/* A leg that was reset before it had callbacks did not call them. */
 	pep_flow_schedule(flow);
 	return true;
 }
@@ -144,7 +144,7 @@ static void pep_accept_take(struct pep_listener *l, struct sock *child,
 	int vrf;
 
 	pep_tuple_of_peer(&tuple, child);
-	/* It is bound to its VRF, or to the device of the profile. */
+	/* The child is bound to its VRF, or to the device of the profile. */
 	vrf = l3mdev_master_ifindex_by_index(pn->net,
 					     READ_ONCE(child->sk_bound_dev_if));
 	flow = pep_accept_find(pn, &tuple, vrf);
@@ -160,17 +160,17 @@ static void pep_accept_take(struct pep_listener *l, struct sock *child,
 }
 
 /**
- * pep_accept_routed() - is there a way back to an opener that completes?
+ * pep_accept_routed() - is there a route to an opener that completes its handshake?
  * @req: its connection request
  *
- * Where tcp_v4_syn_recv_sock() finds no route, as inet_csk_route_child_sock() looks for
- * it, it frees a child whose congestion control was not yet taken for it
- * (tcp_ca_openreq_child()), and gives back a reference that belongs to another socket.
+ * Where tcp_v4_syn_recv_sock() finds no route with inet_csk_route_child_sock(), it frees
+ * a child that does not yet hold a reference to its congestion control
+ * (tcp_ca_openreq_child()), and drops a reference that belongs to another socket.
  * After as many of these as there are sockets the module could be removed while it is in
- * use. IPv6 looks for the route before it makes the child.
+ * use. IPv6 looks up the route before it creates the child.
  *
  * Context: softirq, RCU read side.
- * Return: false when the packet must not get to TCP.
+ * Return: false when the packet must not reach TCP.
  */
 bool pep_accept_routed(const struct sock *req)
 {
@@ -196,13 +196,13 @@ bool pep_accept_routed(const struct sock *req)
 }
 
 /**
- * pep_accept_reset() - an opener resets before it is accepted
+ * pep_accept_reset() - handle the reset of an opener that is not yet accepted
  * @pn: started instance
  * @req: its connection request, with a reference that is consumed
  * @skb: reset; consumed
  * @pkt: parsed @skb
  *
- * When that ends the request the target is reset, too.
+ * When the reset ends the request, the target is reset, too.
  *
  * Context: softirq, RCU read side.
  */
@@ -218,7 +218,7 @@ void pep_accept_reset(struct pep_net *pn, struct sock *req, struct sk_buff *skb,
 	pep_deliver_local(pn, skb, req);
 	sk = pep_tuple_lookup_dev(pn->net, &tuple, dev);
 	if (sk) {
-		/* It was not in window. */
+		/* The reset was not in window. */
 		sock_gen_put(sk);
 		return;
 	}
@@ -240,10 +240,10 @@ void pep_accept_reset(struct pep_net *pn, struct sock *req, struct sk_buff *skb,
  * @skb: ACK that finds no socket
  * @pkt: parsed @skb
  *
- * Without a flow that waits for it, the cookie, if it is one, is the target's own.
+ * Without a flow that waits for the opener, a cookie in the ACK is the target's own.
  *
  * Context: softirq, RCU read side.
- * Return: whether a listener may be asked.
+ * Return: whether a listener may get the ACK.
  */
 bool pep_accept_awaits(struct pep_net *pn, const struct sk_buff *skb,
 		       const struct pep_packet *pkt)
@@ -258,7 +258,7 @@ bool pep_accept_awaits(struct pep_net *pn, const struct sk_buff *skb,
 }
 
 /**
- * pep_accept_init() - have accepted connections handed to this file
+ * pep_accept_init() - register this file as the receiver of accepted connections
  *
  * Context: once, at load.
  */

@@ -22,11 +22,11 @@
 #include "steer.h"
 #include "timewait.h"
 
-/* Beyond the numbers that the kernel's own actions have. */
+/* Beyond the numbers of the kernel's own actions. */
 #define PEP_ACTION_ID	((enum tca_id)0x7065)
 
 /**
- * struct pep_action_params - what can be replaced while packets pass
+ * struct pep_action_params - settings that can be replaced while packets pass
  * @profile: profile, bound
  * @side: side of the device, enum pep_side
  * @rcu: frees it
@@ -99,14 +99,14 @@ pep_action_parse(struct net *net, struct nlattr **tb,
 		return ERR_CAST(err);
 	}
 	atomic_inc(&params->profile->pn->devices[params->side]);
-	/* A device is attached, maybe the one that was to go. */
+	/* A device is attached, maybe the one that was to be detached. */
 	WRITE_ONCE(params->profile->pn->leaving, 0);
 	return params;
 }
 
 /*
  * When a side has no device left, flows get no packets from it any more and
- * their ends would talk past each other: they end with resets.
+ * their ends would talk past each other: the flows end with resets.
  */
 static void pep_action_free_params(struct pep_action_params *params)
 {
@@ -123,7 +123,7 @@ static void pep_action_free_params(struct pep_action_params *params)
 	kfree_rcu(params, rcu);
 }
 
-/* Find the action or make one; *bound: it is there, and not to be changed. */
+/* Find the action or create it; *bound: it exists and must not be changed. */
 static int pep_action_alloc(struct net *net, u32 *index, struct nlattr *est,
 			    struct tc_action **a, u32 flags, bool *bound,
 			    struct netlink_ext_ack *extack)
@@ -168,7 +168,7 @@ static int pep_action_init(struct net *net, struct nlattr *nla,
 	int err, ret;
 	u32 index;
 
-	/* Flows take the memory of the machine, in any namespace. */
+	/* Flows of any namespace use the machine's memory. */
 	if (!capable(CAP_NET_ADMIN)) {
 		NL_SET_ERR_MSG_MOD(extack,
 				   "needs CAP_NET_ADMIN in the first user namespace");
@@ -300,7 +300,7 @@ static struct pernet_operations pep_action_net_ops = {
 };
 
 /**
- * pep_action_register() - make the action known to tc
+ * pep_action_register() - register the action with tc
  *
  * Context: may sleep; once, at load.
  * Return: 0 or a negative error.
@@ -311,7 +311,7 @@ int pep_action_register(void)
 }
 
 /**
- * pep_action_unregister() - take the action back; no instance is left
+ * pep_action_unregister() - unregister the action; no instance is left
  *
  * Context: may sleep; once, at unload.
  */

@@ -2,15 +2,15 @@
 /*
  * Taking a connection over in mid-stream.
  *
- * Two sockets become the ends of a connection that they have not opened, by the
- * way of TCP_REPAIR: with it tcp_connect() leads to TCP_ESTABLISHED without a
- * packet. Each leg goes on with the sequence numbers, the options and the clock
- * of the end that it speaks for, and has in its send queue, as sent, what is
- * under way.
+ * TCP_REPAIR makes two sockets the ends of a connection that they have not
+ * opened: under repair tcp_connect() leads to TCP_ESTABLISHED without a packet.
+ * Each leg goes on with the sequence numbers, the options and the clock of the
+ * end that it speaks for, and its send queue holds the payload under way as
+ * already sent.
  *
- * A job does it. The packet that decides goes on to the other end, as do those
- * that the driver has delivered together with it: the IP layer would find the
- * leg for one that is yet to be forwarded, and drop it.
+ * A job takes the connection over. The packet that triggers the job goes on to
+ * the other end, as do those that the driver has delivered together with it: the
+ * IP layer would find the leg for a packet yet to be forwarded, and drop it.
  */
 
 #include "adopt.h"
@@ -34,13 +34,13 @@
 #include "stat.h"
 #include "untrack.h"
 
-/* Receive buffer that a leg gets for what its end has been promised, bytes. */
+/* Largest receive buffer for the window that a leg's end was promised, bytes. */
 #define PEP_ADOPT_RCVBUF	(16 * 1024 * 1024)
 
 /* How long an end may have been silent, beyond two round trips. */
 #define PEP_ADOPT_SILENCE	HZ
 
-/* Has an end been heard of lately? Else its packets may take another way now. */
+/* Has an end sent a packet lately? Else its packets may take another path now. */
 static bool pep_adopt_heard(const struct pep_track_end *end)
 {
 	return (u32)jiffies - end->seen <=
@@ -51,10 +51,10 @@ static bool pep_adopt_heard(const struct pep_track_end *end)
  * pep_adopt_ready() - can a connection be taken over as it stands?
  * @conn: followed connection, locked
  *
- * A leg cannot tell its end that it has what lies behind a hole.
+ * A leg cannot acknowledge to its end the payload that lies behind a hole.
  *
- * Return: true when all that either end has sent is there without a hole, all
- * that is not acknowledged has been kept, and both ends have been heard of.
+ * Return: true when the payload of both ends has no hole, all unacknowledged
+ * payload has been kept, and both ends have sent packets lately.
  */
 bool pep_adopt_ready(const struct pep_conn *conn)
 {
@@ -71,7 +71,7 @@ bool pep_adopt_ready(const struct pep_conn *conn)
 }
 
 /**
- * pep_adopt_prepare() - have sockets made for a connection that may be split
+ * pep_adopt_prepare() - request sockets for a connection that may be split
  * @conn: connection with copies, locked
  *
  * Context: softirq.
@@ -90,8 +90,8 @@ void pep_adopt_prepare(const struct pep_conn *conn)
  * pep_adopt_give_up() - leave a connection to its ends
  * @pn: its instance
  * @conn: connection, locked
- * @reason: counter of the reason; not counted of one that was handed back and has
- *	sent nothing since
+ * @reason: counter of the reason; not counted for a connection that was handed
+ *	back and has sent nothing since
  *
  * Context: BH off.
  */
@@ -103,7 +103,7 @@ void pep_adopt_give_up(struct pep_net *pn, struct pep_conn *conn,
 	pep_track_decide(conn);
 }
 
-/* Is the leg's route by the device that its end's packets come by? */
+/* Does the leg's route use the device that receives its end's packets? */
 static bool pep_adopt_routed(struct net *net, struct sock *sk, int ifindex)
 {
 	struct net_device *dev = dev_get_by_index_rcu(net, ifindex);
@@ -111,12 +111,12 @@ static bool pep_adopt_routed(struct net *net, struct sock *sk, int ifindex)
 
 	if (!dev || !dst)
 		return false;
-	/* A port has the bridge above it, to which the route leads. */
+	/* A port has the bridge above it, and the route leads to the bridge. */
 	return dst->dev == dev || netdev_has_upper_dev_all_rcu(dev, dst->dev);
 }
 
 /* Note one sample of the round trip as TCP would, RFC 6298. Without a sample the
- * leg starts with the values that TCP starts with.
+ * leg starts with TCP's initial values.
  */
 static void pep_adopt_set_rtt(struct tcp_sock *tp, u32 rtt)
 {
@@ -136,7 +136,7 @@ static u8 pep_adopt_agreed(const struct pep_conn *conn)
 }
 
 /*
- * Make the leg of a side established, with what goes before connect(), which
+ * Establish the leg of a side: set the state that precedes connect(), which
  * sends nothing under repair. Return: 0 or a negative error.
  */
 static int pep_adopt_connect(const struct pep_conn *conn, unsigned int side,
@@ -163,14 +163,14 @@ static int pep_adopt_connect(const struct pep_conn *conn, unsigned int side,
 		err = -EPROTO;
 	if (err || !tp->srtt_us)
 		return err;
-	/* Before what is under way starts the timer. */
+	/* Before the payload under way starts the timer. */
 	inet_csk(sk)->icsk_rto =
 		min_t(u32, usecs_to_jiffies((tp->srtt_us >> 3) + tp->rttvar_us),
 		      TCP_RTO_MAX);
 	return 0;
 }
 
-/* What the ends have negotiated. */
+/* Set the options that the ends have negotiated. */
 static void pep_adopt_set_options(const struct pep_conn *conn,
 				  unsigned int side, struct sock *sk)
 {
@@ -190,9 +190,9 @@ static void pep_adopt_set_options(const struct pep_conn *conn,
 		tp->rx_opt.ts_recent = peer->tsval;
 		tp->rx_opt.ts_recent_stamp = ktime_get_seconds();
 		tp->tcp_header_len += TCPOLEN_TSTAMP_ALIGNED;
-		/* Never ahead of the end's own clock, nor behind what the peer
-		 * has seen of it. The first segment is sent by the time that TCP
-		 * has noted: tcp_mstamp_refresh().
+		/* Never ahead of the end's own clock, nor behind the value that
+		 * the peer has seen. The first segment carries the time that TCP
+		 * has stored: tcp_mstamp_refresh().
 		 */
 		tp->tcp_usec_ts = 0;
 		tp->tcp_clock_cache = tcp_clock_ns();
@@ -203,7 +203,7 @@ static void pep_adopt_set_options(const struct pep_conn *conn,
 	tp->advmss = min_t(u32, dst_metric_advmss(__sk_dst_get(sk)), self->mss);
 	if (agreed & PEP_TRACK_ECN)
 		tp->ecn_flags |= PEP_COMPAT_ECN_OK;
-	/* The segment's size depends on the options: find it anew. */
+	/* The segment's size depends on the options: compute it again. */
 	inet_csk(sk)->icsk_pmtu_cookie = 0;
 }
 
@@ -217,7 +217,7 @@ static void pep_adopt_set_windows(const struct pep_conn *conn,
 	const struct pep_track_end *self = &conn->end[!side];
 	struct tcp_sock *tp = tcp_sk(sk);
 	u32 offered = peer->edge - peer->ack, promised;
-	/* A buffer that is fixed holds what was promised, and no more. */
+	/* A buffer of fixed size holds the promised window and no more. */
 	u64 scale = sk->sk_userlocks & SOCK_RCVBUF_LOCK ? 2 : 4;
 
 	tp->snd_wnd = offered;
@@ -240,7 +240,7 @@ static void pep_adopt_set_windows(const struct pep_conn *conn,
 	tp->pred_flags = 0;
 }
 
-/* What is under way to the peer. Return: 0 or a negative error. */
+/* Load the payload under way to the peer. Return: 0 or a negative error. */
 static int pep_adopt_load(const struct pep_conn *conn, unsigned int side,
 			  struct sock *sk, struct pep_queue *queue)
 {
@@ -250,8 +250,8 @@ static int pep_adopt_load(const struct pep_conn *conn, unsigned int side,
 	u32 flight = self->next - peer->ack;
 	int sndbuf = sk->sk_sndbuf, err;
 
-	/* Each copy becomes a packet of its own, and may take many times what it
-	 * carries: all of them fit, whatever fits afterwards.
+	/* Each copy becomes a packet of its own, and may take many times the size
+	 * of its payload: all of them fit, regardless of the limit afterwards.
 	 */
 	WRITE_ONCE(sk->sk_sndbuf, INT_MAX);
 	err = pep_copies_load(conn->copies, !side, sk, &queue->ubuf);
@@ -268,7 +268,7 @@ static int pep_adopt_load(const struct pep_conn *conn, unsigned int side,
 	return 0;
 }
 
-/* Why a leg cannot have the state of an end: the counter of an error. */
+/* Counter of an error that keeps a leg from taking the state of an end. */
 static unsigned int pep_adopt_reason(int err)
 {
 	switch (err) {
@@ -287,8 +287,8 @@ static unsigned int pep_adopt_reason(int err)
 	}
 }
 
-/* Give a leg the state of the end that it speaks for; 0 or the counter of why
- * that is impossible.
+/* Give a leg the state of the end that it speaks for; 0 or the counter of the
+ * reason against it.
  */
 static unsigned int pep_adopt_leg(struct pep_flow *flow,
 				  const struct pep_conn *conn,
@@ -316,7 +316,7 @@ static unsigned int pep_adopt_leg(struct pep_flow *flow,
 	return err ? pep_adopt_reason(err) : 0;
 }
 
-/* The legs are what the ends see from now on. */
+/* From now on the ends see the legs only. */
 static void pep_adopt_begin(struct pep_flow *flow,
 			    const struct pep_conn *conn)
 {
@@ -337,7 +337,7 @@ static void pep_adopt_begin(struct pep_flow *flow,
 	pep_flow_schedule(flow);
 }
 
-/* Undo what was done to the legs: under repair disconnect() sends nothing. */
+/* Undo the changes to the legs: under repair disconnect() sends nothing. */
 static void pep_adopt_undo(struct pep_flow *flow, unsigned int reason)
 {
 	int side;
@@ -349,8 +349,8 @@ static void pep_adopt_undo(struct pep_flow *flow, unsigned int reason)
 		tcp_sk(flow->leg[side].sk)->repair = 0;
 }
 
-/* When the ends did their parts of the handshake, as far as that is known: round
- * trips of a connection that was handed back are later ones.
+/* Set the times of the ends' parts of the handshake, as far as they are known:
+ * round trips of a connection that was handed back are later ones.
  */
 static void pep_adopt_set_times(struct pep_flow *flow,
 				const struct pep_conn *conn)
@@ -366,7 +366,7 @@ static void pep_adopt_set_times(struct pep_flow *flow,
 					   (target + opener) * NSEC_PER_USEC;
 }
 
-/* Make legs of two sockets. Return: 0, or the counter of why not, counted. */
+/* Make legs of two sockets. Return: 0, or the reason's counter, counted. */
 static unsigned int pep_adopt_legs(struct pep_flow *flow,
 				   const struct pep_conn *conn,
 				   struct pep_sock *ps[2],
@@ -391,7 +391,7 @@ static unsigned int pep_adopt_legs(struct pep_flow *flow,
 }
 
 /**
- * pep_adopt_ended() - see to the end of a connection whose flow has ended
+ * pep_adopt_ended() - schedule the end of a connection whose flow has ended
  * @flow: flow that has a connection, locked
  *
  * Context: BH off.
@@ -407,7 +407,7 @@ void pep_adopt_ended(struct pep_flow *flow)
 }
 
 /**
- * pep_adopt_own() - let a flow have a connection
+ * pep_adopt_own() - make a flow the owner of a connection
  * @conn: connection, locked
  * @flow: flow, locked, with a reference that the connection takes over
  *
@@ -418,7 +418,7 @@ void pep_adopt_own(struct pep_conn *conn, struct pep_flow *flow)
 	lockdep_assert_held(&flow->lock);
 	refcount_inc(&conn->ref);
 	WRITE_ONCE(flow->conn, conn);
-	/* pep_follow_leg() looks at it without the lock. */
+	/* pep_follow_leg() reads it without the lock. */
 	smp_store_release(&conn->flow, flow);
 	pep_track_advance(flow->pn, conn, PEP_TRACK_ADOPT);
 }
@@ -429,7 +429,7 @@ static const struct pep_flow_ops pep_adopt_ops = {
 	.ended = pep_adopt_ended,
 };
 
-/* Make the flow; false when the connection stays as it is, the reason counted. */
+/* Create the flow; false when the connection stays unsplit, the reason counted. */
 static bool pep_adopt_flow(struct pep_gen *gen, struct pep_conn *conn,
 			   struct pep_sock *ps[2], struct pep_queue *queue)
 {
@@ -459,7 +459,7 @@ static bool pep_adopt_flow(struct pep_gen *gen, struct pep_conn *conn,
 	return !reason;
 }
 
-/* Counter of what made a connection be split. */
+/* Counter of the trigger that split a connection. */
 static unsigned int pep_adopt_trigger(unsigned int due)
 {
 	if (due & PEP_SPLIT_TRIGGER_HANDSHAKE)
@@ -479,7 +479,7 @@ static bool pep_adopt_leaving(const struct pep_net *pn,
 			   conn->end[1].ifindex == leaving);
 }
 
-/* Try again when the pool has been filled, unless it cannot be. */
+/* Try again when the pool has been filled, unless filling it failed. */
 static void pep_adopt_wait(struct pep_pool *pool, struct pep_conn *conn)
 {
 	if (pool->failed) {
@@ -517,7 +517,7 @@ static void pep_adopt_take(struct pep_conn *conn, struct pep_queue *queue)
 		pep_adopt_give_up(pn, conn, reason);
 		return;
 	}
-	/* Of a side without a device a leg would hear nothing. */
+	/* A leg would receive nothing from a side without a device. */
 	if (pep_adopt_leaving(pn, conn) ||
 	    !atomic_read(&pn->devices[PEP_SIDE_WIRELESS]) ||
 	    !atomic_read(&pn->devices[PEP_SIDE_SERVER])) {
@@ -544,7 +544,7 @@ static void pep_adopt_take(struct pep_conn *conn, struct pep_queue *queue)
 /**
  * pep_adopt_run() - take a connection over, hand it back, or forget one whose flow
  *	has ended
- * @job: that of a connection
+ * @job: job of a connection
  * @queue: scratch
  *
  * Context: softirq, RCU read side.

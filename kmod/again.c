@@ -2,17 +2,17 @@
 /*
  * Resets of legs are sent three times.
  *
- * TCP sends a reset once, and another one in answer to a packet of the end that it was
- * for. An end that only waits sends nothing: where the link has lost the reset, it waits
- * for ever. An end that has lost payload before the reset asks with a challenge ACK, see
- * memo.c; but TCP sends at most one ACK in half a second for packets that do not fit
+ * TCP sends a reset once, and another one in answer to a packet from the end that it
+ * resets. An end that only waits sends nothing: where the link has lost the reset, it
+ * waits for ever. An end that has lost payload before the reset sends a challenge ACK,
+ * see memo.c; but TCP sends at most one ACK in half a second for packets that do not fit
  * (tcp_invalid_ratelimit), and the link may lose it. The first repetition is the same as
  * the reset; the second one has the number that the end has acknowledged, which is the
- * one that it expects where payload is missing.
+ * one that the end expects where payload is missing.
  *
- * The leg is closed by then and has forgotten its addresses, so copies are made of the
- * packet on its way out, where untrack.c sees it; in a kernel without conntrack there is
- * nobody to see it, and nothing is repeated. skb->tstamp is the time when a copy is due.
+ * The leg is closed by then and has forgotten its addresses, so the hook of untrack.c
+ * copies the packet on its way out; a kernel without conntrack has no such hook, and
+ * nothing is repeated. skb->tstamp is the time when a copy is due.
  */
 
 #include "again.h"
@@ -25,7 +25,7 @@
 #include <net/ip.h>
 #include <net/ipv6.h>
 
-/* Milliseconds from a reset to its repetitions: when a namespace goes it waits for
+/* Milliseconds from a reset to its repetitions: a namespace that is removed waits
  * longer, see PEP_INSTANCE_LINGER.
  */
 static const unsigned int pep_again_after[PEP_AGAIN_TIMES] = { 50, 170 };
@@ -33,7 +33,7 @@ static const unsigned int pep_again_after[PEP_AGAIN_TIMES] = { 50, 170 };
 /* Resets of a namespace that may wait for each repetition. */
 #define PEP_AGAIN_MOST		4096
 
-/* As TCP does: this host's rules for its own packets hold for a repetition, too. */
+/* As TCP does: this host's rules for its own packets apply to a repetition, too. */
 static void pep_again_out(struct pep_net *pn, struct sk_buff *skb)
 {
 	if (skb->protocol == htons(ETH_P_IPV6))
@@ -50,14 +50,14 @@ static void pep_again_send(struct pep_net *pn, struct sk_buff *skb)
 	local_bh_enable();
 }
 
-/* Send those that are due; true when more wait, the first one until @next. */
+/* Send the resets that are due; true when more wait, the first one until @next. */
 static bool pep_again_run(struct pep_net *pn, ktime_t *next)
 {
 	struct sk_buff *skb;
 	bool more = false;
 	unsigned int time;
 
-	/* Nobody else takes packets out. */
+	/* No other code takes packets out. */
 	for (time = 0; time < PEP_AGAIN_TIMES; time++) {
 		while ((skb = skb_peek(&pn->again[time])) &&
 		       ktime_compare(skb->tstamp, ktime_get()) <= 0) {
@@ -115,7 +115,7 @@ void pep_again_stop(struct pep_net *pn)
 		skb_queue_purge(&pn->again[time]);
 }
 
-/* Have a reset sent with a number at a time. */
+/* Queue a copy of a reset with a sequence number for one repetition. */
 static void pep_again_copy(struct pep_net *pn, const struct sk_buff *skb,
 			   unsigned int time, __be32 seq)
 {
@@ -140,12 +140,12 @@ static void pep_again_copy(struct pep_net *pn, const struct sk_buff *skb,
 }
 
 /**
- * pep_again_keep() - have a reset sent again, twice
+ * pep_again_keep() - schedule the two repetitions of a reset
  * @pn: instance
  * @skb: packet of a leg, with its headers and its route, which goes out now
  * @una: the first number that the end has not acknowledged
  *
- * Not repeated without memory, nor beyond PEP_AGAIN_MOST packets.
+ * A reset is not repeated without memory, nor beyond PEP_AGAIN_MOST packets.
  *
  * Context: BH off, from the LOCAL_OUT hook.
  */

@@ -2,47 +2,47 @@
 /*
  * pep_bbr: a congestion control for the leg of a subscriber behind a radio.
  *
- * The model, the phases and their names are those of BBR version 3 as the IETF's
- * draft has them, draft-ietf-ccwg-bbr. A sender measures the most that the path
- * delivers (bw) and its smallest round trip (min_rtt). It paces at the first and
- * keeps about the product of both, the BDP, under way:
+ * The model, the phases and their names are those of BBR version 3 in the IETF's
+ * draft, draft-ietf-ccwg-bbr. A sender measures the most that the path delivers
+ * (bw) and its smallest round trip (min_rtt). It paces at bw and keeps about the
+ * product of both, the BDP, under way:
  *
  * startup	the rate doubles in each round trip, until three in a row
  *		deliver less than a quarter more
  * drain	the queue that startup has made empties
  * down		less than bw, until a little less than the BDP is under way
  * cruise	bw, for some round trips
- * refill	bw without what holds a flow back, for a round trip
+ * refill	bw without the bounds of congestion, for a round trip
  * up		1.25 bw: does the path deliver more by now?
  * probe_rtt	four packets under way, to see the round trip without a queue
  *
- * It departs from the draft where a radio does from a wire:
+ * It departs from the draft where a radio differs from a wire:
  *
- * A loss counts as congestion when the queue is seen to be full. The draft takes
+ * A loss counts as congestion when the queue is found full. The draft takes
  * more than 2 % for congestion; a radio loses 3 % without any. A queue that
  * overflows has made the round trip longer for the packets around the lost one, so a
- * loss counts when the acknowledgment that reveals it is of a longer round trip than
- * an empty queue has (pep_estimate_queued()), and when there are more of these in a round
- * trip than 2 % and twice what the path loses without a queue (loss_base).
- * Of a path that loses without a queue more than an eighth counts: it is policed.
+ * loss counts when the acknowledgment that reveals it has a longer round trip than
+ * an empty queue gives (pep_estimate_queued()), and when these are more in a round trip
+ * than 2 % plus twice the path's loss without a queue (loss_base).
+ * Without a queue, a loss of more than an eighth counts: the path is policed.
  * No loss takes a flow below the BDP in the long term: less than
  * that makes no queue.
  *
- * Random loss is made up for: of what is paced at bw only a share arrives, and
- * pacing is raised by what the path loses without a queue. Whether packets get lost
- * in front of the bottleneck or behind it, it is not overrun: in the latter case bw
- * is what has arrived.
+ * Pacing makes up for random loss: only a share of the packets paced at bw arrives,
+ * so the rate rises by the path's loss without a queue. Whether packets get lost
+ * in front of the bottleneck or behind it, this does not overrun it: in the latter
+ * case bw counts the packets that have arrived.
  *
- * The round trip need not be probed where it has been seen. Each cycle's down ends
- * with a little less than the BDP under way, so that a minimum which had a queue
- * in it gets smaller with each cycle. Only when no sample has been near the minimum
- * for ten seconds, as beside a flow that keeps the queue full, probe_rtt
- * is entered.
+ * A round trip that has been measured need not be probed. Each cycle's down ends
+ * with a little less than the BDP under way, so that a minimum that includes a queue
+ * gets smaller with each cycle. The flow enters probe_rtt only when no sample has
+ * been near the minimum for ten seconds, as beside a flow that keeps the queue
+ * full.
  *
  * Cycles take about ten round trips and three seconds at most, as the rate of a
  * radio changes; the draft waits for seconds to be polite to Reno's flows.
  *
- * As long as startup lasts, a window and a pacing rate that somebody else has made
+ * As long as startup lasts, a window and a pacing rate that other code has made
  * larger stay as they are: resume.c, pep_leg_start().
  */
 
@@ -59,11 +59,11 @@
 #define PEP_BBR_BETA		180
 #define PEP_BBR_BETA_ECN	218
 
-/* How long the smallest round trip is trusted unseen, and its probe, jiffies. */
+/* Lifetime of the smallest round trip unless seen again, and its probe, jiffies. */
 #define PEP_BBR_RTT_WINDOW	(10 * HZ)
 #define PEP_BBR_RTT_PROBE	(HZ / 5)
 
-/* Round trips that cruise takes: at least, and more at random; at most us. */
+/* Duration of cruise: least round trips, random extra ones; at most, us. */
 #define PEP_BBR_CRUISE_MIN	4
 #define PEP_BBR_CRUISE_MORE	4
 #define PEP_BBR_CRUISE_MAX	(3 * USEC_PER_SEC)
@@ -72,8 +72,8 @@
 #define PEP_BBR_UP_ROUNDS	4
 #define PEP_BBR_DOWN_ROUNDS	4
 
-/* And drain: where round trips are short, what waits on this host may be more than
- * the path holds for good.
+/* And drain: where round trips are short, more packets may wait on this host for
+ * good than the path holds.
  */
 #define PEP_BBR_DRAIN_ROUNDS	8
 
@@ -96,7 +96,7 @@ static void pep_bbr_cruise(struct sock *sk)
 	pep_bbr_enter(sk, PEP_BBR_CRUISE);
 }
 
-/* Forget the bounds of congestion before the flow looks for more. */
+/* Forget the bounds of congestion before the flow probes for more. */
 static void pep_bbr_refill(struct sock *sk)
 {
 	struct pep_bbr *b = pep_estimate_of(sk);
@@ -134,7 +134,7 @@ static void pep_bbr_lower(struct sock *sk, u32 beta, bool by_loss)
 	}
 }
 
-/* Answer a queue that overflows, or marks. */
+/* Respond to a queue that overflows, or marks packets. */
 static void pep_bbr_congestion(struct sock *sk, const struct rate_sample *rs)
 {
 	struct pep_bbr *b = pep_estimate_of(sk);
@@ -160,7 +160,7 @@ static void pep_bbr_congestion(struct sock *sk, const struct rate_sample *rs)
 	}
 }
 
-/* Is so much more under way than the path holds? */
+/* Does the data under way reach this multiple of the BDP? */
 static bool pep_bbr_loaded(const struct pep_bbr *b, const struct rate_sample *rs,
 			   u32 gain)
 {
@@ -189,8 +189,8 @@ static void pep_bbr_check_full(struct sock *sk, const struct rate_sample *rs)
 	b->full = b->full_count >= PEP_BBR_FULL_ROUNDS;
 }
 
-/* Has up seen what there is to see? A path that delivers more and more is probed
- * on.
+/* Has up probed enough? It goes on as long as the path delivers more and
+ * more.
  */
 static bool pep_bbr_up_done(struct sock *sk, const struct rate_sample *rs)
 {
@@ -212,7 +212,7 @@ static bool pep_bbr_up_done(struct sock *sk, const struct rate_sample *rs)
 	return false;
 }
 
-/* A window that the queue's end has bound opens again as long as nothing is lost. */
+/* A window that a full queue has limited opens again as long as nothing is lost. */
 static void pep_bbr_up_grow(struct sock *sk, const struct rate_sample *rs)
 {
 	struct pep_bbr *b = pep_estimate_of(sk);
@@ -222,7 +222,7 @@ static void pep_bbr_up_grow(struct sock *sk, const struct rate_sample *rs)
 		b->inflight_hi += (rs->acked_sacked + 7) / 8;
 }
 
-/* The rates of the cycle before the last one are forgotten, unless this one had
+/* Forget the rates of the cycle before the last one, unless this cycle had
  * nothing to send.
  */
 static void pep_bbr_probe_seen(struct sock *sk)
@@ -321,7 +321,7 @@ static void pep_bbr_probe_rtt_step(struct sock *sk)
 	pep_bbr_cruise(sk);
 }
 
-/* Keep the smallest round trip, or have it probed. */
+/* Update the smallest round trip, or start to probe it. */
 static void pep_bbr_rtt(struct sock *sk, const struct rate_sample *rs)
 {
 	struct pep_bbr *b = pep_estimate_of(sk);
@@ -343,8 +343,8 @@ static void pep_bbr_rtt(struct sock *sk, const struct rate_sample *rs)
 		b->min_rtt_stamp = tcp_jiffies32;
 	} else if (old && !rs->is_ack_delayed &&
 		   b->phase != PEP_BBR_PROBE_RTT) {
-		/* With so little under way it is as good as a probe; behind a
-		 * pause nobody has looked.
+		/* With so little under way the sample is as good as a probe;
+		 * during a pause there was none.
 		 */
 		if (b->full && !rs->is_app_limited && rs->prior_in_flight >
 		    pep_estimate_bdp(b, pep_estimate_bw(b), PEP_BBR_UNIT / 2))
@@ -417,7 +417,7 @@ static u32 pep_bbr_sndbuf_expand(struct sock *sk)
 	return 3;
 }
 
-/* Startup that meets a timeout begins anew to see growth. */
+/* Startup that meets a timeout begins anew to measure growth. */
 static void pep_bbr_set_state(struct sock *sk, u8 state)
 {
 	struct pep_bbr *b = pep_estimate_of(sk);
@@ -429,7 +429,7 @@ static void pep_bbr_set_state(struct sock *sk, u8 state)
 	b->round_end = tcp_sk(sk)->delivered;
 }
 
-/* As BBR's, so that ss and resume.c see its phase by the gains. */
+/* As BBR's, so that ss and resume.c derive the phase from the gains. */
 static size_t pep_bbr_get_info(struct sock *sk, u32 ext, int *attr,
 			       union tcp_cc_info *info)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The callbacks of a flow's sockets, by which these are known as ours.
+ * The callbacks of a flow's sockets, which also identify the sockets as ours.
  *
  * TCP calls them in softirq, or in a process that releases the socket.
  */
@@ -19,7 +19,7 @@
 /*
  * The callbacks run with the socket locked and schedule the flow. They take the
  * RCU read lock themselves: tcp_tsq_handler() calls down to sk_write_space()
- * without.
+ * without it.
  */
 static void pep_callback_data_ready(struct sock *sk)
 {
@@ -49,8 +49,8 @@ static void pep_callback_state_change(struct sock *sk)
 
 /*
  * Follows sk_stream_write_space(), with the flow for the sleeping writer. When
- * there is no memory tcp_sendmsg_locked() says on its way out that there is
- * space: the relay knows better and tries again later.
+ * there is no memory tcp_sendmsg_locked() reports space on its way out: the
+ * relay ignores that and tries again later.
  */
 static void pep_callback_write_space(struct sock *sk)
 {
@@ -72,10 +72,10 @@ static void pep_callback_write_space(struct sock *sk)
  * pep_callback_owns() - is it a socket of this module?
  * @sk: any TCP socket: full, request or TIME_WAIT
  *
- * A TIME_WAIT socket of another transparent proxy cannot be told from ours.
+ * A TIME_WAIT socket of another transparent proxy looks like one of ours.
  *
  * Context: any.
- * Return: true for a leg, a listener and what became or comes of them.
+ * Return: true for a leg, a listener, and their TIME_WAIT or request sockets.
  */
 bool pep_callback_owns(const struct sock *sk)
 {

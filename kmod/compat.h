@@ -15,8 +15,8 @@
 
 /*
  * Before 6.18 the lookups took the hash tables, which are per namespace. Both
- * return a socket with a reference or NULL, under RCU; ports in the byte
- * order that the kernel's functions have.
+ * return a socket with a reference or NULL, under RCU; ports are in the byte
+ * order of the kernel's functions.
  */
 static inline struct sock *
 pep_compat_lookup4(struct net *net, __be32 saddr, __be16 sport, __be32 daddr,
@@ -52,8 +52,8 @@ pep_compat_lookup6(struct net *net, const struct in6_addr *saddr,
 #endif
 
 /*
- * Per-CPU queues and pools are guarded by BH that is off, which from 6.18 on
- * keeps nobody else away on PREEMPT_RT without this option.
+ * Disabled BH guards the per-CPU queues and pools, but from 6.18 on it excludes
+ * no other task on PREEMPT_RT without this option.
  */
 #if IS_ENABLED(CONFIG_PREEMPT_RT) && \
 	LINUX_VERSION_CODE >= KERNEL_VERSION(6, 18, 0) && \
@@ -69,7 +69,7 @@ pep_compat_lookup6(struct net *net, const struct in6_addr *saddr,
 #endif
 
 /*
- * Does routing accept the source of a packet by its device? Before 6.13 it returned
+ * Does routing accept the source of a packet on its device? Before 6.13 it returned
  * an error: one for rp_filter, another one for addresses that cannot be a source.
  */
 static inline bool pep_compat_source_valid(struct sk_buff *skb, __be32 daddr,
@@ -94,13 +94,13 @@ static inline bool pep_compat_source_valid(struct sk_buff *skb, __be32 daddr,
 }
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 18, 0)
-/* Before 6.18 that was what a workqueue is when nothing else is said. */
+/* Before 6.18 a workqueue was per CPU by default. */
 #define WQ_PERCPU 0
 #endif
 
 /*
- * From 7.1 on a socket notes how far its window has ever reached, apart from
- * the present one.
+ * From 7.1 on a socket stores the farthest edge that its window has ever had,
+ * apart from the present one.
  */
 static inline void pep_compat_promised(struct tcp_sock *tp)
 {

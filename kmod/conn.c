@@ -13,7 +13,7 @@
 #include "report.h"
 #include "track.h"
 
-/* Both number the stages alike, but for the last one, and the flags. */
+/* Both enums number the stages, except the last one, and the flags alike. */
 static_assert((int)PEP_CONN_STAGE_OPENING == PEP_TRACK_OPENING);
 static_assert((int)PEP_CONN_STAGE_ANSWERED == PEP_TRACK_ANSWERED);
 static_assert((int)PEP_CONN_STAGE_FOLLOWED == PEP_TRACK_FOLLOWED);
@@ -28,7 +28,7 @@ static_assert(PEP_CONN_FLAG_ACCECN == PEP_TRACK_ACCECN);
 static_assert(PEP_CONN_FLAG_FIN == PEP_TRACK_FIN);
 static_assert(PEP_CONN_FLAG_UNSPLIT == PEP_TRACK_UNSPLIT);
 
-/* How much of an end's sequence space the other end has not acknowledged. */
+/* Part of an end's sequence space that the other end has not acknowledged. */
 static u32 pep_conn_unacked(const struct pep_track_end *self,
 			    const struct pep_track_end *peer)
 {
@@ -59,7 +59,7 @@ int pep_conn_put_end(struct sk_buff *skb, const struct pep_net *pn,
 	return pep_report_dev(skb, PEP_A_END_DEV, pn->net, end->ifindex);
 }
 
-/* One end, once its SYN or SYN-ACK has passed. */
+/* Add one end, once its SYN or SYN-ACK has passed. */
 static int pep_conn_fill_end(struct sk_buff *skb, int attr,
 			     const struct pep_net *pn,
 			     const struct pep_track_end *self,
@@ -111,7 +111,7 @@ int pep_conn_put_addresses(struct sk_buff *skb, const struct pep_conn *conn)
 }
 
 /**
- * pep_conn_put_ages() - add how old a connection is, and its latest packet
+ * pep_conn_put_ages() - add the ages of a connection and of its latest packet
  * @skb: message
  * @conn: connection, locked
  *
@@ -128,7 +128,7 @@ int pep_conn_put_ages(struct sk_buff *skb, const struct pep_conn *conn)
 			   jiffies_to_msecs((u32)jiffies - conn->seen));
 }
 
-/* The number of the flow that has a connection. */
+/* Add the number of the flow that owns a connection. */
 static int pep_conn_fill_flow(struct sk_buff *skb, const struct pep_conn *conn)
 {
 	if (conn->stage != PEP_TRACK_SPLIT &&
@@ -138,7 +138,7 @@ static int pep_conn_fill_flow(struct sk_buff *skb, const struct pep_conn *conn)
 }
 
 /**
- * pep_conn_fill() - add all there is to report of a connection to a message
+ * pep_conn_fill() - add the whole report of a connection to a message
  * @skb: message
  * @pn: instance of the connection
  * @conn: connection, locked, not in PEP_TRACK_GONE
@@ -168,9 +168,9 @@ int pep_conn_fill(struct sk_buff *skb, const struct pep_net *pn,
 }
 
 /**
- * pep_conn_closed() - report to those who listen that a connection ends
+ * pep_conn_closed() - notify listeners that a connection ends
  * @pn: its instance
- * @conn: connection, locked, in the stage that it has come to
+ * @conn: connection, locked, in the stage that it has reached
  * @cause: enum pep_conn_cause
  *
  * Context: RCU read side, BH off.

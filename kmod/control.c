@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The generic netlink family, what is about a namespace as a whole: its limits,
+ * The generic netlink family, requests for a namespace as a whole: its limits,
  * and draining it.
  */
 
@@ -13,7 +13,7 @@
 /**
  * struct pep_control - a limit in netlink
  * @attr: its attribute, PEP_A_LIMIT_*
- * @offset: of its member of struct pep_limits
+ * @offset: offset of its member of struct pep_limits
  */
 struct pep_control {
 	u16 attr;
@@ -41,7 +41,7 @@ static u32 *pep_control_limit(struct pep_limits *limits,
 	return (void *)limits + control->offset;
 }
 
-/* Take limits from a request. Return: how many it has. */
+/* Read the limits of a request. Return: their number. */
 static unsigned int pep_control_take(const struct genl_info *info,
 				     struct pep_limits *limits)
 {
@@ -100,8 +100,8 @@ int pep_nl_limit_get_doit(struct sk_buff *skb, struct genl_info *info)
  * @skb: request
  * @info: its attributes, whose ranges the policy has checked
  *
- * Flows that there are stay, also when they are more than may be from now on. What is
- * known of subscribers' links stays with those that the prefixes before have made.
+ * Existing flows stay, even when they exceed the new limit. The estimates of
+ * subscribers' links stay with the subscribers of the previous prefixes.
  *
  * Context: may sleep.
  * Return: 0 or a negative error with nothing changed.
@@ -127,10 +127,10 @@ int pep_nl_limit_set_doit(struct sk_buff *skb, struct genl_info *info)
 }
 
 /**
- * pep_nl_limit_replace_doit() - change limits, all of them
+ * pep_nl_limit_replace_doit() - replace all limits
  * @skb: request
- * @info: its attributes, whose ranges the policy has checked; what is not
- *	given takes its default
+ * @info: its attributes, whose ranges the policy has checked; a limit that is
+ *	absent takes its default
  *
  * Context: may sleep.
  * Return: 0.

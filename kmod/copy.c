@@ -2,10 +2,10 @@
 /*
  * Copies of payload that has been forwarded and not yet been acknowledged.
  *
- * A connection that may be split keeps them, so that a leg can take over what
- * is under way as if it had sent it. Page fragments are kept by reference. The
- * linear part is copied: encryption on the way out may write to it in place. No
- * packet is cloned, for ip_forward() would copy the header of one that is.
+ * A connection that may be split keeps them, so that a leg can take over the
+ * payload under way as if it had sent it. Page fragments are kept by reference.
+ * The linear part is copied: encryption on the way out may write to it in place.
+ * No packet is cloned, for ip_forward() would copy the header of a clone.
  */
 
 #include "copy.h"
@@ -30,7 +30,7 @@
  */
 #define PEP_COPY_SHARE		32
 
-/* How often a connection may begin anew to keep copies. */
+/* How often a connection may restart its copies. */
 #define PEP_COPY_RESTARTS	16
 
 /* Fragments of one copy: more than a packet of 64 KiB has. */
@@ -44,19 +44,19 @@
  */
 #define PEP_COPY_INLINE		192
 
-/* What a CPU counts by itself of the memory of a namespace's copies, bytes. */
+/* Batch of a CPU's count of the memory of a namespace's copies, bytes. */
 #define PEP_COPY_BATCH		(64 * 1024)
 
 /**
  * struct pep_copy - payload of one packet
- * @next: the next one of its sender, or NULL
+ * @next: next copy of the same sender, or NULL
  * @at: when it was sent, ns of ktime_get_ns()
  * @seq: sequence number of its first byte
  * @len: its length, bytes
- * @memory: what it keeps, bytes
+ * @memory: memory that it keeps, bytes
  * @n: number of fragments
- * @most: how many @bvec has room for
- * @head: linear payload behind them, bytes, the first of the packet's; the first
+ * @most: number of fragments that @bvec has room for
+ * @head: linear payload behind @bvec, bytes, the first of the packet; the first
  *	fragment stands for it, without a page until pep_copy_load_head()
  * @again: it was sent again: its acknowledgment is no sample of a round trip
  * @bvec: fragments, each with a reference to its page
@@ -83,7 +83,7 @@ static u32 pep_copy_end(const struct pep_copy *copy)
 	return copy->seq + copy->len;
 }
 
-/* Where the linear payload is that is kept with a copy. */
+/* The linear payload that is kept with a copy. */
 static void *pep_copy_data(struct pep_copy *copy)
 {
 	return &copy->bvec[copy->most];
@@ -131,7 +131,7 @@ static void pep_copy_discard(struct pep_copy *copy)
 		pep_spare_put(copy);
 }
 
-/* Give up a copy that is in no list. */
+/* Free a copy that is in no list. */
 static void pep_copy_free(struct pep_copies *copies, struct pep_copy *copy)
 {
 	unsigned int i;
@@ -143,7 +143,7 @@ static void pep_copy_free(struct pep_copies *copies, struct pep_copy *copy)
 	pep_copy_discard(copy);
 }
 
-/* Give up the first copy of a sender. */
+/* Free the first copy of a sender. */
 static void pep_copies_shift(struct pep_copies *copies, unsigned int side)
 {
 	struct pep_copy *copy = copies->first[side];
@@ -152,14 +152,14 @@ static void pep_copies_shift(struct pep_copies *copies, unsigned int side)
 	pep_copy_free(copies, copy);
 }
 
-/* Give up the copies of one sender. */
+/* Free the copies of one sender. */
 static void pep_copies_flush(struct pep_copies *copies, unsigned int side)
 {
 	while (copies->first[side])
 		pep_copies_shift(copies, side);
 }
 
-/* Put a copy behind all that begin no later: most belong behind the last one. */
+/* Insert a copy behind all that begin no later: mostly behind the last one. */
 static void pep_copies_insert(struct pep_copies *copies, unsigned int side,
 			      struct pep_copy *copy)
 {
@@ -180,7 +180,7 @@ static void pep_copies_insert(struct pep_copies *copies, unsigned int side,
  * pep_copies_new() - begin to keep copies
  * @gen: generation that may split the connection, protected by RCU
  * @path: entry of its subscriber, which the connection refers to, or NULL
- * @end: its two ends by side; what they have sent by now is not kept
+ * @end: its two ends by side; payload that they have sent by now is not kept
  *
  * Context: softirq.
  * Return: empty copies, or NULL.
@@ -206,7 +206,7 @@ struct pep_copies *pep_copies_new(struct pep_gen *gen,
 }
 
 /**
- * pep_copies_free() - keep no more copies
+ * pep_copies_free() - free the copies of a connection
  * @copies: from pep_copies_new()
  *
  * Context: BH off.
@@ -219,7 +219,7 @@ void pep_copies_free(struct pep_copies *copies)
 	kfree(copies);
 }
 
-/* How many fragments a packet's payload takes at most. */
+/* Most fragments that a packet's payload can take. */
 static unsigned int pep_copy_count(const struct sk_buff *skb)
 {
 	const struct sk_buff *part;
@@ -233,7 +233,7 @@ static unsigned int pep_copy_count(const struct sk_buff *skb)
 	return n;
 }
 
-/* How much of a packet's linear payload is kept with its copy: all or nothing. */
+/* Bytes of a packet's linear payload to keep with its copy: all or none. */
 static u8 pep_copy_inline(const struct sk_buff *skb, u32 off, u32 payload)
 {
 	u32 linear = skb_headlen(skb) > off ? skb_headlen(skb) - off : 0;
@@ -242,7 +242,7 @@ static u8 pep_copy_inline(const struct sk_buff *skb, u32 off, u32 payload)
 	return linear <= PEP_COPY_INLINE ? linear : 0;
 }
 
-/* One fragment more, with a reference to its page, or without a page; false when
+/* Add a fragment, with a reference to its page, or without a page; false when
  * there is no room for it.
  */
 static bool pep_copy_push(struct pep_copy *copy, struct page *page, u32 len,
@@ -279,8 +279,8 @@ static bool pep_copy_pages(struct pep_copy *copy, const void *data, u32 len)
 }
 
 /*
- * Take up to *left bytes of one sk_buff, not of its list, behind *off; both are
- * reduced by what was there.
+ * Take up to *left bytes of one sk_buff, not of its list, behind *off; reduce
+ * both by the bytes that it holds.
  */
 static bool pep_copy_flat(struct pep_copy *copy, const struct sk_buff *skb,
 			  u32 *off, u32 *left)
@@ -289,7 +289,7 @@ static bool pep_copy_flat(struct pep_copy *copy, const struct sk_buff *skb,
 	u32 head = skb_headlen(skb), skip = min(*off, head), len;
 	int i;
 
-	/* Memory of a device has no pages. */
+	/* Device memory has no pages. */
 	if (!skb_frags_readable(skb))
 		return false;
 	len = min(head - skip, *left);
@@ -347,7 +347,7 @@ static bool pep_copies_room(const struct pep_copies *copies)
 	       (s64)(most / PEP_COPY_SHARE);
 }
 
-/* Note that what is kept was sent again. */
+/* Mark copies of payload that was sent again. */
 static void pep_copies_again(struct pep_copies *copies, unsigned int side,
 			     u32 seq, u32 last)
 {
@@ -358,7 +358,7 @@ static void pep_copies_again(struct pep_copies *copies, unsigned int side,
 			copy->again = true;
 }
 
-/* All that is there without a hole has passed. */
+/* Advance *next over all copies in front of the first hole. */
 static void pep_copies_advance(const struct pep_copy *copy, u32 *next)
 {
 	for (; copy && !after(copy->seq, *next); copy = copy->next)
@@ -368,7 +368,7 @@ static void pep_copies_advance(const struct pep_copy *copy, u32 *next)
 
 /**
  * pep_copies_add() - keep the payload of a packet
- * @copies: where
+ * @copies: copies of the connection
  * @side: side that the packet came from, enum pep_side
  * @end: the end that has sent it; its next byte is advanced
  * @skb: packet with payload and a right checksum; its headers may move, so
@@ -376,7 +376,7 @@ static void pep_copies_advance(const struct pep_copy *copy, u32 *next)
  * @pkt: parsed @skb
  *
  * Context: softirq, with the connection locked.
- * Return: false when it cannot be kept: there is a hole then that is not seen.
+ * Return: false when it cannot be kept, which leaves an undetected hole.
  */
 bool pep_copies_add(struct pep_copies *copies, unsigned int side,
 		    struct pep_track_end *end, struct sk_buff *skb,
@@ -393,8 +393,8 @@ bool pep_copies_add(struct pep_copies *copies, unsigned int side,
 	}
 	if (!pep_copies_room(copies))
 		return false;
-	/* Pages of a local sender's that are to be given back to it: others take
-	 * their place, and may be more.
+	/* A local sender's pages are to be given back to it: other pages replace
+	 * them, and may be more.
 	 */
 	if (skb_orphan_frags_rx(skb, GFP_ATOMIC))
 		return false;
@@ -419,15 +419,15 @@ bool pep_copies_add(struct pep_copies *copies, unsigned int side,
 }
 
 /**
- * pep_copies_restart() - begin anew after a packet that could not be kept
- * @copies: where
+ * pep_copies_restart() - restart after a packet that could not be kept
+ * @copies: copies of the connection
  * @side: side of the sender, enum pep_side
  * @end: the sender, with the packet noted as sent; its next byte is advanced
  *
- * They are of use again when the other end has acknowledged all until here.
+ * They are usable again when the other end has acknowledged all until here.
  *
  * Context: softirq, with the connection locked.
- * Return: false when that has happened too often.
+ * Return: false after too many restarts.
  */
 bool pep_copies_restart(struct pep_copies *copies, unsigned int side,
 			struct pep_track_end *end)
@@ -439,12 +439,12 @@ bool pep_copies_restart(struct pep_copies *copies, unsigned int side,
 }
 
 /**
- * pep_copies_acked() - give up what the other end has got
- * @copies: where
+ * pep_copies_acked() - free the copies that the other end has acknowledged
+ * @copies: copies of the connection
  * @side: side of the sender, enum pep_side
  * @ack: acknowledgment of the other end
- * @next: next byte of the sender; advanced where the other end has got what did
- *	not pass here
+ * @next: next byte of the sender; advanced where the other end has received
+ *	bytes that did not pass here
  *
  * Context: softirq, with the connection locked.
  */
@@ -463,10 +463,10 @@ void pep_copies_acked(struct pep_copies *copies, unsigned int side, u32 ack,
 }
 
 /*
- * When it was really sent: so that its acknowledgment is a sample of the round
- * trip, unless it was sent again, and of the rate, and RACK knows the order.
- * Follows tcp_rate_skb_sent(), which the queue of a socket under repair does not
- * pass.
+ * Set the real time of transmission, so that the acknowledgment is a sample of
+ * the rate and, unless the copy was sent again, of the round trip, and RACK has
+ * the order. Follows tcp_rate_skb_sent(), which the queue of a socket under
+ * repair does not pass.
  */
 static void pep_copy_stamp(struct sock *sk, u32 begin, u64 at, bool again)
 {
@@ -492,7 +492,7 @@ static void pep_copy_stamp(struct sock *sk, u32 begin, u64 at, bool again)
 	}
 }
 
-/* Have a page for what is kept with a copy: a leg takes references to pages.
+/* Copy the payload kept with a copy to a page: a leg takes references to pages.
  * Return: false for lack of memory.
  */
 static bool pep_copy_load_head(struct pep_copies *copies, struct pep_copy *copy)
@@ -516,8 +516,8 @@ static bool pep_copy_load_head(struct pep_copies *copies, struct pep_copy *copy)
 }
 
 /**
- * pep_copies_load() - make a leg believe that it has sent the copies
- * @copies: where
+ * pep_copies_load() - load the copies into a leg as if it had sent them
+ * @copies: copies of the connection
  * @side: side of the sender that the leg speaks for, enum pep_side
  * @sk: locked leg under repair whose next byte to write is the first that its
  *	end has not acknowledged

@@ -19,9 +19,9 @@ struct sock;
  * @noted: part of @memory that @path has counted, bytes
  * @first: by side of the sender, its copies in the order of the stream, or NULL
  * @last: by side of the sender, the last one of @first, unless that is NULL
- * @start: by side of the sender, sequence number that they are whole from
+ * @start: by side of the sender, sequence number from which they are complete
  * @memory: memory that they keep, bytes
- * @restarts: how often that was too much
+ * @restarts: number of calls of pep_copies_restart()
  */
 struct pep_copies {
 	struct pep_gen *gen;
@@ -38,7 +38,7 @@ struct pep_copies {
  * pep_copies_trigger() - get the trigger by bytes
  * @copies: of the connection
  *
- * Return: payload of an end in one turn that has the connection split, bytes.
+ * Return: payload of an end in one turn that triggers the split, bytes.
  */
 static inline u32 pep_copies_trigger(const struct pep_copies *copies)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The generic netlink family, what it tells of what is counted: of a namespace
- * and of each CPU. Anybody may ask, so nothing of single flows is in it.
+ * The generic netlink family, reports of the counters: of a namespace and of
+ * each CPU. Any user may request them, so they hold nothing of single flows.
  */
 
 #include "netlink-gen.h"
@@ -35,7 +35,7 @@ static int pep_counter_fill_residence(struct sk_buff *skb, int attr,
 }
 
 /**
- * pep_nl_residence_get_doit() - tell how long payload has stayed
+ * pep_nl_residence_get_doit() - report how long payload has stayed
  * @skb: request
  * @info: its attributes, none
  *
@@ -105,7 +105,7 @@ static u64 pep_counter_stat(struct pep_net *pn, int attr)
 }
 
 /**
- * pep_nl_stat_get_doit() - tell the counters
+ * pep_nl_stat_get_doit() - report the counters
  * @skb: request
  * @info: its attributes, none
  *
@@ -130,20 +130,20 @@ int pep_nl_stat_get_doit(struct sk_buff *skb, struct genl_info *info)
 }
 
 /*
- * Tell what a CPU has counted; pep_net.lock held. -ENODATA when there is nothing
- * to tell.
+ * Report the counters of a CPU; pep_net.lock held. -ENODATA when there is
+ * nothing to report.
  */
 static int pep_counter_fill_cpu(struct sk_buff *skb, const struct pep_net *pn,
 				int cpu)
 {
-	/* That a CPU in use has nothing to do is worth telling. */
+	/* A CPU in use is reported even if its counters are 0. */
 	bool worth = cpu_online(cpu);
 	int attr;
 	u64 n;
 
 	if (nla_put_u32(skb, PEP_A_STAT_CPU, cpu))
 		return -EMSGSIZE;
-	/* Flows belong to no CPU, and its number is not counted: they are 0. */
+	/* Flows belong to no CPU, and its number is no counter: both read 0. */
 	for (attr = PEP_A_STAT_PAD + 1; attr <= PEP_A_STAT_MAX; attr++) {
 		n = attr == PEP_A_STAT_POOL_SOCKETS ?
 		    pep_counter_ready(pn, cpu) : pep_stat_read(pn, attr, cpu);
@@ -157,8 +157,8 @@ static int pep_counter_fill_cpu(struct sk_buff *skb, const struct pep_net *pn,
 }
 
 /**
- * pep_nl_stat_get_dumpit() - tell the counters of each CPU
- * @skb: where to
+ * pep_nl_stat_get_dumpit() - report the counters of each CPU
+ * @skb: message to fill
  * @cb: state of the dump; args[0] is the CPU to go on with
  *
  * A CPU's counters are in one message, read one after the other: not a snapshot

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Packets on their way to a socket of ours, and held packets on their way on.
+ * Packets on their way to one of our sockets, and held packets that go on.
  *
  * A packet is handed to ip_local_deliver() or ip6_input() right from the
  * classifier. Attaching a local route and letting the packet go on would be
  * less work, but with list receive ip_route_use_hint() lends that route to
- * the next packet for the same address, whoever it belongs to. What
- * ip_rcv_core() and ip6_rcv_core() check is therefore checked by
- * pep_packet_parse(), and what they do is done here.
+ * the next packet for the same address, ours or not. pep_packet_parse()
+ * therefore makes the checks of ip_rcv_core() and ip6_rcv_core(), and this
+ * file does the rest of their work.
  */
 
 #include "deliver.h"
@@ -50,7 +50,7 @@ static int pep_deliver_start6(struct pep_net *pn)
 	}
 	rt->dst.input = ip6_input;
 	rt->rt6i_idev = idev;
-	/* What ipv6_unicast_destination() looks at for a SYN. */
+	/* ipv6_unicast_destination() checks these for a SYN. */
 	rt->rt6i_flags = RTF_UP | RTF_NONEXTHOP | RTF_LOCAL;
 	pn->rt6 = rt;
 	return 0;
@@ -93,11 +93,11 @@ static void pep_deliver_stop6(struct pep_net *pn)
 #endif
 
 /*
- * The route of packets of a family, or NULL. A leg keeps the one of its last packet, and
- * TCP asks for each whether it is still valid: ipv4_dst_check() and ip6_dst_check()
- * compare its generation with the namespace's, which any change of routes moves on.
- * Ours leads where it has led, so it goes along; a reference would be dropped and taken
- * again for each packet otherwise, on one cache line for all CPUs.
+ * The route of packets of a family, or NULL. A leg keeps the route of its last packet,
+ * and for each packet TCP checks that it is still valid: ipv4_dst_check() and
+ * ip6_dst_check() compare its generation with the namespace's, which any change of
+ * routes advances. Our route never changes, so its generation follows; otherwise TCP
+ * would drop and take a reference for each packet, on one cache line for all CPUs.
  */
 static struct dst_entry *pep_deliver_route(const struct pep_net *pn, bool v4)
 {
@@ -138,7 +138,7 @@ int pep_deliver_start(struct pep_net *pn)
 }
 
 /**
- * pep_deliver_stop() - give the routes up
+ * pep_deliver_stop() - release the routes
  * @pn: instance; no packet is being delivered any more
  *
  * sk_rx_dst of sockets may keep a route for long: it must not keep the
@@ -169,8 +169,8 @@ static u32 pep_deliver_prepare4(struct sk_buff *skb)
 
 #if IS_ENABLED(CONFIG_IPV6)
 /*
- * Prepare an IPv6 packet as ip6_rcv_core() does. Extension headers have been
- * found to mean nothing to a leg: TCP begins behind them, as it does behind
+ * Prepare an IPv6 packet as ip6_rcv_core() does. Its extension headers were
+ * checked and mean nothing to a leg: TCP begins behind them, as it does behind
  * hop-by-hop options that ip6_rcv_core() has parsed.
  */
 static u32 pep_deliver_prepare6(struct sk_buff *skb)
@@ -192,7 +192,7 @@ static u32 pep_deliver_prepare6(struct sk_buff *skb)
 }
 #endif
 
-/* What comes by a device of a VRF is received by the VRF; as vrf_ip_rcv(). */
+/* A VRF receives the packets of its devices; as vrf_ip_rcv(). */
 static void pep_deliver_vrf(struct sk_buff *skb)
 {
 	struct net_device *vrf = l3mdev_master_dev_rcu(skb->dev);
@@ -208,7 +208,7 @@ static void pep_deliver_vrf(struct sk_buff *skb)
 }
 
 /**
- * pep_deliver_prepare() - what the network layer does on receipt
+ * pep_deliver_prepare() - do the network layer's work on receipt
  * @skb: packet that pep_packet_parse() has found sane, not shared
  * @dst: route to attach
  *
@@ -234,10 +234,10 @@ static bool pep_deliver_prepare(struct sk_buff *skb, struct dst_entry *dst)
 }
 
 /*
- * Note the device that a leg gets its packets by, see pep_filter_device(). TCP
- * would do it, but newer kernels' tcp_v4_do_rcv() and tcp_v6_do_rcv() do not
- * look at the device of a packet with the route of the last one, and here all
- * have the same.
+ * Note the device that a leg receives from, see pep_filter_device(). TCP would
+ * do it, but newer kernels' tcp_v4_do_rcv() and tcp_v6_do_rcv() ignore the
+ * device of a packet with the route of the last one, and here all packets have
+ * the same route.
  */
 static void pep_deliver_note(struct sock *sk, const struct sk_buff *skb)
 {
@@ -247,15 +247,15 @@ static void pep_deliver_note(struct sock *sk, const struct sk_buff *skb)
 }
 
 /**
- * pep_deliver_compact() - have a packet keep no more memory than it needs
+ * pep_deliver_compact() - reduce a packet's memory to the size that it needs
  * @skb: packet at ingress
  *
- * Drivers cut packets out of pages of up to 32 KiB, which each packet keeps while
- * TCP charges its part. Slab memory is the packet's own.
+ * Drivers cut packets out of pages of up to 32 KiB. Each packet keeps its page, but
+ * TCP charges its part only. Slab memory is the packet's own.
  *
  * Context: softirq.
  * Return: a copy in place of @skb, which is consumed; or @skb, where it is in slab
- * memory, is too large to be copied into that, or there is none.
+ * memory, is too large to be copied into that, or no memory is left.
  */
 struct sk_buff *pep_deliver_compact(struct sk_buff *skb)
 {
@@ -276,11 +276,11 @@ struct sk_buff *pep_deliver_compact(struct sk_buff *skb)
  * pep_deliver_local() - hand a packet to the local stack
  * @pn: instance
  * @skb: parsed packet at ingress; consumed
- * @sk: socket that it is for with a reference, which is consumed; a listener
- *	without reference; or NULL to let the protocol look for itself (ICMP)
+ * @sk: its socket with a reference, which is consumed; a listener without a
+ *	reference; or NULL to leave the lookup to the protocol (ICMP)
  *
- * The packet meets the INPUT hooks as untracked, and so do the OUTPUT hooks
- * what the stack answers at once.
+ * The packet passes the INPUT hooks untracked, and the immediate answers of
+ * the stack pass the OUTPUT hooks untracked, too.
  *
  * Context: softirq, RCU read side, no socket locked.
  */
@@ -291,7 +291,7 @@ void pep_deliver_local(struct pep_net *pn, struct sk_buff *skb,
 	struct pep_untrack_scope scope;
 	struct dst_entry *dst;
 
-	/* The routes go after a grace period from pn->stopping on. */
+	/* The routes are freed a grace period after pn->stopping is set. */
 	dst = pep_deliver_route(pn, v4);
 	skb = skb_share_check(skb, GFP_ATOMIC);
 	if (!skb || !dst || !pep_deliver_prepare(skb, dst)) {
@@ -318,11 +318,11 @@ void pep_deliver_local(struct pep_net *pn, struct sk_buff *skb,
 }
 
 /**
- * pep_deliver_hold() - make a packet fit to be kept
+ * pep_deliver_hold() - prepare a packet for being held
  * @skb: packet at ingress; consumed when it cannot be kept
  *
- * Drops what the packet holds on to: the sender's socket, which veth leaves
- * on it, a route and the device.
+ * Drops the references of the packet: the sender's socket, which veth leaves
+ * attached, a route and the device.
  *
  * Context: softirq.
  * Return: the packet to keep, or NULL for lack of memory.
@@ -340,7 +340,7 @@ struct sk_buff *pep_deliver_hold(struct sk_buff *skb)
 }
 
 /**
- * pep_deliver_unhold() - make a held packet fit to go on
+ * pep_deliver_unhold() - prepare a held packet to go on
  * @pn: instance
  * @skb: packet from pep_deliver_hold(); consumed when its device is gone
  *
@@ -358,10 +358,10 @@ bool pep_deliver_unhold(struct pep_net *pn, struct sk_buff *skb)
 }
 
 /**
- * pep_deliver_pass() - let a packet that was held go on unsplit
+ * pep_deliver_pass() - let a held packet go on unsplit
  * @skb: packet after pep_deliver_unhold(); consumed
  *
- * It continues behind the classifier: tc_skip_classify keeps it from coming
+ * The packet goes on behind the classifier: tc_skip_classify keeps it from coming
  * here again. Packet taps have seen it already; a netdev ingress chain does
  * not see it.
  *

@@ -7,12 +7,12 @@
 #include "net.h"
 
 /**
- * struct pep_held_cb - what skb->cb keeps of a held packet
- * @ifindex: device that the packet came by
- * @opener: side that it came from, enum pep_side; of a SYN
+ * struct pep_held_cb - state of a held packet in skb->cb
+ * @ifindex: device that received the packet
+ * @opener: for a SYN, side that it came from, enum pep_side
  *
- * A held packet has no reference to its device, which so can go away at any
- * time; it is looked up again when the packet is let go.
+ * A held packet has no reference to its device, which can thus go away at
+ * any time; the device is looked up again when the packet goes on.
  */
 struct pep_held_cb {
 	int ifindex;

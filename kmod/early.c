@@ -3,9 +3,9 @@
  * Answering an opener early.
  *
  * The opener's SYN goes to a listener, which answers it, and a leg connects to the
- * target at the same time. The connection has an entry in the table of those that
- * are followed, by which accept.c finds the flow that waits for the opener. A
- * target that refuses shows as a connection that is reset. A SYN that cannot be
+ * target at the same time. The connection has an entry in the table of followed
+ * connections, where accept.c finds the flow that waits for the opener. A target
+ * that refuses appears as a reset of the connection. A SYN that cannot be
  * answered here passes, and its connection is followed.
  */
 
@@ -56,8 +56,8 @@ static unsigned int pep_early_cause(const struct sock *sk)
 	}
 }
 
-/* Count a flow that comes up for its subscriber, who had no entry at the SYN, or note
- * that the entry is in use.
+/* Count a flow that comes up for its subscriber, if the SYN found no entry of theirs,
+ * or note that the entry is in use.
  */
 static void pep_early_count(struct pep_flow *flow)
 {
@@ -74,7 +74,7 @@ static void pep_early_count(struct pep_flow *flow)
 	pep_path_put(path);
 }
 
-/* Look after a flow that is being opened, with its legs locked and not owned. */
+/* Check a flow that is being opened, with its legs locked and not owned. */
 static void pep_early_step(struct pep_flow *flow)
 {
 	struct sock *opener = pep_flow_opener(flow)->sk;
@@ -103,12 +103,12 @@ static void pep_early_step(struct pep_flow *flow)
 	} else if (!opener && !time_before(jiffies, flow->deadline)) {
 		pep_flow_end(flow, PEP_A_STAT_OPENER_LOST);
 	} else if (!opener && !timer_pending(&flow->timer)) {
-		/* It was used to wait for a leg that a process owned. */
+		/* The timer has waited for a leg that a process owned. */
 		pep_flow_wake_in(flow, flow->deadline - jiffies);
 	}
 }
 
-/* The same, with the flow locked and alive. */
+/* Check a flow that is being opened, with the flow locked and alive. */
 static void pep_early_look(struct pep_flow *flow)
 {
 	pep_flow_lock_legs(flow);
@@ -121,14 +121,14 @@ static void pep_early_look(struct pep_flow *flow)
 	pep_flow_unlock_legs(flow);
 }
 
-/* Look after a flow that is being opened, and relay as soon as it is up. */
+/* Check a flow that is being opened, and relay as soon as it is up. */
 static unsigned int pep_early_run(struct pep_job *job, struct pep_queue *queue)
 {
 	struct pep_flow *flow = container_of(job, struct pep_flow, job);
 
 	if (READ_ONCE(flow->state) < PEP_FLOW_STATE_ESTABLISHED) {
 		spin_lock(&flow->lock);
-		/* It can be killed before it has a leg. */
+		/* The flow can be killed before it has a leg. */
 		if (flow->state == PEP_FLOW_STATE_CONNECTING &&
 		    pep_flow_target(flow)->sk)
 			pep_early_look(flow);
@@ -143,7 +143,7 @@ static const struct pep_flow_ops pep_early_ops = {
 	.ended = pep_adopt_ended,
 };
 
-/* Send the SYN of the leg towards the target, with both locked. */
+/* Send the SYN of the leg towards the target, with flow and leg locked. */
 static int pep_early_connect(struct pep_flow *flow, struct sock *sk,
 			     const struct pep_conn *conn)
 {
@@ -156,14 +156,14 @@ static int pep_early_connect(struct pep_flow *flow, struct sock *sk,
 	if (flow->opener == PEP_SIDE_WIRELESS &&
 	    values->source == PEP_SOURCE_MODE_LOCAL)
 		return pep_leg_connect_local(sk, &flow->tuple);
-	/* With the opener's number one that comes back is known, see
+	/* The opener's number identifies a SYN that comes back, see
 	 * pep_reopen().
 	 */
 	return pep_leg_connect(sk, &flow->tuple, conn->end[conn->opener].isn);
 }
 
-/* Is the leg's way by a device that is about to be detached? Its SYN, which the
- * opener's repeats, may have been sent.
+/* Does the leg's route use a device that is about to be detached? The leg may have
+ * sent its SYN, which the opener's SYN repeats.
  */
 static bool pep_early_leaves(const struct pep_net *pn, struct sock *sk)
 {
@@ -172,7 +172,7 @@ static bool pep_early_leaves(const struct pep_net *pn, struct sock *sk)
 	return dst && pep_release_leaving(pn) == dst->dev->ifindex;
 }
 
-/* The share of the subscriber who opens a connection; IPv6: a network of 64 bits. */
+/* The share of the subscriber that opens a connection; IPv6: a network of 64 bits. */
 static atomic_t *pep_early_share(struct pep_net *pn,
 				 const struct pep_tuple *tuple)
 {
@@ -182,8 +182,8 @@ static atomic_t *pep_early_share(struct pep_net *pn,
 	return &pn->early[hash % PEP_NET_SHARES];
 }
 
-/* Give a flow its leg towards the target. Return: 0, or the counter of why the
- * flow is dead, whose socket is released then.
+/* Give a flow its leg towards the target. Return: 0, or the counter of the reason
+ * why the flow is dead and its socket released.
  */
 static unsigned int pep_early_begin(struct pep_flow *flow, struct pep_sock *ps,
 				    const struct pep_conn *conn)
@@ -210,7 +210,7 @@ static unsigned int pep_early_begin(struct pep_flow *flow, struct pep_sock *ps,
 		pep_stamp(flow, PEP_FLOW_TIME_SYN_OUT);
 		flow->deadline = jiffies + PEP_GEN_LINGER;
 		pep_flow_wake_in(flow, PEP_GEN_LINGER);
-		/* It may have been killed before there was anybody to see. */
+		/* The flow may have been killed before it had a leg. */
 		pep_flow_schedule(flow);
 	}
 	pep_flow_unlock_legs(flow);
@@ -309,7 +309,7 @@ static bool pep_early_wait(struct pep_gen *gen, unsigned int side,
 	return true;
 }
 
-/* Is there a listener that takes SYNs? One destroyed with ss -K does not. */
+/* Does a listener accept SYNs? One destroyed with ss -K does not. */
 static bool pep_early_listens(struct pep_gen *gen, int family, unsigned int side)
 {
 	const struct sock *sk;
@@ -336,13 +336,13 @@ static bool pep_early_has_share(struct pep_net *pn,
 /**
  * pep_early_open() - answer a SYN and connect to its target
  * @gen: generation of a profile that answers openers early
- * @side: side that it came from, enum pep_side
+ * @side: side that the SYN came from, enum pep_side
  * @skb: SYN of a connection that is not in the table
  * @pkt: parsed @skb
  *
  * Context: softirq, RCU read side.
  * Return: true when the SYN was consumed; false when its connection is to be
- * followed instead, for a limit or for a reason that is counted.
+ * followed instead, because of a limit or a reason that is counted.
  */
 bool pep_early_open(struct pep_gen *gen, unsigned int side, struct sk_buff *skb,
 		    const struct pep_packet *pkt)
@@ -351,17 +351,17 @@ bool pep_early_open(struct pep_gen *gen, unsigned int side, struct sk_buff *skb,
 	unsigned int reason;
 	struct pep_sock *ps;
 
-	/* The answers of an end would not come here, or soon no more. */
+	/* The answers of an end would not arrive here, or soon stop. */
 	if (!atomic_read(&pn->devices[!side]) ||
 	    pep_release_leaving(pn) == skb->dev->ifindex)
 		return false;
 	reason = pep_limit_check(gen);
 	if (reason) {
-		/* It is counted when the connection is to be split. */
+		/* The refusal is counted when the connection is to be split. */
 		pep_limit_refused(pn, reason, NULL);
 		return false;
 	}
-	/* It is counted when the connection is to be followed, or split. */
+	/* The refusal is counted when the connection is to be followed, or split. */
 	if (!pep_early_has_share(pn, &pkt->tuple, side))
 		return false;
 	if (pep_limit_pending(pn) ||
@@ -400,7 +400,7 @@ bool pep_early_open(struct pep_gen *gen, unsigned int side, struct sk_buff *skb,
 	return true;
 }
 
-/* Go on with a SYN that waited for a socket, see pep_pool_resume. */
+/* Resume a SYN that waited for a socket, see pep_pool_resume. */
 static void pep_early_resume(struct pep_gen *gen, struct sk_buff *skb)
 {
 	unsigned int side = PEP_HELD_CB(skb)->opener;
@@ -432,7 +432,7 @@ static void pep_early_resume(struct pep_gen *gen, struct sk_buff *skb)
 }
 
 /**
- * pep_early_init() - have SYNs that waited for a socket handed to this file
+ * pep_early_init() - register this file for SYNs that waited for a socket
  *
  * Context: once, at load.
  */

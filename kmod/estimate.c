@@ -9,30 +9,30 @@
 
 #include "estimate.h"
 
-/* Pacing stays below bw by so much, in per cent. */
+/* Margin by which pacing stays below bw, in per cent. */
 #define PEP_BBR_MARGIN		1
 
-/* Losses in a round that count at all, and the share of them, in 1/1024; more of
- * them end startup, which would have to be undone slowly.
+/* Least losses in a round that count, and their least share, in 1/1024; only a
+ * larger share ends startup, which would be slow to undo.
  */
 #define PEP_BBR_LOSS_MIN	6U
 #define PEP_BBR_LOSS_SHARE	20U
 #define PEP_BBR_LOSS_STARTUP	64U
 #define PEP_BBR_LOSS_POLICED	128U
 
-/* A round trip is one without a queue up to this much longer, us. */
+/* A round trip up to this much longer counts as one without a queue, us. */
 #define PEP_BBR_RTT_SLACK	2000U
 
-/* What acknowledgments in bursts may add to the window, of a time, us. */
+/* Most time that bursts of acknowledgments may add to the window, us. */
 #define PEP_BBR_EXTRA_US	(100 * USEC_PER_MSEC)
 
 /**
- * pep_estimate_rate() - pace at a multiple of what the path delivers
+ * pep_estimate_rate() - compute the pacing rate for a multiple of the path's rate
  * @sk: socket, locked
  * @bw: packets per microsecond, shifted by PEP_BBR_BW_SHIFT
  * @gain: multiple, in 256ths
  *
- * Return: bytes per second, a per cent less than that, and no more than
+ * Return: bytes per second, a per cent less than the multiple, and no more than
  * sk_max_pacing_rate.
  */
 unsigned long pep_estimate_rate(const struct sock *sk, u32 bw, u32 gain)
@@ -46,8 +46,8 @@ unsigned long pep_estimate_rate(const struct sock *sk, u32 bw, u32 gain)
 }
 
 /**
- * pep_estimate_bdp() - tell what a path holds without a queue
- * @b: what is known of the path
+ * pep_estimate_bdp() - compute the packets that a path holds without a queue
+ * @b: estimates of the path
  * @bw: packets per microsecond, shifted by PEP_BBR_BW_SHIFT
  * @gain: multiple, in 256ths
  *
@@ -65,11 +65,11 @@ u32 pep_estimate_bdp(const struct pep_bbr *b, u32 bw, u32 gain)
 }
 
 /**
- * pep_estimate_slack() - tell how much longer a round trip without a queue may be
+ * pep_estimate_slack() - compute how much a round trip without a queue may vary
  * @sk: socket, locked
- * @share: part of the smallest round trip by which it may
+ * @share: divisor of the smallest round trip, for the least slack
  *
- * On a path with jitter it is what round trips differ by.
+ * On a path with jitter it is the variation of the round trips.
  *
  * Return: microseconds.
  */
@@ -88,7 +88,7 @@ static bool pep_estimate_queued(const struct sock *sk, long rtt)
 	       rtt > b->min_rtt + pep_estimate_slack(sk, 8);
 }
 
-/* Compare a round with what the path loses without a queue, at its end. */
+/* Update the path's loss without a queue, at the end of a round. */
 static void pep_estimate_losses(struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -103,7 +103,7 @@ static void pep_estimate_losses(struct sock *sk)
 	b->loss_base += (share - b->loss_base) / 8;
 }
 
-/* By how much have acknowledgments been ahead of bw? */
+/* Measure by how much acknowledgments are ahead of bw. */
 static void pep_estimate_aggregation(struct sock *sk, const struct rate_sample *rs)
 {
 	struct pep_bbr *b = pep_estimate_of(sk);
@@ -125,7 +125,7 @@ static void pep_estimate_aggregation(struct sock *sk, const struct rate_sample *
 	b->extra[1] = max_t(u32, b->extra[1], min_t(u32, extra, U16_MAX));
 }
 
-/* A round begins: what was counted of the last one is looked at and forgotten. */
+/* A round begins: evaluate the counts of the last one and reset them. */
 static void pep_estimate_round(struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -149,7 +149,7 @@ static void pep_estimate_round(struct sock *sk)
 }
 
 /**
- * pep_estimate_sample() - take over what an acknowledgment says of the path
+ * pep_estimate_sample() - update the estimates from an acknowledgment
  * @sk: socket, locked
  * @rs: TCP's sample
  *
@@ -209,8 +209,8 @@ bool pep_estimate_overflows(struct sock *sk, const struct rate_sample *rs)
  * @sk: socket, locked
  * @rs: TCP's sample
  *
- * The share of marked packets does not matter, as classic ECN repeats a mark. One
- * that comes without a queue does not end startup, which would be slow to undo.
+ * The share of marked packets does not matter, as classic ECN repeats a mark. A
+ * mark without a queue does not end startup, which would be slow to undo.
  *
  * Return: yes, once in two rounds.
  */

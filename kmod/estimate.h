@@ -8,7 +8,7 @@
 #define PEP_BBR_BW_SHIFT	24
 #define PEP_BBR_UNIT		256
 
-/* Packets under way at least. */
+/* Least packets under way. */
 #define PEP_BBR_LEAST		4U
 
 #define PEP_BBR_NONE		U32_MAX
@@ -24,29 +24,29 @@ enum pep_bbr_phase {
 };
 
 /**
- * struct pep_bbr - what a flow has found out, in its socket
+ * struct pep_bbr - estimates and state of a flow, in its socket
  * @min_rtt: smallest round trip, us
- * @min_rtt_stamp: when a sample was it, or was near it, jiffies
+ * @min_rtt_stamp: time of the latest sample that equals it or is near it, jiffies
  * @probe_done: when probe_rtt may end, jiffies; 0: the pipe has not drained yet
  * @round_end: tp->delivered at which the round trip ends
  * @round_begin: tp->delivered at which it began
  * @round_lost: tp->lost at its beginning
  * @round_ce: tp->delivered_ce at its beginning
- * @bw: most that was delivered in the cycle before and in this one
- * @bw_latest: most that was delivered in this round
+ * @bw: highest delivery rate of the cycle before and of this one
+ * @bw_latest: highest delivery rate of this round
  * @bw_lo: rate that congestion has left until the next refill, or PEP_BBR_NONE
- * @full_bw: rate that has to be exceeded by a quarter for startup to go on, or when
+ * @full_bw: rate that startup has to exceed by a quarter to go on, or the rate when
  *	up began
- * @full_inflight: most that was delivered in a sample of the round that exceeded it
- * @full_round: most that was delivered in a sample of the round before
+ * @full_inflight: most packets delivered in a sample of the round that exceeded it
+ * @full_round: most packets delivered in a sample of the round before
  * @phase_us: when the phase began, low bits of tp->tcp_mstamp
- * @wait_us: how long cruise takes
- * @inflight_latest: most that was delivered in a sample of this round, packets
+ * @wait_us: duration of cruise
+ * @inflight_latest: most packets delivered in a sample of this round
  * @inflight_lo: packets under way that congestion has left until the next refill
  * @inflight_hi: packets under way with which the queue has not overflowed
  * @prior_cwnd: window before probe_rtt or a timeout
- * @epoch_us: since when acknowledgments are counted, low bits of tp->tcp_mstamp
- * @epoch_acked: packets that were acknowledged since
+ * @epoch_us: start of the count of acknowledgments, low bits of tp->tcp_mstamp
+ * @epoch_acked: packets acknowledged since @epoch_us
  * @extra: most packets by which acknowledgments were ahead of bw, last cycle and
  *	this one
  * @queue_lost: packets lost in this round while the queue was long
@@ -55,12 +55,12 @@ enum pep_bbr_phase {
  * @rounds: rounds of the phase
  * @full_count: rounds without growth
  * @full: startup has found the path full
- * @probed: acknowledgments are of what up has sent
+ * @probed: acknowledgments are for packets that up has sent
  * @loaded: up has filled the path
  * @standing: every sample of this round had a queue
  * @stood: every sample of the round before had one
- * @cut: congestion has been answered in this round
- * @ce_cut: it was by marks, which the receiver repeats for a round trip
+ * @cut: the flow has responded to congestion in this round
+ * @ce_cut: it has responded to marks, which the receiver repeats for a round trip
  * @ca_state: congestion state at the last acknowledgment
  * @round_start: this acknowledgment begins a round
  */
@@ -108,19 +108,19 @@ static inline struct pep_bbr *pep_estimate_of(const struct sock *sk)
 	return (struct pep_bbr *)inet_csk_ca(sk);
 }
 
-/* The most that the path has delivered lately. */
+/* The highest rate that the path has delivered lately. */
 static inline u32 pep_estimate_max_bw(const struct pep_bbr *b)
 {
 	return max(b->bw[0], b->bw[1]);
 }
 
-/* What congestion leaves of it. */
+/* The part of that rate that congestion leaves. */
 static inline u32 pep_estimate_bw(const struct pep_bbr *b)
 {
 	return min(pep_estimate_max_bw(b), b->bw_lo);
 }
 
-/* Microseconds since a time that is kept in its low bits. */
+/* Microseconds since a time of which only the low bits are kept. */
 static inline u32 pep_estimate_elapsed(const struct sock *sk, u32 since)
 {
 	return (u32)tcp_sk(sk)->tcp_mstamp - since;

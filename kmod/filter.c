@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Which flows, or connections, a request is about. */
+/* Selection of flows, or connections, by a request. */
 
 #include "filter.h"
 
@@ -11,13 +11,13 @@
 #include "gen.h"
 
 /**
- * pep_filter_parse_end() - read which addresses and ports an end may have
+ * pep_filter_parse_end() - read the selected addresses and ports of an end
  * @info: request
  * @addr: number of the attribute with the address
- * @prefix: number of the one with the bits of it that count
- * @port: number of the one with the port
- * @what: word that the names of these begin with
- * @family: family of the other end, 0 for any; that of this one afterwards
+ * @prefix: number of the attribute with the address's significant bits
+ * @port: number of the attribute with the port
+ * @what: first word of the names of these attributes
+ * @family: family of the other end, 0 for any; afterwards that of this end
  * @end: result; all 0 before
  *
  * Context: any.
@@ -30,7 +30,7 @@ int pep_filter_parse_end(const struct genl_info *info, int addr, int prefix,
 	struct nlattr *nla = info->attrs[port];
 	u32 found, bits;
 
-	/* Here 0 stands for any; a port that was given must not. */
+	/* Here 0 stands for any port, so a given port must not be 0. */
 	if (nla && !nla_get_be16(nla)) {
 		NL_SET_ERR_MSG_ATTR(info->extack, nla, "port: 1 to 65535");
 		return -ERANGE;
@@ -92,7 +92,7 @@ u64 pep_filter_uint(const struct genl_info *info, int attr)
 }
 
 /**
- * pep_filter_older() - read the least age that is meant
+ * pep_filter_older() - read the least age of a request
  * @info: request
  * @attr: number of the attribute, milliseconds
  *
@@ -106,7 +106,7 @@ u64 pep_filter_older(const struct genl_info *info, int attr)
 }
 
 /**
- * pep_filter_parse() - read which flows are meant
+ * pep_filter_parse() - read the selection of flows
  * @info: request, whose attributes the filter points into
  * @filter: result; undefined after an error
  *
@@ -124,7 +124,7 @@ int pep_filter_parse(const struct genl_info *info, struct pep_filter *filter)
 	for (attr = 1; attr <= PEP_A_FLOW_BYTES_MIN; attr++)
 		if (attrs[attr])
 			filter->empty = false;
-	/* Here 0 stands for any; a number that was given must not. */
+	/* Here 0 stands for any flow, so a given number must not be 0. */
 	if (id && !nla_get_u32(id)) {
 		NL_SET_ERR_MSG_ATTR(info->extack, id, "id: 1 to 4294967295");
 		return -ERANGE;
@@ -151,7 +151,7 @@ int pep_filter_parse(const struct genl_info *info, struct pep_filter *filter)
 				    &filter->family, &filter->end[PEP_SIDE_SERVER]);
 }
 
-/* Does the flow get packets by a device, or is it still being opened? */
+/* Does the flow receive from a device, or is it still being opened? */
 static bool pep_filter_device(const struct pep_flow *flow, int ifindex)
 {
 	int vrf = l3mdev_master_ifindex_by_index(flow->pn->net, ifindex);
@@ -163,7 +163,7 @@ static bool pep_filter_device(const struct pep_flow *flow, int ifindex)
 		const struct sock *sk = READ_ONCE(flow->leg[side].sk);
 		int rx = sk ? READ_ONCE(sk->sk_rx_dst_ifindex) : 0;
 
-		/* A VRF hides which of its devices it was. */
+		/* A VRF hides the device that received the packet. */
 		if (rx && (rx == ifindex || rx == vrf))
 			return true;
 	}
@@ -179,14 +179,14 @@ static bool pep_filter_end_match(const struct pep_filter_end *end,
 }
 
 /**
- * pep_filter_ends() - does a connection have the ends that are meant?
+ * pep_filter_ends() - does a connection have the selected ends?
  * @family: AF_INET or AF_INET6, 0 for any
- * @end: ends that are meant, two, by enum pep_side
+ * @end: the two selected ends, by enum pep_side
  * @opener: side that opened the connection
  * @t: its ends, in the direction of the opener's SYN
  *
  * Context: any.
- * Return: true when both agree.
+ * Return: true when both match.
  */
 bool pep_filter_ends(u32 family, const struct pep_filter_end *end,
 		     unsigned int opener, const struct pep_tuple *t)
@@ -197,12 +197,12 @@ bool pep_filter_ends(u32 family, const struct pep_filter_end *end,
 }
 
 /**
- * pep_filter_match() - is a flow meant?
+ * pep_filter_match() - does a flow match a filter?
  * @flow: flow, read without its lock
  * @filter: struct pep_filter; untyped, for pep_flow_kill()
  *
  * Context: RCU read side.
- * Return: true when it agrees with all of the filter.
+ * Return: true when it matches all of the filter.
  */
 bool pep_filter_match(const struct pep_flow *flow, const void *filter)
 {

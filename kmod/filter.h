@@ -7,9 +7,9 @@
 struct genl_info;
 
 /**
- * struct pep_filter_end - what an end of a connection has to be
+ * struct pep_filter_end - condition for an end of a connection
  * @addr: address
- * @prefix: how many of its bits count
+ * @prefix: number of its significant bits
  * @port: port, 0 for any
  */
 struct pep_filter_end {
@@ -19,17 +19,17 @@ struct pep_filter_end {
 };
 
 /**
- * struct pep_filter - which flows are meant: those that agree with all of it
+ * struct pep_filter - selected flows: those that match all of it
  * @id: number of the flow, 0 for any
  * @family: AF_INET or AF_INET6, 0 for any
  * @end: ends, by the enum pep_side that they are on
  * @state: enum pep_flow_state, or U32_MAX for any
  * @profile: name of its profile, NULL for any
- * @ifindex: device that it gets packets by, 0 for any; a flow that is being
- *	opened agrees with all
+ * @ifindex: device that it receives from, 0 for any; a flow that is being
+ *	opened matches any device
  * @older: least age, ns
  * @bytes: least payload relayed, both ways together, bytes
- * @empty: nothing was asked for
+ * @empty: the request sets no condition
  */
 struct pep_filter {
 	u32 id;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Flows: their states, their lifetime, the table they are found in.
+ * Flows: their states, their lifetime, the table that holds them.
  *
  * A flow is made when a connection is taken over, or when its opener is answered
  * early. It is in the table, and alive, until both legs are in
- * TCP_CLOSE. pep_flow_end() then makes it dead: the sockets forget it and go
- * to be released, it leaves the table and loses the table's reference. Jobs
- * and timers that still hold one find it dead. The last reference frees it
- * after a grace period.
+ * TCP_CLOSE. pep_flow_end() then makes it dead: the sockets are detached and
+ * released, the flow leaves the table and loses the table's reference. Jobs
+ * and timers that still hold a reference find it dead. The last reference
+ * frees it after a grace period.
  */
 
 #include "flow.h"
@@ -27,7 +27,7 @@
 
 static struct kmem_cache *pep_flow_cache;
 
-/* The state that an event leads to; what is not listed cannot happen. */
+/* The state that an event leads to; an event not listed cannot happen. */
 static const s8 pep_flow_table[][PEP_FLOW_END + 1] = {
 	[PEP_FLOW_STATE_CONNECTING] = {
 		[PEP_FLOW_UP] = PEP_FLOW_STATE_ESTABLISHED,
@@ -54,7 +54,7 @@ static const s8 pep_flow_table[][PEP_FLOW_END + 1] = {
 /**
  * pep_flow_next() - look up a transition
  * @state: enum pep_flow_state
- * @event: what happens
+ * @event: event that occurs
  *
  * Return: the state that follows, or -EINVAL when the event cannot happen.
  */
@@ -69,9 +69,9 @@ EXPORT_SYMBOL_IF_KUNIT(pep_flow_next);
 /**
  * pep_flow_advance() - change a flow's state
  * @flow: flow, locked
- * @event: what has happened
+ * @event: event that has occurred
  *
- * Who listens is told when it is up.
+ * Listeners are notified when the flow is up.
  *
  * Context: BH off.
  */
@@ -98,7 +98,7 @@ void pep_flow_advance(struct pep_flow *flow, enum pep_flow_event event)
 }
 
 /**
- * pep_flow_schedule() - have a flow run soon on this CPU
+ * pep_flow_schedule() - schedule a flow to run soon on this CPU
  * @flow: flow, by a reference or under RCU
  *
  * Context: any but hard interrupt.
@@ -107,7 +107,7 @@ void pep_flow_schedule(struct pep_flow *flow)
 {
 	if (!pep_job_claim(&flow->job))
 		return;
-	/* Without a reference left it is dead and never runs again. */
+	/* Without a reference left the flow is dead and never runs again. */
 	if (refcount_inc_not_zero(&flow->ref))
 		pep_queue_job(&flow->job);
 }
@@ -121,9 +121,9 @@ static void pep_flow_timeout(struct timer_list *timer)
 }
 
 /**
- * pep_flow_wake_in() - have a flow run later
+ * pep_flow_wake_in() - schedule a flow to run later
  * @flow: flow, locked and alive
- * @delay: when, jiffies from now; replaces an earlier call's
+ * @delay: jiffies from now; replaces the delay of an earlier call
  */
 void pep_flow_wake_in(struct pep_flow *flow, unsigned long delay)
 {
@@ -136,14 +136,14 @@ void pep_flow_wake_in(struct pep_flow *flow, unsigned long delay)
 /**
  * pep_flow_create() - make a flow and enter it into the table
  * @gen: generation, protected by RCU or a reference
- * @ops: how it is opened and looked after
+ * @ops: its mode and its callbacks
  * @opener: side that sent the SYN, enum pep_side
  * @tuple: tuple of the SYN
- * @ifindex: device by which it came
- * @born: when it came, ns of ktime_get_ns()
+ * @ifindex: device that received the SYN
+ * @born: when the SYN came, ns of ktime_get_ns()
  *
- * It can be killed as soon as it is in the table, and is when a side has lost its
- * last device meanwhile: the caller schedules it when it has a leg.
+ * The flow can be killed as soon as it is in the table, and is killed when a side
+ * has lost its last device meanwhile: the caller schedules it when it has a leg.
  *
  * Context: softirq.
  * Return: a connecting flow with a reference for the caller, or NULL.
@@ -230,7 +230,7 @@ static void pep_flow_free(struct rcu_head *rcu)
  */
 void pep_flow_put(struct pep_flow *flow)
 {
-	/* Dumps look at the flow and its sockets under RCU. */
+	/* Dumps read the flow and its sockets under RCU. */
 	if (refcount_dec_and_test(&flow->ref))
 		call_rcu(&flow->rcu, pep_flow_free);
 }
@@ -283,8 +283,8 @@ void pep_flow_unlock_legs(struct pep_flow *flow)
  * pep_flow_legs_owned() - does a process own one of the sockets?
  * @flow: flow with its legs locked
  *
- * Nothing may be done to an owned socket. A dead flow must be told before
- * this is asked: the work item that releases its sockets owns them.
+ * Callers must not touch an owned socket, and must recognize a dead flow before
+ * this call: the work item that releases its sockets owns them.
  *
  * Return: true when one is owned.
  */
@@ -299,12 +299,12 @@ bool pep_flow_legs_owned(const struct pep_flow *flow)
 }
 
 /**
- * pep_flow_remember() - have packets of ends that are not expected any more reset
+ * pep_flow_remember() - have later packets of a flow's ends reset
  * @flow: flow that is up, or was
  *
  * A leg's reset carries the number of the next byte to send. An end that has
- * lost payload on the way expects another one and asks (RFC 5961, section
- * 3.2); the answer comes from steering, which remembers the connection.
+ * lost payload on the way expects another number and sends a challenge ACK
+ * (RFC 5961, section 3.2); steering remembers the connection and answers.
  *
  * Context: BH off.
  */
@@ -317,7 +317,7 @@ void pep_flow_remember(struct pep_flow *flow)
 	pep_memo_add(&flow->pn->reset, &reverse);
 }
 
-/* Have the sockets of a dead flow released. */
+/* Release the sockets of a dead flow. */
 static void pep_flow_release_legs(struct pep_flow *flow)
 {
 	int side;
@@ -348,9 +348,9 @@ bool pep_flow_pin(struct pep_flow *flow)
 }
 
 /**
- * pep_flow_unpin() - undo pep_flow_pin(), with its legs' settings changed
+ * pep_flow_unpin() - undo pep_flow_pin() after a change of the legs' settings
  * @flow: pinned flow, which may have ended meanwhile
- * @seq: number of the settings that its legs have got
+ * @seq: number of the settings that its legs have now
  * @values: settings
  *
  * Context: process.
@@ -370,7 +370,7 @@ void pep_flow_unpin(struct pep_flow *flow, u32 seq,
 		flow->release_asked = false;
 	if (flow->state == PEP_FLOW_STATE_DEAD)
 		pep_flow_release_legs(flow);
-	/* The run sets it anew; what else it was set for is done then. */
+	/* The run sets the timer anew and does its other work, too. */
 	if (changed && timer_delete(&flow->timer))
 		pep_flow_put(flow);
 	spin_unlock_bh(&flow->lock);
@@ -383,8 +383,8 @@ void pep_flow_unpin(struct pep_flow *flow, u32 seq,
  * @flow: live flow, locked, with its legs locked and not owned
  * @cause: counter of the cause, PEP_A_STAT_*
  *
- * The caller needs a reference of its own. Who listens is told first, while the
- * legs are as they were.
+ * The caller needs a reference of its own. Listeners are notified first, while the
+ * legs are unchanged.
  *
  * Context: BH off.
  */
@@ -403,13 +403,13 @@ void pep_flow_end(struct pep_flow *flow, unsigned int cause)
 	    !flow->at[PEP_FLOW_TIME_ANSWERED])
 		trace_pep_connect(flow, cause);
 	trace_pep_close(flow, cause);
-	/* One that has no connection: that goes on as it was. */
+	/* Without flow->conn the connection goes on as it was: report nothing. */
 	if (flow->conn)
 		pep_report_closed(flow, cause);
 	pep_resume_end(flow);
 	path = flow->path;
 	if (path) {
-		/* pep_relief_work() looks at it under RCU. */
+		/* pep_relief_work() reads it under RCU. */
 		WRITE_ONCE(flow->path, NULL);
 		pep_share_hold(flow->pn, path, &flow->held, 0);
 		pep_share_end(path);
@@ -438,14 +438,14 @@ void pep_flow_end(struct pep_flow *flow, unsigned int cause)
 }
 
 /**
- * pep_flow_each() - do something with flows of an instance
+ * pep_flow_each() - call a function for flows of an instance
  * @pn: instance
- * @match: tells which flows; called on the RCU read side; NULL for all
- * @filter: handed to @match
- * @act: called for each of these on the RCU read side; returns whether it counts
+ * @match: selects the flows; called on the RCU read side; NULL for all
+ * @filter: passed to @match
+ * @act: called for each of them on the RCU read side; returns whether to count it
  *
  * Context: may sleep.
- * Return: number of flows that count.
+ * Return: number of counted flows.
  */
 unsigned int pep_flow_each(struct pep_net *pn, pep_flow_match *match,
 			   const void *filter,
@@ -459,7 +459,7 @@ unsigned int pep_flow_each(struct pep_net *pn, pep_flow_match *match,
 	xa_for_each(&pn->flows, id, flow) {
 		if ((!match || match(flow, filter)) && act(flow))
 			n++;
-		/* There may be a hundred thousand. */
+		/* There may be a hundred thousand flows. */
 		if (need_resched()) {
 			rcu_read_unlock();
 			cond_resched();
@@ -478,10 +478,10 @@ static bool pep_flow_kill_one(struct pep_flow *flow)
 }
 
 /**
- * pep_flow_kill() - have flows of an instance end with resets
+ * pep_flow_kill() - end flows of an instance with resets
  * @pn: instance
- * @match: tells which flows; called on the RCU read side; NULL for all
- * @filter: handed to @match
+ * @match: selects the flows; called on the RCU read side; NULL for all
+ * @filter: passed to @match
  *
  * Does not wait for the end.
  *

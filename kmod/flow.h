@@ -17,11 +17,11 @@ struct pep_gen;
 struct pep_values;
 
 /**
- * struct pep_flow_ops - calls of a flow to the files above it
+ * struct pep_flow_ops - callbacks of a flow to the files above it
  * @mode: how it is opened, enum pep_connect_mode
- * @run: looks after it, as its job: softirq, RCU read side, with a reference
- *	that it drops
- * @ended: called when one that has a connection has ended, with its locks held
+ * @run: runs it, as its job: softirq, RCU read side, with a reference that the
+ *	call drops
+ * @ended: called when a flow with a connection has ended, with its locks held
  */
 struct pep_flow_ops {
 	u8 mode;
@@ -30,7 +30,7 @@ struct pep_flow_ops {
 };
 
 /**
- * enum pep_flow_event - what makes a flow change its state
+ * enum pep_flow_event - event that changes the state of a flow
  * @PEP_FLOW_UP: both legs are there
  * @PEP_FLOW_FIN: the end of one direction has been passed on
  * @PEP_FLOW_END: both legs are closed
@@ -42,9 +42,9 @@ enum pep_flow_event {
 };
 
 /**
- * enum pep_flow_time - what is remembered of when it happened to a flow
+ * enum pep_flow_time - events of a flow whose time is kept
  * @PEP_FLOW_TIME_SYN_OUT: the first SYN was sent to the target
- * @PEP_FLOW_TIME_ANSWERED: the target has answered that
+ * @PEP_FLOW_TIME_ANSWERED: the target has answered the SYN
  * @PEP_FLOW_TIME_ACCEPTED: the opener has completed its handshake
  * @PEP_FLOW_TIME_UP: both legs are up
  * @PEP_FLOW_TIME_FIRST: the first payload was relayed to the leg of a side,
@@ -54,7 +54,7 @@ enum pep_flow_event {
  * @PEP_FLOW_TIME_FIN_FROM: the leg of a side, whose number is added, has
  *	received its end's FIN, and all before it
  * @PEP_FLOW_TIME_RST_FROM: the end on a side, whose number is added, has reset
- * @PEP_FLOW_TIMES: how many there are
+ * @PEP_FLOW_TIMES: number of these times
  */
 enum pep_flow_time {
 	PEP_FLOW_TIME_SYN_OUT,
@@ -71,17 +71,17 @@ enum pep_flow_time {
 /**
  * struct pep_flow - one split connection
  * @job: runs the flow; holds a reference while queued
- * @lock: guards all below unless said otherwise; taken before the locks of
+ * @lock: guards all below unless stated otherwise; taken before the locks of
  *	the legs, BH off
  * @state: enum pep_flow_state; only flow.c writes it; read locklessly
  * @opener: side that sent the SYN, enum pep_side; constant
  * @mode: enum pep_connect_mode; constant
- * @release_asked: its connection is to be handed back, for it has been idle; until
- *	something happens to it
+ * @release_asked: its connection is to be handed back, as it has been idle; until
+ *	it makes progress
  * @killed: this host wants the flow to end; set once, without @lock
- * @pinned: a work item has the legs' sockets: they are not released
- * @sending: payload is being handed to a leg, which is locked; its write-space
- *	callback has no news then
+ * @pinned: a work item uses the legs' sockets: they are not released
+ * @sending: a locked leg is taking payload; its write-space callback does nothing
+ *	then
  * @tail: an end has reset, and the other one receives the payload before the reset
  *	until @deadline
  * @evicted: it holds memory, and its subscriber holds too much; set once, under @lock,
@@ -91,29 +91,29 @@ enum pep_flow_time {
  * @id: number in pep_net.flows; constant
  * @pn: instance; constant
  * @gen: generation with a reference; constant
- * @share: of pep_net.early, counts the flow until it is up, or NULL; set before it
- *	has a leg
- * @ops: of those who have made it; constant
- * @conn: the connection that it has, with a reference, or NULL
- * @live_seq: that of the generation's settings that the flow has
- * @idle_timeout: after how long without progress it ends, seconds; 0: never
- * @release_idle: after how long without progress its connection is handed back,
+ * @share: counter in pep_net.early that counts the flow until it is up, or NULL; set
+ *	before it has a leg
+ * @ops: operations from pep_flow_create(); constant
+ * @conn: the connection that it owns, with a reference, or NULL
+ * @live_seq: number of the generation's settings that the flow has
+ * @idle_timeout: time without progress after which it ends, seconds; 0: never
+ * @release_idle: time without progress after which its connection is handed back,
  *	seconds; 0: never
- * @ifindex: device by which that SYN came; constant
+ * @ifindex: device that received the SYN; constant
  * @leg: by enum pep_side
  * @path: entry of its subscriber, which counts it, with a reference; or NULL
  * @held: memory of the legs' queues as @path has counted it, bytes
- * @resume: how the wireless leg begins; guarded by the lock of its socket
+ * @resume: start of the wireless leg; guarded by the lock of its socket
  * @copied: relayed payload that had to be copied, bytes
  * @born: when the SYN came, ns of ktime_get_ns(); constant
- * @at: by enum pep_flow_time, when it happened first, in the same way; 0 when
- *	it has not. Those of FIN_FROM and RST_FROM are guarded by the lock of
- *	the leg's socket
+ * @at: by enum pep_flow_time, when it happened first, ns as @born; 0 when it
+ *	has not. Those of FIN_FROM and RST_FROM are guarded by the lock of the
+ *	leg's socket
  * @tuple: ends, in the direction of the opener's SYN; constant
- * @progress: what both ends had sent and acknowledged at @active, bytes
- * @active: when that was seen to have grown last, jiffies
- * @deadline: when the opener of an early flow has to be done with its handshake;
- *	later that of @tail; jiffies
+ * @progress: bytes that both ends had sent and acknowledged at @active
+ * @active: when @progress was last found to have grown, jiffies
+ * @deadline: when the opener of an early flow must have completed its handshake;
+ *	later the deadline of @tail; jiffies
  * @timer: schedules the flow; holds a reference while pending
  * @rcu: frees the memory: lookups use it under RCU without a reference
  */
@@ -156,9 +156,9 @@ struct pep_flow {
 };
 
 /**
- * typedef pep_flow_match - is a flow meant?
+ * typedef pep_flow_match - does a flow match a filter?
  * @flow: flow
- * @filter: as given to who calls this
+ * @filter: as passed to the caller
  */
 typedef bool pep_flow_match(const struct pep_flow *flow, const void *filter);
 
@@ -174,7 +174,7 @@ static inline struct pep_leg *pep_flow_opener(struct pep_flow *flow)
 }
 
 /**
- * pep_flow_target() - leg towards the end that was connected to
+ * pep_flow_target() - leg towards the end that the opener connects to
  * @flow: flow
  *
  * Return: the leg, with or without a socket.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Following connections that are forwarded, behind their handshakes: what the ends
- * have sent and acknowledged, and when one is worth to be split.
+ * Following connections that are forwarded, after their handshakes: the bytes that
+ * the ends have sent and acknowledged, and when one is worth splitting.
  *
- * Nothing is held back or changed. What is noted of an end is what the other
- * one will have seen of it: the highest acknowledgment, the highest right edge,
- * the latest clock. Until the decision is made copies are kept of payload that
- * is not acknowledged.
+ * Packets are neither held back nor changed. The notes of an end hold the values
+ * that the other end will have seen: the highest acknowledgment, the highest right
+ * edge, the latest clock. Until the decision is made, copies of unacknowledged
+ * payload are kept.
  */
 
 #include "follow.h"
@@ -27,7 +27,7 @@
 #include "tally.h"
 #include "track.h"
 
-/* A timestamp as RFC 7323, appendix A, has it laid out: the first four bytes. */
+/* The first four bytes of a timestamp in the layout of RFC 7323, appendix A. */
 #define PEP_FOLLOW_STAMP						\
 	htonl(TCPOPT_NOP << 24 | TCPOPT_NOP << 16 |			\
 	      TCPOPT_TIMESTAMP << 8 | TCPOLEN_TIMESTAMP)
@@ -44,7 +44,7 @@ struct pep_follow_options {
 	u32 tsval;
 };
 
-/* Look through the options of a segment; what is broken ends them. */
+/* Parse the options of a segment, up to the first malformed one. */
 static void pep_follow_scan(const struct pep_packet *pkt,
 			    struct pep_follow_options *found)
 {
@@ -52,7 +52,7 @@ static void pep_follow_scan(const struct pep_packet *pkt,
 	unsigned int len = pkt->options, size;
 
 	memset(found, 0, sizeof(*found));
-	/* As tcp_parse_aligned_timestamp(): that and no more is what most have. */
+	/* As tcp_parse_aligned_timestamp(): most segments have this option only. */
 	if (len == TCPOLEN_TSTAMP_ALIGNED &&
 	    get_unaligned((const __be32 *)opt) == PEP_FOLLOW_STAMP) {
 		found->has_ts = true;
@@ -90,7 +90,7 @@ static void pep_follow_no_room(struct pep_net *pn, struct pep_conn *conn,
 	}
 }
 
-/* Copies are kept from here on. */
+/* Keep copies from here on. */
 static void pep_follow_keep(struct pep_net *pn, struct pep_gen *gen,
 			    struct pep_conn *conn)
 {
@@ -135,9 +135,9 @@ static void pep_follow_choose(struct pep_net *pn, struct pep_gen *gen,
 		pep_follow_keep(pn, gen, conn);
 }
 
-/* The first payload of a connection since it was handed back for being idle: the
- * triggers begin anew, as its profile has them by now; where no device uses that any
- * more, as the one has them by whose device the opener's packets come, OTHER.
+/* Handle the first payload of a connection since it was handed back as idle: the
+ * triggers begin anew, with the present values of its profile; where no device uses
+ * that any more, with those of OTHER, the profile that the opener's device uses.
  */
 static void pep_follow_rearm(struct pep_net *pn, struct pep_gen *other,
 			     struct pep_conn *conn)
@@ -155,8 +155,8 @@ static void pep_follow_rearm(struct pep_net *pn, struct pep_gen *other,
 	pep_follow_keep(pn, gen, conn);
 }
 
-/* The settings that copies are kept for are old ones: leave the connection to its
- * ends, or begin anew with the next payload where it was handed back before.
+/* The copies are kept for outdated settings: leave the connection to its ends, or
+ * begin anew with the next payload where it was handed back before.
  */
 static void pep_follow_outdated(struct pep_net *pn, struct pep_conn *conn)
 {
@@ -172,7 +172,7 @@ static void pep_follow_outdated(struct pep_net *pn, struct pep_conn *conn)
 /*
  * A new turn of an end begins with payload that acknowledges all of a reply,
  * whose first packet acknowledged all of the turn before. Where both ends send at
- * the same time one of them has always something under way.
+ * the same time one of them always has payload under way.
  */
 static void pep_follow_turn(struct pep_track_end *self,
 			    struct pep_track_end *peer)
@@ -186,7 +186,7 @@ static void pep_follow_turn(struct pep_track_end *self,
 		peer->flags |= PEP_TRACK_REPLIED;
 }
 
-/* Keep payload that passes, and see what it means. */
+/* Keep payload that passes, and update the triggers. */
 static void pep_follow_payload(struct pep_net *pn, struct pep_conn *conn,
 			       unsigned int side, struct sk_buff *skb,
 			       const struct pep_packet *pkt)
@@ -219,7 +219,7 @@ static void pep_follow_payload(struct pep_net *pn, struct pep_conn *conn,
 		self->next = self->high;
 }
 
-/* What an end acknowledges and offers. */
+/* Note the acknowledgment and the window of an end. */
 static void pep_follow_ack(struct pep_conn *conn, unsigned int side,
 			   const struct pep_packet *pkt)
 {
@@ -240,7 +240,7 @@ static void pep_follow_ack(struct pep_conn *conn, unsigned int side,
 		self->edge = edge;
 }
 
-/* Can the packet be what it says? The other end would drop it otherwise. */
+/* Is the packet plausible? The other end would drop it otherwise. */
 static bool pep_follow_plausible(const struct pep_conn *conn,
 				 unsigned int side, const struct sk_buff *skb,
 				 const struct pep_packet *pkt)
@@ -254,7 +254,7 @@ static bool pep_follow_plausible(const struct pep_conn *conn,
 	       (!(conn->copies || conn->tally) || pep_packet_csum_ok(skb, pkt));
 }
 
-/* Note its end by any packet: clock, device, DSCP, losses. */
+/* Note the state of the sender of any packet: clock, device, DSCP, losses. */
 static void pep_follow_note(struct pep_conn *conn, unsigned int side,
 			    const struct sk_buff *skb,
 			    const struct pep_packet *pkt)
@@ -277,9 +277,9 @@ static void pep_follow_note(struct pep_conn *conn, unsigned int side,
 }
 
 /*
- * A packet of a connection of which others may have passed unseen since its numbers
- * were noted: they become those of the packet, wherever these are ahead.
- * When those of both ends fit each other, at a packet of the opener's, the
+ * Handle a packet of a connection whose other packets may have passed unseen since its
+ * numbers were noted: the numbers become those of the packet where these are ahead.
+ * When the numbers of both ends fit each other, at a packet of the opener, the
  * connection is followed like any other, and its profile may split it again.
  */
 static void pep_follow_resume(struct pep_net *pn, struct pep_gen *gen,
@@ -321,7 +321,7 @@ static void pep_follow_resume(struct pep_net *pn, struct pep_gen *gen,
 		pep_follow_keep(pn, gen, conn);
 }
 
-/* A packet of an established connection. */
+/* Handle a packet of an established connection. */
 static void pep_follow_segment(struct pep_net *pn, struct pep_gen *gen,
 			       struct pep_conn *conn, unsigned int side,
 			       struct sk_buff *skb, const struct pep_packet *pkt)
@@ -358,10 +358,10 @@ static void pep_follow_segment(struct pep_net *pn, struct pep_gen *gen,
 		pep_track_schedule(conn);
 }
 
-/* Does a reset come from the end that it says? As TCP asks, RFC 5961. An end that has
- * closed may reset with the number of its FIN, which is acknowledged by then; the other
- * end accepts that, see tcp_reset_check(). While the numbers are old ones each reset
- * does: without them there is nothing to compare with, and one that is forged ends no
+/* Does a reset come from the end that it names? TCP checks the same, RFC 5961. An end
+ * that has closed may reset with the number of its FIN, which is acknowledged by then;
+ * the other end accepts that, see tcp_reset_check(). While the numbers are outdated
+ * each reset passes: there is nothing to compare it with, and a forged reset ends no
  * more than the following.
  */
 static bool pep_follow_reset(const struct pep_conn *conn, unsigned int side,
@@ -381,8 +381,8 @@ static bool pep_follow_reset(const struct pep_conn *conn, unsigned int side,
 	       (!before(seq, peer->ack) && !after(seq, peer->edge));
 }
 
-/* A side had no device since the latest packet: the connection goes on from what
- * comes, as one that is imported, and is not measured any more.
+/* A side had no device since the latest packet: the connection goes on from the next
+ * packets, like an imported one, and is not measured any more.
  */
 static void pep_follow_lapse(struct pep_net *pn, struct pep_conn *conn)
 {
@@ -396,7 +396,7 @@ static void pep_follow_lapse(struct pep_net *pn, struct pep_conn *conn)
 	conn->resume = true;
 }
 
-/* A packet that is no SYN of a connection whose flow is none of ours yet. */
+/* Handle a packet that is no SYN, of a connection that has no flow. */
 static void pep_follow_step(struct pep_net *pn, struct pep_gen *gen,
 			    struct pep_conn *conn, unsigned int side,
 			    struct sk_buff *skb, const struct pep_packet *pkt)
@@ -447,9 +447,9 @@ static unsigned int pep_follow_side(const struct pep_conn *conn,
 
 /*
  * The leg that a packet of a split connection is for, or NULL when the table of
- * sockets has to be asked: the leg may have another address (source local), is
- * bound to a device, not up, or over (a TIME_WAIT socket may stand for it), or a
- * VRF has received the packet. Its flow keeps it for as long as RCU keeps the flow.
+ * sockets must be searched: the leg may have another address (source local), is
+ * bound to a device, not up, or over (a TIME_WAIT socket may stand for it), or a VRF
+ * has received the packet. The flow keeps its leg for as long as RCU keeps the flow.
  */
 static struct sock *pep_follow_leg(const struct pep_conn *conn, int vrf,
 				   const struct pep_packet *pkt)
@@ -469,7 +469,7 @@ static struct sock *pep_follow_leg(const struct pep_conn *conn, int vrf,
 	return sk;
 }
 
-/* Look at a packet of a connection that is split and measured. */
+/* Handle a packet of a connection that is split and measured. */
 static noinline_for_stack void pep_follow_measure(const struct pep_conn *conn,
 						  const struct pep_packet *pkt)
 {
@@ -480,7 +480,7 @@ static noinline_for_stack void pep_follow_measure(const struct pep_conn *conn,
 		pep_meter_split(conn, flow, pkt);
 }
 
-/* A packet of a connection that is handed back to its ends. */
+/* Handle a packet of a connection that is handed back to its ends. */
 static void pep_follow_release(struct pep_conn *conn, unsigned int side,
 			       const struct sk_buff *skb,
 			       const struct pep_packet *pkt,
@@ -501,7 +501,7 @@ static void pep_follow_release(struct pep_conn *conn, unsigned int side,
  *	or NULL when it has to be looked up
  *
  * Context: softirq, RCU read side.
- * Return: what to do with it.
+ * Return: action for the packet.
  */
 enum pep_follow_verdict pep_follow_packet(struct pep_net *pn,
 					  struct pep_gen *gen,
@@ -519,7 +519,7 @@ enum pep_follow_verdict pep_follow_packet(struct pep_net *pn,
 	conn = pep_track_find(pn, &pkt->tuple, vrf);
 	if (!conn)
 		return PEP_FOLLOW_UNKNOWN;
-	/* Most packets of a split one; pairs with pep_track_advance(). */
+	/* Most packets of a split connection; pairs with pep_track_advance(). */
 	if (smp_load_acquire(&conn->stage) == PEP_TRACK_SPLIT) {
 		if (unlikely(READ_ONCE(conn->meter)))
 			pep_follow_measure(conn, pkt);

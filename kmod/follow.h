@@ -9,11 +9,11 @@ struct pep_net;
 struct sock;
 
 /**
- * enum pep_follow_verdict - what is to be done with a packet
+ * enum pep_follow_verdict - action for a packet
  * @PEP_FOLLOW_UNKNOWN: its connection is not followed
  * @PEP_FOLLOW_PASS: it goes on to the other end
- * @PEP_FOLLOW_SPLIT: it is for a leg, or of a flow that has just ended; a SYN:
- *	a flow waits for its opener
+ * @PEP_FOLLOW_SPLIT: it is for a leg, or of a flow that has just ended; for a
+ *	SYN: a flow waits for its opener
  * @PEP_FOLLOW_CONSUMED: it was handed to a leg, or dropped
  */
 enum pep_follow_verdict {

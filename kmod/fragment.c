@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Fragments of TCP packets. Only the first of them tells the ports, so that
- * they are put together before they are looked up, as act_ct does it. What
- * turns out not to be ours goes on as one packet and is fragmented again where
- * it does not fit.
+ * Fragments of TCP packets. Only the first of them holds the ports, so that
+ * they are reassembled before the lookup, as in act_ct. A packet that turns
+ * out not to be ours goes on as one packet and is fragmented again where it
+ * does not fit.
  */
 
 #include "fragment.h"
@@ -21,8 +21,8 @@
 #include "stat.h"
 
 /*
- * Whose fragments they are: within the range of conntrack's zones, which no
- * time-out tells the sender about, and a zone that nobody else has ("pe").
+ * User of the fragments: in the range of conntrack's zones, whose timeouts are
+ * not reported to the sender, and a zone that no other code has ("pe").
  */
 #define PEP_FRAGMENT_USER4	(IP_DEFRAG_CONNTRACK_IN + 0x7065)
 #define PEP_FRAGMENT_USER6	(IP6_DEFRAG_CONNTRACK_IN + 0x7065)
@@ -51,7 +51,7 @@ static int pep_fragment_gather6(struct net *net, struct sk_buff *skb)
 	return err;
 }
 #else
-/* They pass as they are. */
+/* Fragments pass as they are. */
 static int pep_fragment_gather6(struct net *net, struct sk_buff *skb)
 {
 	return 0;
@@ -59,7 +59,7 @@ static int pep_fragment_gather6(struct net *net, struct sk_buff *skb)
 #endif
 
 /**
- * pep_fragment_gather() - put the fragments of a TCP packet together
+ * pep_fragment_gather() - reassemble the fragments of a TCP packet
  * @pn: instance
  * @skb: packet at ingress, PEP_PACKET_FRAGMENT; has to be parsed anew unless
  *	it was consumed
@@ -73,7 +73,7 @@ bool pep_fragment_gather(struct pep_net *pn, struct sk_buff *skb)
 	struct tc_skb_cb cb = *tc_skb_cb(skb);
 	int err;
 
-	/* It would be another sk_buff than the one that tc goes on with. */
+	/* The result would not be the sk_buff that tc goes on with. */
 	if (skb_shared(skb))
 		return false;
 	err = skb->protocol == htons(ETH_P_IP) ?
@@ -88,7 +88,7 @@ bool pep_fragment_gather(struct pep_net *pn, struct sk_buff *skb)
 	*tc_skb_cb(skb) = cb;
 	qdisc_skb_cb(skb)->pkt_len = skb->len;
 	skb_clear_hash(skb);
-	/* No device need take it whole. */
+	/* No device has to take the packet whole. */
 	skb->ignore_df = 1;
 	return false;
 }
