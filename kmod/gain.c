@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a profile's connections got, split or followed, beside what those of the
- * control group got, which are never split: times of objects by their size, and
- * samples of the queueing delay, in logarithmic bins. Any CPU adds to them.
+ * Times of a profile's connections, split or followed, beside those of the control
+ * group, which are never split: times of objects by their size, and samples of the
+ * queueing delay, in logarithmic bins. Any CPU adds to them.
  */
 
 #include "gain.h"
@@ -13,14 +13,14 @@
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
 
-/* Bins between a time and twice that: 2 to the power of it. */
+/* Bins between a time and twice that time, as a power of 2. */
 #define PEP_GAIN_FINE		3
 
 /* The first bin ends at 128 us, 8 of this unit. */
 #define PEP_GAIN_UNIT		4
 
-/* The first class of sizes ends at 16 KiB, each other one at 4 times that of the one
- * before; as powers of 2.
+/* The first class of sizes ends at 16 KiB, each other class at 4 times the end of
+ * the class before; as powers of 2.
  */
 #define PEP_GAIN_SIZE_FIRST	14
 #define PEP_GAIN_SIZE_STEP	2
@@ -28,10 +28,10 @@
 /**
  * pep_gain_create() - begin to compare
  * @share: share of the connections that are never split, 1/10,000
- * @by: by what they are chosen, enum pep_control_by
+ * @by: key that selects them, enum pep_control_by
  *
  * Context: may sleep.
- * Return: nothing counted yet, with a reference, or NULL.
+ * Return: an empty comparison, with a reference, or NULL.
  */
 struct pep_gain *pep_gain_create(u32 share, u32 by)
 {
@@ -51,7 +51,7 @@ struct pep_gain *pep_gain_create(u32 share, u32 by)
  * @gain: found under RCU
  *
  * Context: any.
- * Return: false when it is going.
+ * Return: false when its last reference is gone.
  */
 bool pep_gain_get(struct pep_gain *gain)
 {
@@ -72,7 +72,7 @@ void pep_gain_put(struct pep_gain *gain)
 
 /**
  * pep_gain_add() - add a time that a connection had
- * @times: of its group, and of that kind
+ * @times: times of its group and of that kind
  * @us: time, us
  * @bytes: payload of the object that took it, bytes; 0 for none
  * @before: times of the connection that are in @times already
@@ -119,8 +119,8 @@ EXPORT_SYMBOL_IF_KUNIT(pep_gain_bin);
  * pep_gain_size() - find the class of an object's size
  * @bytes: its size, 1 or more
  *
- * Class 0 is of up to 16 KiB, each other one of up to four times the one before, and
- * the last one of more than that.
+ * Class 0 holds sizes up to 16 KiB, each other class up to four times the class
+ * before, and the last class all larger sizes.
  *
  * Return: its index.
  */

@@ -28,8 +28,8 @@ struct pep_gain_times {
  * @size: objects by size, see pep_gain_size()
  * @delay: samples of the queueing delay
  * @conns: connections that have begun
- * @cut: those that ended before the subscriber had acknowledged all
- * @bytes: payload that subscribers have acknowledged on those that have ended, bytes
+ * @cut: connections that ended before the subscriber had acknowledged all
+ * @bytes: payload acknowledged by subscribers on connections that have ended, bytes
  * @again: payload that was sent to them a second time, bytes
  */
 struct pep_gain_conns {
@@ -42,11 +42,11 @@ struct pep_gain_conns {
 };
 
 /**
- * struct pep_gain - what two groups of a profile's connections got
- * @ref: one of the tally, and one per connection that is measured
+ * struct pep_gain - comparison of two groups of a profile's connections
+ * @ref: one for the tally, and one per connection that is measured
  * @share: share of the connections that are never split, 1/10,000
- * @by: by what they are chosen, enum pep_control_by
- * @since: when it began, seconds of ktime_get_seconds()
+ * @by: key that selects them, enum pep_control_by
+ * @since: time of its beginning, seconds of ktime_get_seconds()
  * @rcu: frees the memory
  * @group: by enum pep_gain_group
  */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The generic netlink family, the part about control groups: a dump of what the
- * groups of each profile's connections got. Anybody may ask: nothing of single
- * connections is in it.
+ * The generic netlink family, the part about control groups: a dump of the times and
+ * bytes of each profile's groups of connections. Any user may request it: it holds
+ * nothing about single connections.
  */
 
 #include "netlink-gen.h"
@@ -42,7 +42,7 @@ static int pep_gains_put_times(struct sk_buff *skb,
 	return 0;
 }
 
-/* Objects of a size; -ENODATA when there were none. */
+/* Add the objects of a size; -ENODATA when there were none. */
 static int pep_gains_put_size(struct sk_buff *skb,
 			      const struct pep_gain_times *size, u32 class)
 {
@@ -72,7 +72,7 @@ static int pep_gains_put_group(struct sk_buff *skb,
 	return pep_gains_put_times(skb, &group->delay);
 }
 
-/* Make a message; -ENODATA when there is nothing to say in it. */
+/* Fill a message; -ENODATA when there is nothing to report in it. */
 static int pep_gains_fill(struct sk_buff *skb, const char *profile,
 			  const struct pep_gain *gain, unsigned int message)
 {
@@ -92,8 +92,8 @@ static int pep_gains_fill(struct sk_buff *skb, const char *profile,
 				  part - 1);
 }
 
-/* What the profile at a place of the list is compared by, if it is meant; pep_net.lock
- * held. NULL at the end of the list; *gain is NULL where nothing is compared.
+/* Find the profile at a place of the list, and its comparison if @name matches;
+ * pep_net.lock held. NULL at the end of the list; *gain is NULL without a comparison.
  */
 static const struct pep_profile *pep_gains_at(struct pep_net *pn, long place,
 					      const struct nlattr *name,
@@ -114,12 +114,12 @@ static const struct pep_profile *pep_gains_at(struct pep_net *pn, long place,
 }
 
 /**
- * pep_nl_gain_get_dumpit() - tell what the groups of profiles' connections got
- * @skb: where to
- * @cb: state of the dump; args[0] is the place of the profile to go on with in the
- *	list, and args[1] the message of it
+ * pep_nl_gain_get_dumpit() - dump the comparisons of profiles' connections
+ * @skb: message to fill
+ * @cb: state of the dump; args[0] is the place in the list of the profile to continue
+ *	with, and args[1] the number of its next message
  *
- * Not a snapshot while connections end.
+ * The dump is no snapshot while connections end.
  *
  * Context: may sleep.
  * Return: length or a negative error.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Payload by reference: collected from received packets, handed to a socket
- * that takes references to the pages it is in.
+ * that takes references to its pages.
  *
  * Two kinds of payload are copied: slab memory, which has no pages to refer to, and
  * small pieces, which may keep far more memory than TCP charges for them. They go into
- * one page after another, which the flows of a CPU share: a socket's own would stay
- * with it, see sk_page_frag_refill().
+ * one page after another, which the flows of a CPU share: a page of a socket's own
+ * would stay with the socket, see sk_page_frag_refill().
  */
 
 #include "gather.h"
@@ -17,7 +17,7 @@
 
 #include "socket.h"
 
-/* What a leg takes at once at most, bytes: all that it may hold unsent, and one
+/* Most that a leg takes at once, bytes: all that it may hold unsent, and one
  * packet.
  */
 #define PEP_GATHER_MOST		(PEP_SOCKET_NOTSENT + GSO_LEGACY_MAX_SIZE)
@@ -33,7 +33,7 @@ static bool pep_gather_adjoins(const struct pep_gather *g,
 }
 
 /*
- * One fragment more; false when there is no room. Segments that were cut out of
+ * Add a fragment; false when there is no room. Segments that were cut out of
  * one piece of memory become one again.
  */
 static bool pep_gather_add(struct pep_gather *g, struct page *page, u32 off,
@@ -52,7 +52,7 @@ static bool pep_gather_add(struct pep_gather *g, struct page *page, u32 off,
 	return true;
 }
 
-/* Have room for a small piece; false when there is none. */
+/* Make room for a small piece; false when there is none. */
 static bool pep_gather_room(struct pep_gather *g)
 {
 	struct pep_gather_page *to = g->to;
@@ -73,7 +73,7 @@ static bool pep_gather_room(struct pep_gather *g)
 	return true;
 }
 
-/* Copy a piece that begins at @off, or its beginning; false when that is not all. */
+/* Copy a piece that begins at @off; false when not all of it was copied. */
 static bool pep_gather_copy(struct pep_gather *g, const struct sk_buff *skb,
 			    u32 off, u32 len)
 {
@@ -94,7 +94,7 @@ static bool pep_gather_copy(struct pep_gather *g, const struct sk_buff *skb,
 	return part == len;
 }
 
-/* A piece that begins at @off and lies in a page; false when not all was taken. */
+/* Take a piece that begins at @off and lies in a page; false when not all was taken. */
 static bool pep_gather_piece(struct pep_gather *g, const struct sk_buff *skb,
 			     u32 off, struct page *page, u32 start, u32 len)
 {
@@ -103,7 +103,7 @@ static bool pep_gather_piece(struct pep_gather *g, const struct sk_buff *skb,
 	return pep_gather_add(g, page, start, len);
 }
 
-/* The linear part from @off on; false when not all was taken. */
+/* Take the linear part from @off on; false when not all was taken. */
 static bool pep_gather_head(struct pep_gather *g, const struct sk_buff *skb,
 			    u32 off)
 {
@@ -119,7 +119,7 @@ static bool pep_gather_head(struct pep_gather *g, const struct sk_buff *skb,
 				len);
 }
 
-/* Payload of one sk_buff from @off on, not of its list; false when not all was taken. */
+/* Take payload of one sk_buff, without its list, from @off on; false when not all. */
 static bool pep_gather_flat(struct pep_gather *g, const struct sk_buff *skb,
 			    u32 off)
 {
@@ -158,12 +158,12 @@ static bool pep_gather_flat(struct pep_gather *g, const struct sk_buff *skb,
 
 /**
  * pep_gather_skb() - collect the payload of a packet, with its list
- * @g: collected so far
+ * @g: payload collected so far
  * @skb: packet
- * @off: where to begin, from skb->data, bytes
+ * @off: offset to begin at, from skb->data, bytes
  *
  * Context: softirq, with the page to copy to for the caller alone.
- * Return: false when not all could be taken; what could was added.
+ * Return: false when only a part could be taken, which was added.
  */
 bool pep_gather_skb(struct pep_gather *g, const struct sk_buff *skb, u32 off)
 {
@@ -197,7 +197,7 @@ bool pep_gather_skb(struct pep_gather *g, const struct sk_buff *skb, u32 off)
 
 /**
  * pep_gather_undo() - give the room of copies back
- * @g: what was collected; no socket has taken any of it
+ * @g: collected payload; no socket has taken any of it
  *
  * Context: as pep_gather_skb(), whose last call this has to follow.
  */
@@ -220,14 +220,14 @@ void pep_gather_drop(struct pep_gather_page *to)
 	to->used = 0;
 }
 
-/* No callbacks: there is nothing to be told of. */
+/* No callbacks: no event needs one. */
 static const struct ubuf_info_ops pep_gather_ubuf_ops;
 
 /*
  * Append fragments to a packet, with references to their pages. Called by
  * tcp_sendmsg_locked() as it is for a zerocopy sender; see
- * __zerocopy_sg_from_iter(), which charges the socket with what truesize has
- * grown by. A fragment of its own counts for the memory that it keeps, so that
+ * __zerocopy_sg_from_iter(), which charges the socket with the growth of
+ * truesize. A fragment of its own counts for the memory that it keeps, so that
  * single bytes cannot fill it behind a window that stays closed.
  */
 static int pep_gather_append(struct sk_buff *skb, struct iov_iter *from,
@@ -237,8 +237,8 @@ static int pep_gather_append(struct sk_buff *skb, struct iov_iter *from,
 	u32 max = READ_ONCE(net_hotdata.sysctl_max_skb_frags);
 	int err = 0;
 
-	/* Charge it from the first byte on, and have it copied by whoever
-	 * would write to it: the pages are those of the received packets.
+	/* Charge it from the first byte on, and make writers copy it first:
+	 * the pages are those of the received packets.
 	 */
 	info->flags &= ~SKBFL_PURE_ZEROCOPY;
 	info->flags |= SKBFL_SHARED_FRAG;
@@ -264,17 +264,17 @@ static int pep_gather_append(struct sk_buff *skb, struct iov_iter *from,
 }
 
 /**
- * pep_gather_send() - hand what was collected to a socket without copying
+ * pep_gather_send() - hand collected payload to a socket without copying
  * @to: locked socket
- * @g: what was collected
- * @off: where in it to begin, bytes
- * @more: more follows at once
+ * @g: collected payload
+ * @off: offset in it to begin at, bytes
+ * @more: more payload follows at once
  * @ubuf: scratch
  *
- * MSG_SPLICE_PAGES would cut what it takes into single pages. So the fragments
- * go the way of MSG_ZEROCOPY, but as fragments like others: without the flags
+ * MSG_SPLICE_PAGES would cut the payload into single pages. So the fragments
+ * take the path of MSG_ZEROCOPY, but as ordinary fragments: without the flags
  * of a ubuf_info TCP does not report when they have been sent, and this host
- * copies no packet because of them when it receives it.
+ * does not copy a packet because of them when it receives it.
  *
  * Context: softirq.
  * Return: bytes taken or a negative error, as sendmsg(2).
@@ -287,8 +287,8 @@ int pep_gather_send(struct sock *to, const struct pep_gather *g, u32 off,
 
 	if (more)
 		msg.msg_flags |= MSG_MORE;
-	/* For the sender's own memory TCP does not ask whether there is room;
-	 * without it is for MSG_SPLICE_PAGES to take what TCP allows.
+	/* TCP does not check for room for the sender's own memory; without
+	 * room MSG_SPLICE_PAGES takes as much as TCP allows.
 	 */
 	if (sk_wmem_schedule(to, min_t(u32, g->memory, PEP_GATHER_MOST))) {
 		ubuf->ops = &pep_gather_ubuf_ops;

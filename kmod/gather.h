@@ -7,10 +7,10 @@
 
 struct sock;
 
-/* Fragments that one call hands to a leg at most. */
+/* Maximum of fragments that one call hands to a leg. */
 #define PEP_GATHER_BVECS	128
 
-/* Memory that a fragment of a received packet keeps at least, bytes: the smallest
+/* Least memory that a fragment of a received packet keeps, bytes: the smallest
  * buffer of drivers.
  */
 #define PEP_GATHER_KEPT		1024
@@ -21,9 +21,9 @@ struct sock;
 #define PEP_GATHER_SMALL	256
 
 /**
- * struct pep_gather_page - page that pieces of any flow are copied to, one after the other
+ * struct pep_gather_page - page that pieces of any flow are copied to one by one
  * @page: page, with a reference, or NULL
- * @used: bytes of it that are taken
+ * @used: bytes of it that are in use
  */
 struct pep_gather_page {
 	struct page *page;
@@ -32,7 +32,7 @@ struct pep_gather_page {
 
 /**
  * struct pep_gather - fragments collected for one call
- * @bvec: array of PEP_GATHER_BVECS that they are entered in
+ * @bvec: array of PEP_GATHER_BVECS entries that holds them
  * @to: page to copy to
  * @n: number of fragments
  * @len: their length, bytes

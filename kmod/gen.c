@@ -19,10 +19,10 @@
 static struct workqueue_struct *pep_gen_wq;
 
 /**
- * pep_gen_bound() - what is a leg that connects bound to?
+ * pep_gen_bound() - find the device that a connecting leg is bound to
  * @gen: generation
- * @side: side that the leg talks to, enum pep_side
- * @ifindex: device that the opener's packets come by, or is bound to
+ * @side: side that the leg connects to, enum pep_side
+ * @ifindex: device that the opener's packets arrive on, or that it is bound to
  *
  * Without a device of the profile, a connection stays in its opener's VRF.
  *
@@ -72,11 +72,11 @@ static void pep_gen_close(struct pep_gen *gen)
 		pep_pool_drain(per_cpu_ptr(gen->pools, cpu));
 	for (i = 0; i < PEP_GEN_LISTENERS; i++)
 		pep_listener_close(&gen->listeners[i]);
-	/* Nobody queues a listener's job any more. */
+	/* A listener's job is not queued any more. */
 	synchronize_net();
 	for (i = 0; i < PEP_GEN_LISTENERS; i++)
 		pep_listener_settle(&gen->listeners[i]);
-	/* The run of the one that came last has ended. */
+	/* The run of the last job has ended. */
 	synchronize_net();
 }
 
@@ -90,7 +90,7 @@ static void pep_gen_release(struct work_struct *work)
 	list_del(&gen->node);
 	wake_up_all(&pn->idle);
 	mutex_unlock(&pn->lock);
-	/* The pools are looked at by who goes through the list. */
+	/* Code that walks the list reads the pools. */
 	free_percpu(gen->pools);
 	pep_tally_put(gen->tally);
 	kfree_rcu(gen, rcu);
@@ -108,8 +108,8 @@ void pep_gen_put(struct pep_gen *gen)
 		queue_work(pep_gen_wq, &gen->release);
 }
 
-/* Nobody opens flows by it any more: those that there are need no more of it
- * than its settings, and may live for days.
+/* The generation opens no flows any more: existing flows need only its
+ * settings, and may live for days.
  */
 static void pep_gen_linger(struct work_struct *work)
 {
@@ -134,7 +134,7 @@ static int pep_gen_open(struct pep_gen *gen)
 
 			l = pep_gen_listener(gen, families[i], side);
 			err = pep_listener_open(l, gen, families[i], side);
-			/* A host without IPv6 splits what it can. */
+			/* A host without IPv6 splits IPv4 only. */
 			if (err == -EAFNOSUPPORT && families[i] == AF_INET6)
 				continue;
 			if (err)
@@ -193,10 +193,11 @@ struct pep_gen *pep_gen_create(const struct pep_profile *profile,
 }
 
 /**
- * pep_gen_retire() - drop the profile's reference, in a while
- * @gen: generation that its profile points to no more
+ * pep_gen_retire() - drop the profile's reference after a while
+ * @gen: generation that its profile does not point to any more
  *
- * Openers that have a SYN-ACK of one of its listeners can still complete.
+ * Openers that have a SYN-ACK of one of its listeners can still complete the
+ * handshake.
  *
  * Context: pep_net.lock held.
  */
@@ -226,9 +227,10 @@ void pep_gen_stop(struct pep_net *pn)
 }
 
 /**
- * pep_gen_flush() - wait until released generations are done with
+ * pep_gen_flush() - wait until the release of generations has ended
  *
- * One that has left its instance's list may still be about to unlock it.
+ * A generation that has left its instance's list may still be about to unlock
+ * the instance.
  *
  * Context: may sleep.
  */

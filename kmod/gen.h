@@ -13,7 +13,7 @@
 
 struct pep_profile;
 
-/* An opener that gets SYN-ACKs gives up by then (tcp_synack_retries 5). */
+/* An opener that receives SYN-ACKs gives up by then (tcp_synack_retries 5). */
 #define PEP_GEN_LINGER	(64 * HZ)
 
 /* Two address families, two sides of openers. */
@@ -26,16 +26,16 @@ struct pep_profile;
  * @name: name of the profile
  * @values: settings of its sockets, never changed
  * @live: settings of its flows once they are up; under pep_net.lock
- * @live_seq: changes with @live, 0 for as long as that is as @values; under
+ * @live_seq: changes with @live, 0 for as long as @live equals @values; under
  *	pep_net.lock, read locklessly
- * @closed: nothing is opened or taken over by it any more; set once, read
+ * @closed: it opens and takes over nothing any more; set once, read
  *	locklessly
- * @tally: counts the flows of this name, by a reference
+ * @tally: counts the flows of this name; a reference
  * @server_ifindex: device that server legs are bound to, 0 for none
  * @listeners: by family and opener, see pep_gen_listener()
  * @pools: ready sockets per CPU
- * @ref: one of the profile or @linger, one per flow, and one per connection that
- *	keeps copies for it
+ * @ref: one for the profile or @linger, one per flow, and one per connection
+ *	that keeps copies for it
  * @linger: drops the profile's reference when handshakes have had their time
  * @release: frees it all when @ref is zero
  * @rcu: frees the memory

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The handshake of a connection that is forwarded: what its SYN and SYN-ACK say of
- * the ends, which options are against splitting it, and both round trips.
+ * The handshake of a connection that is forwarded: the properties of its ends in the
+ * SYN and SYN-ACK, the options that prevent splitting it, and both round trips.
  */
 
 #include "handshake.h"
@@ -34,14 +34,14 @@ static u8 pep_handshake_ecn(const struct tcphdr *th)
 	return th->ece ? PEP_TRACK_ECN : 0;
 }
 
-/* Does an end hold the other to its distance, RFC 5082? A leg has another TTL. */
+/* Does an end use TTL security, RFC 5082? A leg has another TTL. */
 static bool pep_handshake_gtsm(const struct sk_buff *skb)
 {
 	return skb->protocol == htons(ETH_P_IPV6) ?
 	       ipv6_hdr(skb)->hop_limit == 255 : ip_hdr(skb)->ttl == 255;
 }
 
-/* Note an end by its SYN or SYN-ACK. */
+/* Note the state of an end from its SYN or SYN-ACK. */
 static void pep_handshake_open(struct pep_track_end *end,
 			       const struct sk_buff *skb,
 			       const struct pep_packet *pkt,
@@ -65,12 +65,12 @@ static void pep_handshake_open(struct pep_track_end *end,
 }
 
 /**
- * pep_handshake_new() - make a connection by its SYN
+ * pep_handshake_new() - make a connection from its SYN
  * @pn: started instance
  * @side: side that the SYN came from, enum pep_side
  * @skb: SYN
  * @pkt: parsed @skb
- * @reason: set where there is none: the counter of the reason, to be counted
+ * @reason: set on failure: counter of the reason, for the caller to count
  *
  * Context: softirq, RCU read side.
  * Return: the connection, which no event splits, for pep_track_insert(); or NULL.
@@ -112,7 +112,7 @@ struct pep_conn *pep_handshake_new(struct pep_net *pn, unsigned int side,
 }
 
 /* May the SYN-ACK of a connection be sent again? Only connections that may be split use
- * the knowledge of a link.
+ * the known properties of a link.
  */
 static bool pep_handshake_renew(const struct pep_gen *gen,
 				const struct pep_conn *conn)
@@ -125,10 +125,10 @@ static bool pep_handshake_renew(const struct pep_gen *gen,
 /**
  * pep_handshake_syn() - follow a connection from its SYN on
  * @gen: generation of the profile that may split it
- * @side: side that it came from, enum pep_side
+ * @side: side that the SYN came from, enum pep_side
  * @skb: SYN, which passes
  * @pkt: parsed @skb
- * @splittable: no option of the SYN is against splitting it
+ * @splittable: no option of the SYN prevents splitting the connection
  *
  * Context: softirq, RCU read side.
  */
@@ -155,7 +155,7 @@ void pep_handshake_syn(struct pep_gen *gen, unsigned int side,
 				pep_stat_inc(pn, PEP_A_STAT_SPLIT_PASS_OPTION);
 			break;
 		case -EEXIST:
-			/* Its other SYN came by another CPU. */
+			/* Its other SYN arrived on another CPU. */
 			return;
 		case -ENOSPC:
 			counter = PEP_A_STAT_FOLLOW_FULL;
@@ -165,14 +165,14 @@ void pep_handshake_syn(struct pep_gen *gen, unsigned int side,
 	pep_stat_syn(pn, side, &pkt->tuple, counter);
 }
 
-/* How long it is since the SYN, us. */
+/* Time since the SYN, us. */
 static u32 pep_handshake_age(const struct pep_conn *conn)
 {
 	return div_u64(ktime_get_ns() - conn->born, NSEC_PER_USEC);
 }
 
 /**
- * pep_handshake_splittable() - is nothing in the way of splitting a connection?
+ * pep_handshake_splittable() - can a connection be split?
  * @conn: connection, locked
  *
  * Return: false when one end has sent something that a leg cannot carry, or a FIN,
@@ -204,7 +204,7 @@ static void pep_handshake_synack(struct pep_net *pn, struct pep_conn *conn,
 	pep_handshake_open(target, skb, pkt, &options);
 	target->ack = opener->next;
 	target->edge = target->ack + ntohs(th->window);
-	/* Half of all numbers lie before 0: begin with a true one. */
+	/* Half of all numbers lie before 0: begin with a valid one. */
 	opener->ack = target->next;
 	opener->edge = target->next;
 	target->rtt = pep_handshake_age(conn);
@@ -217,7 +217,7 @@ static void pep_handshake_synack(struct pep_net *pn, struct pep_conn *conn,
 		pep_synack_keep(pn, conn, skb);
 }
 
-/* A SYN or SYN-ACK that its end has sent before: the end has been heard of. */
+/* A SYN or SYN-ACK that its end has sent before shows that the end is alive. */
 static void pep_handshake_again(struct pep_conn *conn, unsigned int side,
 				const struct pep_packet *pkt)
 {
@@ -232,7 +232,7 @@ static void pep_handshake_again(struct pep_conn *conn, unsigned int side,
  * pep_handshake_answer() - note a SYN or SYN-ACK of a connection in the table
  * @pn: instance
  * @conn: connection, locked
- * @side: side that it came from, enum pep_side
+ * @side: side that the packet came from, enum pep_side
  * @skb: packet
  * @pkt: parsed @skb
  *

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Flows to which nothing happens.
+ * Idle flows.
  *
- * The flow's timer looks four times within the time that a profile gives, so that
+ * The flow's timer checks four times within the time that a profile sets, so that
  * nothing has to be noted while packets flow. A flow with idle-timeout ends after
- * it. One with release-idle is handed back to its ends, once, when all that it
- * has received is acknowledged by the other end; when that is impossible, the flow
- * stays until something has happened to it.
+ * that time. A flow with release-idle is handed back to its ends, once, when the
+ * other end has acknowledged all that the flow has received; when that is
+ * impossible, the flow stays until it has been active again.
  */
 
 #include "idle.h"
@@ -16,7 +16,7 @@
 #include "flow.h"
 #include "track.h"
 
-/* How often a flow is looked at within the shortest of its times. */
+/* Number of checks of a flow within the shortest of its times. */
 #define PEP_IDLE_LOOKS	4
 
 /* Payload that both ends have sent, and acknowledged, bytes. */
@@ -52,7 +52,7 @@ static bool pep_idle_drained(const struct pep_flow *flow)
 	return true;
 }
 
-/* After how long the flow is to be handed back, jiffies; 0: never. */
+/* Idle time after which the flow is to be handed back, jiffies; 0: never. */
 static unsigned long pep_idle_release(const struct pep_flow *flow)
 {
 	if (flow->mode == PEP_CONNECT_MODE_EARLY || flow->release_asked ||
@@ -62,11 +62,11 @@ static unsigned long pep_idle_release(const struct pep_flow *flow)
 }
 
 /**
- * pep_idle_time() - find out for how long nothing has happened to a flow
+ * pep_idle_time() - find out how long a flow has been idle
  * @flow: flow that is up, locked, with its legs locked
  *
  * Context: BH off.
- * Return: time since it was seen that something had, jiffies.
+ * Return: time since a check last found progress, jiffies.
  */
 unsigned long pep_idle_time(struct pep_flow *flow)
 {
@@ -81,10 +81,10 @@ unsigned long pep_idle_time(struct pep_flow *flow)
 }
 
 /**
- * pep_idle_over() - see whether nothing has happened to a flow for too long
+ * pep_idle_over() - check whether a flow has been idle for too long
  * @flow: flow that is up, locked, with its legs locked
  *
- * Has it handed back when it is time for that, by pep_release_idle().
+ * Schedules its release by pep_release_idle() when that is due.
  *
  * Context: softirq, RCU read side.
  * Return: true when its idle-timeout is over.
@@ -114,11 +114,11 @@ bool pep_idle_over(struct pep_flow *flow)
 }
 
 /**
- * pep_idle_lasts() - has nothing happened since a flow was to be handed back?
+ * pep_idle_lasts() - has a flow been idle since its release was scheduled?
  * @flow: flow that is up, locked, with its legs locked
  *
  * Context: softirq.
- * Return: true while it is to be handed back.
+ * Return: true while the flow is to be handed back.
  */
 bool pep_idle_lasts(const struct pep_flow *flow)
 {

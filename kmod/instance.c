@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The instance of a network namespace: how it comes up and how it goes.
+ * The instance of a network namespace: its start and its stop.
  *
- * It goes in this order. No new flows: steering passes SYNs. Connections are
+ * It stops in this order. No new flows: steering passes SYNs. Connections are
  * handed back to their ends where that is possible. The flows that remain are
- * killed, and ends that question the reset are answered for a while. The
+ * killed, and ends that challenge the reset are answered for a while. The
  * profiles let go of their generations, the generations hide their listeners.
- * After a grace period no packet and no job makes a flow; those that
- * were still made are killed and awaited, then the generations, then the
- * sockets given back. Last the routes and the netfilter hook. All this is done
- * in .pre_exit, while the namespace's devices are still there: later, a route
- * in a socket's cache would keep the loopback device and the namespace with it.
+ * After a grace period no packet and no job makes a flow; flows that were still
+ * made are killed and awaited, then the generations, then the sockets given
+ * back. The routes and the netfilter hook go last. All this is done in
+ * .pre_exit, while the namespace's devices still exist: later, a route in a
+ * socket's cache would keep the loopback device and the namespace with it.
  */
 
 #include "instance.h"
@@ -38,19 +38,19 @@
 #include "untrack.h"
 
 /*
- * How long ends may question the reset of a flow (RFC 5961, section 3.2) when
- * the namespace goes: those that payload was still under way to do. Later
- * nobody would answer them. The reset is repeated meanwhile, see again.c.
+ * Time in which ends may challenge the reset of a flow (RFC 5961, section 3.2)
+ * when the namespace goes: ends with payload still under way to them. Later
+ * they would get no answer. The reset is repeated meanwhile, see again.c.
  */
 #define PEP_INSTANCE_LINGER	(HZ / 4)
 
-/* How long it is tried to hand connections back when the namespace goes. */
+/* Time limit for handing connections back when the namespace goes. */
 #define PEP_INSTANCE_RELEASE	(2 * HZ)
 
-/* How often the log says what the end of a namespace waits for. */
+/* Interval of log messages while the end of a namespace waits. */
 #define PEP_INSTANCE_WARN	(10 * HZ)
 
-/* How often it is tried in vain to hand more of them back. */
+/* Maximum of unsuccessful attempts to hand more connections back. */
 #define PEP_INSTANCE_RETRIES	3
 
 /* Make the parts that only a namespace in use needs. Return: 0, -ESHUTDOWN when
@@ -96,10 +96,10 @@ err_memo:
 }
 
 /**
- * pep_instance_bind() - use a profile for a device, the first one or another
+ * pep_instance_bind() - use a profile for a device, with the instance started
  * @pn: instance
  * @name: name of the profile
- * @extack: where to say what is wrong
+ * @extack: receives the error message
  *
  * Context: may sleep, takes pep_net.lock.
  * Return: the profile, for pep_profile_unbind(), or an error pointer.
@@ -126,8 +126,8 @@ out:
 	return err ? ERR_PTR(err) : profile;
 }
 
-/* Hand connections back to their ends, for as long as there are more of which
- * that is possible.
+/* Hand connections back to their ends, for as long as that is possible for more
+ * of them.
  */
 static void __net_exit pep_instance_release(struct pep_net *pn)
 {
@@ -135,7 +135,7 @@ static void __net_exit pep_instance_release(struct pep_net *pn)
 	unsigned int n, least = UINT_MAX;
 	int tries = PEP_INSTANCE_RETRIES;
 
-	/* Other namespaces wait for this one: for as long as it gets on. */
+	/* Other namespaces wait for this one: only while it makes progress. */
 	while ((n = pep_release_flows(pn, NULL, NULL)) && tries-- &&
 	       time_before(jiffies, until)) {
 		if (n < least)
@@ -145,20 +145,20 @@ static void __net_exit pep_instance_release(struct pep_net *pn)
 	}
 }
 
-/* Something keeps the namespace, or the module, from going. */
+/* Warn that something keeps the namespace, or the module, from going. */
 static void __net_exit pep_instance_warn(const struct pep_net *pn,
 					 const char *what)
 {
 	pr_warn("pep: netns %u waits for %s\n", pn->net->ns.inum, what);
 }
 
-/* Wait until there is no flow, with a word about one that does not go. */
+/* Wait until there is no flow, and warn of one that does not end. */
 static void __net_exit pep_instance_await_flows(struct pep_net *pn)
 {
 	unsigned long warn = jiffies + PEP_INSTANCE_WARN, id = 0;
 	char what[32];
 
-	/* A flow whose leg a process owns is seen to a little later. */
+	/* A flow whose leg a process owns is handled a little later. */
 	do {
 		pep_flow_kill(pn, NULL, NULL);
 		if (time_before(jiffies, warn))

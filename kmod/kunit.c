@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Unit tests of what needs no packets: states, options, headers, names. */
+/* Unit tests that need no packets: states, options, headers, names. */
 
 #include <kunit/test.h>
 #include <linux/module.h>
@@ -103,12 +103,12 @@ static void pep_kunit_track_transitions(struct kunit *test)
 }
 
 /**
- * struct pep_kunit_option - a run of TCP options and what it means
+ * struct pep_kunit_option - a run of TCP options and its meaning
  * @name: shown for the case
  * @opt: the options
  * @len: their length, bytes
- * @kind: expected judgement
- * @has_ts: expected: a timestamp is there
+ * @kind: expected result
+ * @has_ts: a timestamp is expected
  * @tsval: its value
  */
 struct pep_kunit_option {
@@ -188,11 +188,11 @@ static void pep_kunit_option_strip(struct kunit *test)
 }
 
 /**
- * struct pep_kunit_header - options of an IP header and what they mean
+ * struct pep_kunit_header - options of an IP header and their meaning
  * @name: shown for the case
  * @opt: the options
  * @len: their length, bytes
- * @kind: expected judgement; of IPv6, TCP or EXTHDR
+ * @kind: expected result; for IPv6, TCP or EXTHDR
  */
 struct pep_kunit_header {
 	const char *name;
@@ -326,7 +326,7 @@ static void pep_kunit_residence_bucket(struct kunit *test)
 			PEP_RESIDENCE_BUCKETS - 1);
 }
 
-/* The bins that follow each other, by their ends as pepadm has them. */
+/* Consecutive bins, by their ends as pepadm computes them. */
 static void pep_kunit_gain_bin(struct kunit *test)
 {
 	u64 begin = 0, end;

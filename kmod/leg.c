@@ -3,8 +3,8 @@
  * One socket of a flow: its options, connecting, closing.
  *
  * Everything here runs in softirq with the socket's spinlock held and the
- * socket not owned by a process, unless said otherwise. What is not exported of
- * TCP is reached through sk->sk_prot.
+ * socket not owned by a process, unless stated otherwise. TCP functions that are
+ * not exported are called through sk->sk_prot.
  */
 
 #include "leg.h"
@@ -23,10 +23,12 @@
 /* Ports tried for a leg that connects from an address of this host. */
 #define PEP_LEG_PORTS	64
 
-/* What the leg of a subscriber may send in its first round trips, each, bytes. */
+/* Payload that the leg of a subscriber may send in each of its first round trips,
+ * bytes.
+ */
 #define PEP_LEG_START_BYTES	(1024 * 1024)
 
-/* The rate that this is at most, bytes per second. */
+/* Maximum rate for that, bytes per second. */
 #define PEP_LEG_START_RATE	(16 * 1000 * 1000)
 
 /**
@@ -34,8 +36,8 @@
  * @sk: socket
  * @side: side of the leg, enum pep_side
  *
- * With two legs to lock, the wireless one comes first. The one of the server
- * side is nested for lockdep, both being of the same class.
+ * With two legs to lock, the wireless leg comes first. The lock of the server
+ * leg is nested for lockdep, as both are of the same class.
  *
  * Context: softirq.
  */
@@ -59,7 +61,7 @@ void pep_leg_unlock(struct sock *sk)
 }
 
 /**
- * pep_leg_detach() - end what pep_callback_attach() began
+ * pep_leg_detach() - undo pep_callback_attach()
  * @sk: locked socket in TCP_CLOSE, soon to be released
  */
 void pep_leg_detach(struct sock *sk)
@@ -74,8 +76,8 @@ void pep_leg_detach(struct sock *sk)
  * @bound: device that such a socket is bound to, 0 for none
  *
  * A TIME_WAIT socket of an earlier leg must not refuse the same connection, or
- * have the answers to it: the end that is spoofed here has judged already that it
- * may be used again.
+ * receive the answers to it: the end that is spoofed here has decided already that
+ * the tuple may be used again.
  *
  * Context: RCU read side.
  */
@@ -118,7 +120,7 @@ static int pep_leg_bind(struct sock *sk, const struct pep_tuple *tuple)
 	return 0;
 }
 
-/* The connect() of the protocol, which sends the SYN. */
+/* Call the protocol's connect(), which sends the SYN. */
 static int pep_leg_send_syn(struct sock *sk, const struct pep_tuple *tuple)
 {
 	struct sockaddr_in6 sin6 = {
@@ -164,7 +166,7 @@ int pep_leg_connect(struct sock *sk, const struct pep_tuple *tuple, u32 isn)
 	return pep_leg_send_syn(sk, tuple);
 }
 
-/* Take a port of those that the namespace has for this. */
+/* Take a port from the local port range of the namespace. */
 static int pep_leg_bind_port(struct sock *sk)
 {
 	int low, high, port;
@@ -180,13 +182,13 @@ static int pep_leg_bind_port(struct sock *sk)
 }
 
 /**
- * pep_leg_connect_local() - send the SYN of a target leg as from this host
+ * pep_leg_connect_local() - send the SYN of a target leg from this host's address
  * @sk: locked new socket, attached
  * @tuple: tuple of the opener's SYN, to whose target the leg connects
  *
  * The route gives the address. TCP would choose a port itself, but may call
- * cond_resched() while it looks for one, so ports are tried here; all that
- * can collide are connections to the same end.
+ * cond_resched() while it looks for one, so ports are tried here; only
+ * connections to the same end can collide.
  *
  * Return: 0 or a negative error, as connect(2).
  */
@@ -207,7 +209,7 @@ int pep_leg_connect_local(struct sock *sk, const struct pep_tuple *tuple)
 /**
  * pep_leg_set_dsfield() - set the DSCP that a socket sends with
  * @sk: locked socket
- * @dsfield: IPv4's TOS or IPv6's traffic class; its ECN bits are disregarded
+ * @dsfield: IPv4's TOS or IPv6's traffic class; its ECN bits are ignored
  *
  * Follows ip_sock_set_tos() and IPV6_TCLASS; ECN stays the leg's own. Routes
  * may depend on it, so the cached one is dropped.
@@ -245,12 +247,12 @@ int pep_leg_set_cc(struct sock *sk, const char *cc)
 }
 
 /**
- * pep_leg_set_timers() - have a socket find out that its end has vanished
+ * pep_leg_set_timers() - make a socket detect that its end has vanished
  * @sk: locked socket
  * @values: settings
  *
- * Follows TCP_KEEPIDLE and its like, which have no way back to the namespace's
- * values. A keepalive timer that runs begins anew when it would be another.
+ * Follows TCP_KEEPIDLE and similar options, which cannot return to the namespace's
+ * values. A running keepalive timer restarts when its values change.
  *
  * Context: any.
  */
@@ -278,7 +280,7 @@ void pep_leg_set_timers(struct sock *sk, const struct pep_values *values)
  * @rate: bytes per second, 0 for unlimited
  *
  * Follows SO_MAX_PACING_RATE: TCP paces by itself unless fq does. Children of a
- * listener inherit it.
+ * listener inherit the rate.
  */
 void pep_leg_set_max_rate(struct sock *sk, u64 rate)
 {
@@ -294,15 +296,16 @@ void pep_leg_set_max_rate(struct sock *sk, u64 rate)
 /**
  * pep_leg_start() - let a leg begin as fast as its congestion window opens
  * @sk: locked socket that has come up, towards the subscriber
- * @window: congestion window that it begins with at least, segments
+ * @window: least congestion window to begin with, segments
  *
  * BBR paces its slow start by the rate of the round trip before, times 2.89, and
- * so takes two thirds of a round trip to send what slow start sends at once: 0.4 s
- * of 600 ms. It only raises the pacing rate until it has found the link full, see
- * bbr_set_pacing_rate(). With a higher one to begin with acknowledgments clock its
- * slow start, as they clock CUBIC's. A MiB in a round trip is more than windows
- * have by then. A rate that is too high makes the window larger than the link:
- * bbr_quantization_budget() adds three bursts, each of a millisecond.
+ * so takes two thirds of a round trip to send the payload that slow start sends at
+ * once: 0.4 s of 600 ms. It only raises the pacing rate until it has found the
+ * link full, see bbr_set_pacing_rate(). With a higher initial rate,
+ * acknowledgments clock its slow start, as they clock CUBIC's. A MiB in a round
+ * trip is more than windows have by then. A rate that is too high makes the window
+ * larger than the link: bbr_quantization_budget() adds three bursts, each of a
+ * millisecond.
  */
 void pep_leg_start(struct sock *sk, u32 window)
 {
@@ -323,12 +326,12 @@ void pep_leg_start(struct sock *sk, u32 window)
 }
 
 /**
- * pep_leg_change() - give a leg what a profile's settings can change of it
+ * pep_leg_change() - apply a profile's settings to a live leg
  * @sk: socket of a pinned flow, not locked
  * @side: side of the leg, enum pep_side
  * @values: settings
  *
- * A congestion control that cannot be had any more leaves the leg its own.
+ * A leg keeps its congestion control when the new one is not available any more.
  *
  * Context: may sleep.
  */
@@ -347,8 +350,8 @@ void pep_leg_change(struct sock *sk, unsigned int side,
  * @sk: locked socket
  *
  * This is tcp_disconnect(), which inet_child_forget() calls in softirq, too. It
- * forgets what is not acknowledged without a word when the end has ended its
- * direction as well: the end would wait for the rest. In FIN_WAIT1 it resets.
+ * silently forgets unacknowledged payload when the end has ended its direction
+ * as well: the end would wait for the rest. In FIN_WAIT1 it sends a reset.
  */
 void pep_leg_abort(struct sock *sk)
 {
@@ -363,7 +366,7 @@ void pep_leg_abort(struct sock *sk)
  * @sk: locked socket that can send
  *
  * Return: false when there was no memory for the FIN, which tcp_send_fin()
- * does not tell: the end of the stream would never get there.
+ * does not report: the end of the stream would never arrive.
  */
 bool pep_leg_shutdown(struct sock *sk)
 {
@@ -379,9 +382,9 @@ bool pep_leg_shutdown(struct sock *sk)
  * @sk: locked socket that has come up
  *
  * TCP does not start it where both ends have sent a SYN:
- * tcp_rcv_state_process() leaves out what tcp_finish_connect() does. The flag is
- * cleared for a moment because tcp_set_keepalive() starts the timer only where it
- * was not set.
+ * tcp_rcv_state_process() omits this step of tcp_finish_connect(). The flag is
+ * cleared for a moment because tcp_set_keepalive() starts the timer only where
+ * the flag was not set.
  */
 void pep_leg_keep_alive(struct sock *sk)
 {

@@ -18,14 +18,15 @@ struct pep_values;
  *	exists. Set once under pep_flow.lock, read locklessly
  * @ps: its owner in the pool's sense; NULL once it is being released
  * @relayed: payload handed to it, bytes
- * @fin_sent: it has been told to send its FIN
+ * @fin_sent: pep_leg_shutdown() has been called for it
  * @stalled: payload waits in the other leg for room in this one
- * @coupled: the other leg's rate bounds what the end may send; see window.c
- * @window: what it was offered with nothing waiting here, when that was last
- *	reckoned, bytes
- * @edge: sequence number up to which it may send; guarded, as @coupled and
+ * @coupled: the other leg's rate bounds the payload that the end may send; see
+ *	window.c
+ * @window: window offered to the end when no payload waits here, as last
+ *	calculated, bytes
+ * @edge: sequence number up to which the end may send; guarded, as @coupled and
  *	@window, by the socket's lock
- * @residence: how long payload stays on its way to it
+ * @residence: times for which payload stays here on its way to the leg
  */
 struct pep_leg {
 	struct sock *sk;
@@ -55,7 +56,7 @@ static inline bool pep_leg_can_send(const struct sock *sk)
  * @sk: locked socket
  *
  * SOCK_DONE is set when a FIN has been received in order. The state alone
- * does not tell: a socket that enters TIME_WAIT is left in TCP_CLOSE.
+ * does not show that: a socket that enters TIME_WAIT is left in TCP_CLOSE.
  *
  * Return: true after a reset, a time-out or another error.
  */

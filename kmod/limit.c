@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a namespace and a profile may hold. Connections beyond stay unsplit, each
- * with its reason counted; nothing that is split already is touched. Listeners are
- * notified of limits that are reached, and when draining is done.
+ * Limits of a namespace and of a profile. Connections beyond stay unsplit, each
+ * with its reason counted; connections that are split already stay so. Listeners
+ * are notified of limits that are reached, and when draining is done.
  */
 
 #include "limit.h"
@@ -18,14 +18,14 @@
 /* Time between two notifications of the same limit, seconds. */
 #define PEP_LIMIT_OVERLOAD	10
 
-/* Flows that there may be by default: one for each 64 KiB of memory, as a flow takes 8
- * KiB without payload.
+/* Default limit of flows: one for each 64 KiB of memory, as a flow takes 8 KiB without
+ * payload.
  */
 #define PEP_LIMIT_FLOW_SHIFT	16
 #define PEP_LIMIT_FLOWS_MIN	4096
 #define PEP_LIMIT_FLOWS_MAX	262144
 
-/* Those being opened: 64 MiB. */
+/* Default limit of flows that are being opened: 64 MiB. */
 #define PEP_LIMIT_PENDING	4096
 
 /* Bits of an address that make a subscriber by default: one host, and the smallest
@@ -34,16 +34,16 @@
 #define PEP_LIMIT_PREFIX4	32
 #define PEP_LIMIT_PREFIX6	64
 
-/* One subscriber's part of all flows and connections that there may be, and how many
- * it is at least, whatever the machine.
+/* One subscriber's part of the limits of flows and connections, a divisor, and its
+ * least number on any machine.
  */
 #define PEP_LIMIT_PART		64
 #define PEP_LIMIT_LEAST		256U
 
-/* No more than can be set. */
+/* Highest limit that can be set. */
 #define PEP_LIMIT_MOST		16777216U
 
-/* Memory of a subscriber at least, bytes. */
+/* Least memory of a subscriber, bytes. */
 #define PEP_LIMIT_MEMORY_MIN	(16U << 20)
 
 /* New connections of a subscriber, per second. */
@@ -59,9 +59,9 @@ static u64 pep_limit_ram(void)
 }
 
 /**
- * pep_limit_followed() - find out how many connections may be in the table
+ * pep_limit_followed() - compute the limit of connections in the table
  *
- * Return: as many as PEP_LIMIT_FOLLOWED_PART of the machine's memory holds.
+ * Return: the number that PEP_LIMIT_FOLLOWED_PART of the machine's memory holds.
  */
 u32 pep_limit_followed(void)
 {
@@ -86,7 +86,7 @@ static u32 pep_limit_memory(void)
 }
 
 /**
- * pep_limit_defaults() - find out the defaults of a namespace's limits
+ * pep_limit_defaults() - compute the defaults of a namespace's limits
  * @limits: filled
  */
 void pep_limit_defaults(struct pep_limits *limits)
@@ -110,7 +110,7 @@ void pep_limit_defaults(struct pep_limits *limits)
  * pep_limit_check() - may another flow be opened?
  * @gen: generation of the profile that is to split it
  *
- * The limits are not exact: CPUs that ask at the same time may exceed them by
+ * The limits are not exact: CPUs that check at the same time may exceed them by
  * one each.
  *
  * Context: any, under RCU.
@@ -127,14 +127,14 @@ unsigned int pep_limit_check(const struct pep_gen *gen)
 		return PEP_A_STAT_SPLIT_PASS_MAX_FLOWS;
 	if (most && atomic_read(&gen->tally->flows) >= most)
 		return PEP_A_STAT_SPLIT_PASS_PROFILE_FLOWS;
-	/* Of all namespaces together, net.ipv4.tcp_mem. */
+	/* All namespaces share net.ipv4.tcp_mem. */
 	if (READ_ONCE(tcp_memory_pressure))
 		return PEP_A_STAT_SPLIT_PASS_PRESSURE;
 	return 0;
 }
 
 /**
- * pep_limit_pending() - are as many flows being opened as may be?
+ * pep_limit_pending() - is the limit of flows being opened reached?
  * @pn: instance
  *
  * Listeners are notified. The limit is no more exact than the others.
@@ -150,7 +150,7 @@ bool pep_limit_pending(struct pep_net *pn)
 	return true;
 }
 
-/* Number of a limit by its counter, negative for what is none. */
+/* Number of a limit by its counter, negative for other counters. */
 static int pep_limit_kind(unsigned int counter)
 {
 	switch (counter) {
@@ -178,7 +178,7 @@ static int pep_limit_kind(unsigned int counter)
 /**
  * pep_limit_refused() - notify listeners that a limit is reached
  * @pn: instance
- * @counter: what pep_limit_check() has returned, or another limit's
+ * @counter: counter from pep_limit_check(), or another limit's
  * @path: entry of the subscriber whose share it is, or NULL
  *
  * Context: any, BH off.
@@ -195,21 +195,21 @@ void pep_limit_refused(struct pep_net *pn, unsigned int counter,
 	last = READ_ONCE(pn->overload[kind]);
 	if (last && now - last < PEP_LIMIT_OVERLOAD)
 		return;
-	/* Of CPUs that come at the same time one notifies. */
+	/* Of CPUs that get here at the same time one notifies. */
 	if (cmpxchg(&pn->overload[kind], last, max(now, 1U)) == last)
 		pep_report_overload(pn, counter, path);
 }
 
 /**
- * pep_limit_ended() - tell those who listen when draining is done
- * @pn: instance, of which a flow may have left the table
+ * pep_limit_ended() - notify listeners when draining is done
+ * @pn: instance whose table a flow may have left
  *
  * Context: any.
  */
 void pep_limit_ended(struct pep_net *pn)
 {
-	/* Of who erases the last flow and who begins to drain at the same time
-	 * at least one sees what the other has done.
+	/* When one CPU erases the last flow while another begins to drain, at
+	 * least one of them sees the other's write.
 	 */
 	smp_mb();
 	if (READ_ONCE(pn->draining) && xa_empty(&pn->flows) &&
@@ -218,11 +218,11 @@ void pep_limit_ended(struct pep_net *pn)
 }
 
 /**
- * pep_limit_drain() - begin or end to let new connections pass
+ * pep_limit_drain() - start or stop letting new connections pass
  * @pn: instance, with its lock held
- * @on: which
+ * @on: true to start, false to stop
  *
- * A flow that is being made on another CPU may come up yet.
+ * A flow that is being made on another CPU may still come up.
  *
  * Context: may sleep.
  */
@@ -231,7 +231,7 @@ void pep_limit_drain(struct pep_net *pn, bool on)
 	lockdep_assert_held(&pn->lock);
 	if (on && !pn->draining)
 		WRITE_ONCE(pn->drained, false);
-	/* Whoever sees it sees @drained; pairs with xchg() above. */
+	/* A CPU that sees it sees @drained; pairs with xchg() above. */
 	smp_store_release(&pn->draining, on);
 	pep_limit_ended(pn);
 }

@@ -2,9 +2,9 @@
 /*
  * Listening sockets, and accepting in softirq.
  *
- * A listener is bound to an address that nobody can reach; packets get to it
- * only because steering attaches it to them. Children take the addresses of
- * their packets, as with TPROXY, and the congestion control of the listener.
+ * A listener is bound to an unreachable address; it receives packets only
+ * because steering attaches it to them. Children take the addresses of their
+ * packets, as with TPROXY, and the congestion control of the listener.
  */
 
 #include "listener.h"
@@ -44,7 +44,7 @@ void __init pep_listener_set_take(pep_listener_take *take)
 	pep_listener_accepted = take;
 }
 
-/* Have a listener's connections accepted; in any context but hard interrupt. */
+/* Schedule a listener's job; in any context but hard interrupt. */
 static void pep_listener_kick(struct pep_listener *l)
 {
 	if (pep_job_claim(&l->job))
@@ -53,7 +53,8 @@ static void pep_listener_kick(struct pep_listener *l)
 
 /*
  * Called when a child has completed its handshake, with the child's lock
- * held, so only note it. The children inherit the callback, hence the test.
+ * held, so only queue the job. The children inherit the callback, hence the
+ * test.
  */
 static void pep_listener_data_ready(struct sock *sk)
 {
@@ -90,7 +91,7 @@ static bool pep_listener_accept(struct pep_listener *l, struct sock *sk)
 
 	if (reqsk_queue_empty(&inet_csk(sk)->icsk_accept_queue))
 		return false;
-	/* What is in the queue can wait there for the pool. */
+	/* Connections in the queue can wait there for the pool. */
 	if (!pep_pool_has(pool, pep_pool_shell(l->family))) {
 		if (pep_job_claim(&l->job))
 			pep_pool_wait_job(pool, &l->job);
@@ -191,7 +192,7 @@ int pep_listener_open(struct pep_listener *l, struct pep_gen *gen, int family,
  * pep_listener_hide() - take no more SYNs and accept nothing any more
  * @l: listener
  *
- * Has taken effect after a grace period.
+ * Takes effect after a grace period.
  *
  * Context: any.
  */

@@ -12,10 +12,10 @@ struct sock;
 
 /**
  * struct pep_listener - accepts the openers of one family on one side
- * @job: accepts what has completed its handshake
- * @gen: whose settings the connections get
+ * @job: accepts connections that have completed their handshake
+ * @gen: generation whose settings the connections get
  * @sock: the listening socket; NULL when the host lacks the family
- * @sk: the same for softirq; NULL when closed; RCU
+ * @sk: the same socket for softirq; NULL when closed; RCU
  * @family: AF_INET or AF_INET6
  * @opener: side of the openers, enum pep_side
  */
@@ -32,7 +32,7 @@ struct pep_listener {
  * typedef pep_listener_take - take a connection that a listener accepted
  * @l: listener
  * @child: the connection, with a reference that is consumed
- * @shell: what to graft it on; consumed
+ * @shell: socket to graft it on; consumed
  *
  * Context: softirq, RCU read side.
  */

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Settings of flows that are there already.
+ * Settings of existing flows.
  *
  * A change is written to all generations of the profile's name, and a work item
- * brings it to their flows, one after the other, where it is allowed to sleep: a
+ * applies it to their flows, one after the other, where it may sleep: a
  * congestion control is set as a process would set it. The flow is pinned
  * meanwhile, so that its sockets are not released; it may end. Flows that are
- * being opened get it once they are up.
+ * being opened get the change once they are up.
  */
 
 #include "live.h"
@@ -19,7 +19,7 @@
 
 static struct workqueue_struct *pep_live_wq;
 
-/* The settings that a flow is to have by now. Return: their number. */
+/* Read the settings that a flow is to have by now. Return: their number. */
 static u32 pep_live_values(const struct pep_flow *flow,
 			   struct pep_values *values)
 {
@@ -46,8 +46,8 @@ static void pep_live_apply(struct pep_flow *flow)
 	pep_flow_unpin(flow, seq, &values);
 }
 
-/* The next flow from a number on that has not got its settings, with a
- * reference; NULL when there is none.
+/* Find the next flow from an id on that lacks its settings, with a reference;
+ * NULL when there is none.
  */
 static struct pep_flow *pep_live_next(struct pep_net *pn, unsigned long *id)
 {
@@ -60,7 +60,7 @@ static struct pep_flow *pep_live_next(struct pep_net *pn, unsigned long *id)
 		if (flow->live_seq != READ_ONCE(flow->gen->live_seq) &&
 		    refcount_inc_not_zero(&flow->ref))
 			break;
-		/* There may be a hundred thousand that have them. */
+		/* A hundred thousand flows may have them. */
 		if (need_resched()) {
 			rcu_read_unlock();
 			cond_resched();
@@ -85,10 +85,10 @@ static void pep_live_work(struct work_struct *work)
 }
 
 /**
- * pep_live_change() - have flows of a profile get settings
+ * pep_live_change() - change settings for the flows of a profile
  * @profile: profile
- * @info: request that tells which ones, checked by pep_setting_live()
- * @values: what they are
+ * @info: request that names the settings, checked by pep_setting_live()
+ * @values: their values
  *
  * Takes effect with pep_live_order().
  *
@@ -115,7 +115,7 @@ void pep_live_change(const struct pep_profile *profile,
 }
 
 /**
- * pep_live_order() - have the flows that lack settings get them soon
+ * pep_live_order() - schedule settings for the flows that lack them
  * @pn: instance
  *
  * Context: any but hard interrupt.
@@ -126,7 +126,7 @@ void pep_live_order(struct pep_net *pn)
 }
 
 /**
- * pep_live_up() - have a flow get what was changed while it was being opened
+ * pep_live_up() - schedule settings that changed while a flow was being opened
  * @flow: flow that has come up, locked
  *
  * Context: softirq.
@@ -138,7 +138,7 @@ void pep_live_up(const struct pep_flow *flow)
 }
 
 /**
- * pep_live_flush() - wait until flows that are up have what was ordered
+ * pep_live_flush() - wait until flows that are up have the scheduled settings
  * @pn: instance
  *
  * Context: may sleep, without pep_net.lock.
@@ -158,8 +158,8 @@ void pep_live_prepare(struct pep_net *pn)
 }
 
 /**
- * pep_live_stop() - be done with an instance
- * @pn: instance without flows, which gets no more
+ * pep_live_stop() - stop the work of an instance
+ * @pn: instance that has no flows and gets no new ones
  *
  * Context: may sleep.
  */

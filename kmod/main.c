@@ -47,7 +47,7 @@ static void pep_genl_unregister(void)
 	genl_unregister_family(&pep_nl_family);
 }
 
-/* Each stands on those before it; taken down in reverse. */
+/* Each part depends on the parts before it; they are taken down in reverse. */
 static const struct pep_part pep_parts[] = {
 	{ pep_path_init, pep_path_exit },
 	{ pep_flow_init, pep_flow_exit },

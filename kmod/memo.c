@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory of connections that were reset, for a while: late packets of them are
- * answered with a reset that fits.
+ * Memory of connections that were reset, for a while: their late packets are
+ * answered with a valid reset.
  *
  * A table of fixed size without chains or locks: a slot is one word that
  * holds the upper 48 bits of the tuple's keyed hash and the second in which
- * it ceases to count. A collision forgets the older connection.
+ * it expires. A collision forgets the older connection.
  */
 
 #include "memo.h"
@@ -27,7 +27,7 @@ static u64 *pep_memo_slot(struct pep_memo *memo, const struct pep_tuple *tuple,
 }
 
 /**
- * pep_memo_init() - get the memory
+ * pep_memo_init() - allocate the memory
  * @memo: zeroed
  *
  * Context: may sleep.
@@ -55,7 +55,7 @@ void pep_memo_exit(struct pep_memo *memo)
 
 /**
  * pep_memo_add() - remember a connection for PEP_MEMO_SECONDS
- * @memo: where
+ * @memo: memory to add it to
  * @tuple: tuple of its packets in one direction
  *
  * Context: any.
@@ -71,7 +71,7 @@ void pep_memo_add(struct pep_memo *memo, const struct pep_tuple *tuple)
 
 /**
  * pep_memo_search() - look a connection up, see pep_memo_find()
- * @memo: where
+ * @memo: memory to search
  * @tuple: tuple as it was added
  *
  * Context: any.
@@ -86,14 +86,14 @@ bool pep_memo_search(struct pep_memo *memo, const struct pep_tuple *tuple)
 	entry = READ_ONCE(*pep_memo_slot(memo, tuple, &tag));
 	if (!entry || (entry & ~0xffffULL) != tag)
 		return false;
-	/* Seconds modulo 2^16: what lies behind looks like a long time. */
+	/* Seconds modulo 2^16: a time in the past looks like a long time. */
 	left = (u16)entry - (u16)now;
 	return left && left <= PEP_MEMO_SECONDS;
 }
 
 /**
- * pep_memo_forget() - remember a connection no more
- * @memo: where
+ * pep_memo_forget() - forget a connection
+ * @memo: memory to remove it from
  * @tuple: tuple as it was added, or of another connection
  *
  * Context: any.

@@ -7,13 +7,13 @@
 
 #include "tuple.h"
 
-/* How long a connection is remembered, seconds. */
+/* Time that a connection is remembered, seconds. */
 #define PEP_MEMO_SECONDS	70
 
 /**
  * struct pep_memo - connections that something happened to lately
  * @slots: a power of two of words, see memo.c
- * @until: no entry counts from then on, jiffies
+ * @until: time at which the last entry has expired, jiffies
  * @key: secret of the hash that indexes @slots
  */
 struct pep_memo {
@@ -30,7 +30,7 @@ bool pep_memo_search(struct pep_memo *memo, const struct pep_tuple *tuple);
 
 /**
  * pep_memo_find() - is a connection remembered?
- * @memo: where
+ * @memo: memory to search
  * @tuple: tuple as it was added
  *
  * Costs one comparison when nothing was added lately.

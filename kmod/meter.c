@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Comparing connections that may be split with a control group that never is.
+ * Comparison of connections that may be split with a control group that never is.
  *
  * A keyed hash of the connection, or of its subscriber, chooses the control group
- * before anything else is known. A connection stays in its group whatever becomes of
- * it: one that may be split and never is counts as it went.
+ * before anything else is known. A connection stays in its group whatever happens to
+ * it: a connection that may be split and never is counts with the times it had.
  *
  * The subscriber's packets, which look the same in both groups, begin and end each
  * object. An object is the payload that the server sends between two turns of the
  * subscriber. It begins with the first packet that has new payload and acknowledges
- * all that has come for the subscriber, or with the connection, and takes until the
- * last acknowledgment that is new. The answer to a turn in which the subscriber sends
- * much is no object. A sample of the queueing delay is the part of a round trip above
- * the smallest one of the connection; the round trip begins when payload leaves for
- * the subscriber, which a leg knows of its own.
+ * all that has arrived for the subscriber, or with the connection, and lasts until the
+ * last new acknowledgment. The answer to a turn in which the subscriber sends much is
+ * no object. A sample of the queueing delay is the part of a round trip above the
+ * smallest one of the connection; the round trip begins when payload leaves for the
+ * subscriber, a time that a leg records itself.
  */
 
 #include "meter.h"
@@ -32,18 +32,18 @@
 #include "tally.h"
 #include "track.h"
 
-/* What a subscriber may send for an object, bytes. */
+/* Payload that a subscriber may send for an object, bytes. */
 #define PEP_METER_REQUEST	16384
 
-/* States in which a leg has had a FIN to send, but for TCP_CLOSE. */
+/* States in which a leg has had a FIN to send, except TCP_CLOSE. */
 #define PEP_METER_FIN							\
 	(TCPF_FIN_WAIT1 | TCPF_FIN_WAIT2 | TCPF_CLOSING | TCPF_LAST_ACK)
 
-/* All of them, 1/10,000. */
+/* All connections, 1/10,000. */
 #define PEP_METER_ALL		10000
 
-/* Secret of the hash that chooses the control group: nobody can choose a group for
- * himself.
+/* Secret of the hash that chooses the control group: subscribers cannot choose their
+ * group.
  */
 static siphash_key_t pep_meter_key;
 
@@ -68,7 +68,7 @@ static u64 pep_meter_hash(const struct pep_gen *gen,
  * pep_meter_held_back() - is a connection never to be split?
  * @gen: generation of the profile that may split it
  * @tuple: tuple of the opener's SYN
- * @opener: side that it came from, enum pep_side
+ * @opener: side that the SYN came from, enum pep_side
  *
  * Context: softirq.
  * Return: true for the profile's control group.
@@ -81,7 +81,7 @@ bool pep_meter_held_back(const struct pep_gen *gen,
 				PEP_METER_ALL) < gen->values.control;
 }
 
-/* What the profile's connections are compared by now, with a reference, or NULL. */
+/* The present comparison of the profile's connections, with a reference, or NULL. */
 static struct pep_gain *pep_meter_gain(const struct pep_gen *gen)
 {
 	struct pep_gain *gain = rcu_dereference(gen->tally->gain);
@@ -90,12 +90,12 @@ static struct pep_gain *pep_meter_gain(const struct pep_gen *gen)
 }
 
 /**
- * pep_meter_begin() - measure what a connection gets from here on
+ * pep_meter_begin() - begin to measure a connection
  * @gen: generation of the profile that may split it
  * @conn: connection that is past its SYN, locked
  * @group: enum pep_gain_group
  *
- * Without memory it is not measured.
+ * Without memory the connection is not measured.
  *
  * Context: softirq, RCU read side.
  */
@@ -164,15 +164,15 @@ static void pep_meter_sample(struct pep_meter *meter, u32 rtt)
 /* The subscriber has acknowledged more. */
 static void pep_meter_acked(struct pep_meter *meter, u32 ack, u64 now)
 {
-	/* The server speaks first. */
+	/* The server sends first. */
 	meter->open = true;
 	meter->bytes += ack - meter->ack;
 	meter->ack = ack;
 	meter->last = now;
 }
 
-/* Look at a subscriber's packet. All payload that has come from the subscriber ends
- * before SEEN, and all that has come for it before HIGH, which a FIN may follow.
+/* Evaluate a subscriber's packet. All payload received from the subscriber ends before
+ * SEEN, and all payload received for them before HIGH, which a FIN may follow.
  */
 static void pep_meter_packet(struct pep_meter *meter,
 			     const struct pep_packet *pkt, u32 seen, u32 high,
@@ -187,7 +187,7 @@ static void pep_meter_packet(struct pep_meter *meter,
 	if (after(ack, meter->ack))
 		pep_meter_acked(meter, ack, now);
 	meter->all = !before(meter->ack, high);
-	/* A repeated request, or a keepalive that repeats a byte, asks for nothing. */
+	/* A repeated request, or a keepalive that repeats a byte, begins no object. */
 	if (!pkt->payload ||
 	    !after(ntohl(pkt->th->seq) + pkt->payload, seen))
 		return;
@@ -201,8 +201,8 @@ static void pep_meter_packet(struct pep_meter *meter,
 	meter->sent += min_t(u32, pkt->payload, U32_MAX - meter->sent);
 }
 
-/* Payload is sent to the subscriber: the first of a round trip is to tell how long
- * that is, unless it is sent again meanwhile (Karn's algorithm, RFC 6298).
+/* Payload is sent to the subscriber: the first of a round trip is timed, unless it is
+ * sent again meanwhile (Karn's algorithm, RFC 6298).
  */
 static void pep_meter_pass(struct pep_meter *meter, u32 last, bool again,
 			   u64 now)
@@ -216,18 +216,17 @@ static void pep_meter_pass(struct pep_meter *meter, u32 last, bool again,
 	}
 }
 
-/* Behind all payload that an end has sent. */
+/* Sequence number behind all payload that an end has sent. */
 static u32 pep_meter_end_of(const struct pep_track_end *end)
 {
 	return end->high - !!(end->flags & PEP_TRACK_FIN);
 }
 
 /**
- * pep_meter_followed() - look at a packet of a connection that is followed, or is
- *	handed back
- * @conn: measured connection that is past its handshake, locked, before it takes note
- *	of the packet
- * @side: side that it came from, enum pep_side
+ * pep_meter_followed() - update the meter of a connection that is not split
+ * @conn: measured connection that is followed or is handed back, past its handshake,
+ *	locked, not yet updated by the packet
+ * @side: side that the packet came from, enum pep_side
  * @pkt: packet
  *
  * Context: softirq.
@@ -259,21 +258,21 @@ void pep_meter_followed(const struct pep_conn *conn, unsigned int side,
 	spin_unlock(&meter->lock);
 }
 
-/* Payload that has come for the subscriber and is not relayed yet, bytes. */
+/* Payload that has arrived for the subscriber and is not relayed yet, bytes. */
 static u32 pep_meter_unread(const struct sock *server)
 {
 	u32 copied, unread;
 
 	if (!server)
 		return 0;
-	/* In this order: the relay makes it too much, and never less than nothing. */
+	/* In this order: the relay can make it too large, but never negative. */
 	copied = READ_ONCE(tcp_sk(server)->copied_seq);
 	unread = READ_ONCE(tcp_sk(server)->rcv_nxt) - copied;
 	/* A FIN has a sequence number, too. */
 	return unread && sock_flag(server, SOCK_DONE) ? unread - 1 : unread;
 }
 
-/* Behind all payload that a leg has had to send. */
+/* Sequence number behind all payload that a leg has had to send. */
 static u32 pep_meter_written(const struct sock *sk)
 {
 	bool fin = BIT(inet_sk_state_load(sk)) & PEP_METER_FIN;
@@ -281,7 +280,7 @@ static u32 pep_meter_written(const struct sock *sk)
 	return READ_ONCE(tcp_sk(sk)->write_seq) - fin;
 }
 
-/* Begin where the leg of a subscriber began, for one that was answered early. */
+/* Begin where the subscriber's leg began, for a connection that was answered early. */
 static void pep_meter_learn(struct pep_meter *meter,
 			    const struct pep_flow *flow,
 			    const struct sock *wireless)
@@ -297,10 +296,10 @@ static void pep_meter_learn(struct pep_meter *meter,
 }
 
 /**
- * pep_meter_split() - look at a subscriber's packet of a connection that is split
+ * pep_meter_split() - update the meter of a connection that is split
  * @conn: connection
- * @flow: flow that has it
- * @pkt: packet, which is not delivered yet
+ * @flow: flow of the connection
+ * @pkt: packet of the subscriber, which is not delivered yet
  *
  * Context: softirq, RCU read side.
  */
@@ -309,9 +308,9 @@ void pep_meter_split(const struct pep_conn *conn, const struct pep_flow *flow,
 {
 	/* Pairs with pep_flow_set_leg(). */
 	struct sock *wireless = smp_load_acquire(&flow->leg[PEP_SIDE_WIRELESS].sk);
-	/* And so does this. */
+	/* This pairs with it, too. */
 	struct sock *server = smp_load_acquire(&flow->leg[PEP_SIDE_SERVER].sk);
-	/* Pairs with pep_meter_begin(); it stays for as long as RCU does. */
+	/* Pairs with pep_meter_begin(); the meter stays valid under RCU. */
 	struct pep_meter *meter = smp_load_acquire(&conn->meter);
 	u32 high;
 
@@ -328,7 +327,7 @@ void pep_meter_split(const struct pep_conn *conn, const struct pep_flow *flow,
 		pep_meter_learn(meter, flow, wireless);
 	pep_meter_packet(meter, pkt, READ_ONCE(tcp_sk(wireless)->rcv_nxt), high,
 			 ktime_get_ns());
-	/* The sample of the packet before, without repeated segments. */
+	/* TCP's sample of the packet before, without repeated segments. */
 	if (meter->probing && after(meter->ack, meter->probe))
 		pep_meter_sample(meter, READ_ONCE(tcp_sk(wireless)->rack.rtt_us));
 	if (!meter->probing || after(meter->ack, meter->probe)) {
@@ -340,12 +339,12 @@ void pep_meter_split(const struct pep_conn *conn, const struct pep_flow *flow,
 }
 
 /**
- * pep_meter_leg() - note how the leg of a subscriber ends: the payload that it has
- *	sent again, and whether the subscriber has got all
+ * pep_meter_leg() - note the end of the leg of a subscriber
  * @flow: flow that ends, with its legs locked
  *
- * The packets of a connection that is handed back show that better: each end may have
- * acknowledged the payload of the other one beside the leg.
+ * Notes the payload that the leg has sent again, and whether the subscriber has
+ * acknowledged all. The packets of a connection that is handed back show the latter
+ * better: each end may have acknowledged the other end's payload beside the leg.
  *
  * Context: BH off.
  */
@@ -373,10 +372,10 @@ void pep_meter_leg(const struct pep_flow *flow)
 }
 
 /**
- * pep_meter_closing() - count what a connection got, if that is all
+ * pep_meter_closing() - count a connection whose payload is all acknowledged
  * @conn: measured connection that both ends have closed, locked
  *
- * Otherwise that waits for the last acknowledgment, or the end of the connection.
+ * Otherwise this waits for the last acknowledgment, or the end of the connection.
  *
  * Context: softirq.
  */
@@ -387,8 +386,8 @@ void pep_meter_closing(struct pep_conn *conn)
 }
 
 /**
- * pep_meter_end() - count what a connection got, and measure no more of it
- * @conn: connection that ends, or of which packets may have passed unseen, locked
+ * pep_meter_end() - count a connection, and stop measuring it
+ * @conn: connection that ends, or whose packets may have passed unseen, locked
  *
  * Context: BH off.
  */
@@ -399,7 +398,7 @@ void pep_meter_end(struct pep_conn *conn)
 
 	if (!meter)
 		return;
-	/* No packet finds it after those that have found it already. */
+	/* Only packets that have found it already still use it. */
 	WRITE_ONCE(conn->meter, NULL);
 	group = pep_meter_group(meter);
 	spin_lock(&meter->lock);

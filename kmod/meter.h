@@ -15,14 +15,14 @@ struct pep_packet;
 struct pep_tuple;
 
 /**
- * struct pep_meter - what a connection gets, while that is compared
- * @gain: what it adds to, with a reference
+ * struct pep_meter - measurement of a connection for a comparison
+ * @gain: comparison that it adds to, with a reference
  * @lock: guards all below but @group and @rcu; taken last, and with no other lock
  *	taken in it; BH off
- * @group: whose it is, enum pep_gain_group; constant
+ * @group: group of the connection, enum pep_gain_group; constant
  * @known: @ack is known
  * @open: there is an object
- * @all: the subscriber has acknowledged all that had come for it by its latest packet
+ * @all: the subscriber's latest packet acknowledged all that had arrived for them
  * @probing: @probe is under way
  * @objects: objects that have ended, by size, up to U16_MAX
  * @samples: samples of the queueing delay
@@ -30,13 +30,13 @@ struct pep_tuple;
  * @sent: payload that the subscriber has sent for the object, bytes
  * @probe: sequence number whose acknowledgment is a sample of the round trip
  * @rtt: smallest sample, us; 0 when there is none
- * @probed: when @probe was sent to the subscriber, ns of ktime_get_ns(); 0 when a
- *	leg knows
- * @since: when the object began, ns of ktime_get_ns()
- * @last: when the subscriber acknowledged the latest part of it, in the same way
- * @bytes: what the subscriber has acknowledged, bytes
+ * @probed: time when @probe was sent to the subscriber, ns of ktime_get_ns(); 0 when
+ *	a leg records it
+ * @since: time when the object began, ns of ktime_get_ns()
+ * @last: time when the subscriber acknowledged its latest part, ns of ktime_get_ns()
+ * @bytes: payload that the subscriber has acknowledged, bytes
  * @begun: @bytes when the object began
- * @again: payload that legs have sent to it a second time, bytes
+ * @again: payload that legs have sent to the subscriber a second time, bytes
  * @rcu: frees the memory
  */
 struct pep_meter {

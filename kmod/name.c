@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Names of counters, for those who read trace events and reports. */
+/* Names of counters, for readers of trace events and reports. */
 
 #include "name.h"
 
@@ -12,7 +12,7 @@
  * @index: PEP_A_STAT_*
  *
  * Context: any.
- * Return: a string that stays; "unknown" when there is no such counter.
+ * Return: a constant string; "unknown" when there is no such counter.
  */
 const char *pep_name_stat(unsigned int index)
 {

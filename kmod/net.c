@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Where the instance of a namespace is found. */
+/* Lookup of the instance of a namespace. */
 
 #include "net.h"
 
 #include <net/netns/generic.h>
 
-/* Number of the instances among all that namespaces have; set at load. */
+/* Id of the instances in the namespaces' net_generic(); set at load. */
 unsigned int pep_net_id;
 
 /**

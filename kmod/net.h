@@ -19,18 +19,18 @@ struct rt6_info;
 /* Shares of the openers that are answered early, a power of two. */
 #define PEP_NET_SHARES		256
 
-/* How often a reset is repeated, see again.c. */
+/* Number of repetitions of a reset, see again.c. */
 #define PEP_AGAIN_TIMES		2
 
-/* Limits that listeners are notified of when they are reached. */
+/* Number of limits that listeners are notified of. */
 #define PEP_LIMIT_KINDS		8
 
 /**
  * struct pep_limits - bounds on the state of a namespace, and of each of its subscribers
- * @flows: flows there may be
- * @pending: flows that may be being opened at once
+ * @flows: number of flows
+ * @pending: flows that may be opening at the same time
  * @prefix4: bits of an IPv4 address that make a subscriber
- * @prefix6: bits of an IPv6 address that do
+ * @prefix6: bits of an IPv6 address that make a subscriber
  * @subscriber_connections: connections of a subscriber that may be followed
  * @subscriber_flows: flows that a subscriber may have
  * @subscriber_rate: new connections that a subscriber may have, per second
@@ -56,11 +56,11 @@ struct pep_limits {
  * @rt4: route of packets delivered to a leg over IPv4, on loopback
  * @rt6: the same over IPv6; NULL where the host has no IPv6
  * @draining: new connections pass unsplit; under @lock, read locklessly
- * @drained: the last flow since then has ended and that was told
- * @overload: when listeners were notified last that a limit is reached, by
+ * @drained: the last flow since then has ended and listeners were notified
+ * @overload: time when listeners were last notified that a limit is reached, by
  *	pep_limit_kind(), seconds of ktime_get_seconds(), 0 when never; written
  *	by the CPU that notifies them
- * @again: resets that wait to be repeated, by how often they have been; see again.c
+ * @again: resets that wait to be repeated, by number of repetitions; see again.c
  * @again_work: repeats them
  * @limits: bounds on its state; under @lock, read locklessly
  * @reset: connections that were reset lately, by both their tuples
@@ -70,37 +70,37 @@ struct pep_limits {
  *	lock of @flows
  * @nflows: flows whose memory is still in use
  * @npending: flows that are not yet established
- * @early: how many of these openers have that are answered early, by a hash of the
+ * @early: number of pending flows whose opener was answered early, by a hash of the
  *	subscriber's address
  * @early_seed: secret of that hash; constant
  * @track: struct pep_conn, the connections that are followed; see track.c
  * @track_lock: guards @unanswered; taken after the lock of a connection, BH off
- * @unanswered: those that have no SYN-ACK yet, the oldest first
- * @track_vrfs: there has been one whose SYN came by a VRF; read locklessly
- * @sweep: looks for those that have been silent for long; see sweep.c
- * @max_followed: connections that there may be in @track
- * @gaps: how often a side has lost its last device: packets pass unseen then
- * @leaving: device of which connections are handed back, 0 for none; none that
- *	it brings packets of is taken over until @leaving_until, jiffies, or until
+ * @unanswered: connections that have no SYN-ACK yet, the oldest first
+ * @track_vrfs: a SYN of a connection has arrived by a VRF; read locklessly
+ * @sweep: looks for connections that have long been silent; see sweep.c
+ * @max_followed: limit of the number of connections in @track
+ * @gaps: times that a side has lost its last device: packets pass unseen then
+ * @leaving: device whose connections are handed back, 0 for none; no connection
+ *	with packets from it is taken over until @leaving_until, jiffies, or until
  *	a device is attached
  * @leaving_until: see @leaving; both read locklessly
- * @copied: memory that the copies of unacknowledged payload keep, bytes, all
- *	but what CPUs count by themselves; see copy.c
- * @paths: struct pep_path, what is known of subscribers' links; see path.c
+ * @copied: memory that the copies of unacknowledged payload keep, bytes, except
+ *	the amounts that CPUs count by themselves; see copy.c
+ * @paths: struct pep_path, the known properties of subscribers' links; see path.c
  * @paths_lock: guards @paths_lru and @npaths, BH off; no other lock of ours is
  *	taken with it
- * @paths_lru: all of @paths, the one that was seen least lately about first
- * @npaths: how many there are
- * @max_paths: how many there may be; constant
+ * @paths_lru: all of @paths, roughly from the least recently used one on
+ * @npaths: number of @paths
+ * @max_paths: limit of @npaths; constant
  * @synacks: copies of SYN-ACKs that wait for their openers; see synack.c
- * @relief: frees memory of subscribers who hold too much; see relief.c
+ * @relief: frees memory of subscribers that hold too much; see relief.c
  * @idle: woken when @nflows or @synacks get to zero
  * @timewait: removes TIME_WAIT sockets of legs; see timewait.c
- * @timewait_late: removes those of flows that were still to end then
+ * @timewait_late: removes those of flows that had not ended then
  * @live: brings changed settings to flows; see live.c
  * @lock: guards @started, @profiles, @gens and the profiles' settings
  * @profiles: struct pep_profile, the default one first
- * @profiles_seq: how often @profiles has changed; guarded by @lock
+ * @profiles_seq: number of changes of @profiles; guarded by @lock
  * @gens: struct pep_gen that are not yet freed
  */
 struct pep_net {

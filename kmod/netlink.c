@@ -2,8 +2,8 @@
 /*
  * The generic netlink family: profiles and flows. Policy and operations are
  * generated from Documentation/netlink/specs/pep.yaml. Handlers run in parallel:
- * pep_net.lock guards what they change, and flows are read under RCU without
- * their locks, so that a dump holds nobody up.
+ * pep_net.lock guards the state that they change, and flows are read under RCU
+ * without their locks, so that a dump blocks nothing.
  */
 
 #include "netlink-gen.h"
@@ -33,7 +33,7 @@ static int pep_netlink_fill_profile(struct sk_buff *skb,
 			   atomic_read(&profile->tally->flows));
 }
 
-/* The profile that a request names; pep_net.lock held. */
+/* Find the profile that a request names; pep_net.lock held. */
 static struct pep_profile *pep_netlink_profile(struct pep_net *pn,
 					       struct genl_info *info)
 {
@@ -53,7 +53,7 @@ static struct pep_profile *pep_netlink_profile(struct pep_net *pn,
 }
 
 /**
- * pep_nl_profile_get_doit() - tell one profile
+ * pep_nl_profile_get_doit() - report one profile
  * @skb: request
  * @info: its attributes
  *
@@ -80,11 +80,11 @@ int pep_nl_profile_get_doit(struct sk_buff *skb, struct genl_info *info)
 }
 
 /**
- * pep_nl_profile_get_dumpit() - tell all profiles
- * @skb: where to
- * @cb: state of the dump; args[0] counts the profiles told
+ * pep_nl_profile_get_dumpit() - report all profiles
+ * @skb: message to fill
+ * @cb: state of the dump; args[0] counts the profiles reported
  *
- * When one came or went between two parts, they carry NLM_F_DUMP_INTR.
+ * When a profile came or went between two parts, they carry NLM_F_DUMP_INTR.
  *
  * Context: may sleep.
  * Return: length or a negative error.
@@ -176,7 +176,7 @@ int pep_nl_profile_add_doit(struct sk_buff *skb, struct genl_info *info)
 }
 
 /**
- * pep_nl_profile_replace_doit() - add a profile, or make one like this
+ * pep_nl_profile_replace_doit() - add a profile, or replace its settings
  * @skb: request
  * @info: its attributes
  *
@@ -203,8 +203,8 @@ static int pep_netlink_set_locked(struct pep_net *pn, struct genl_info *info,
 		return err;
 	values = profile->values;
 	err = pep_setting_parse(pn, info, NULL, &values);
-	/* What is brought to live flows again and again needs new sockets only
-	 * where it differs.
+	/* Settings that are applied to live flows again and again need new
+	 * sockets only where they differ.
 	 */
 	if (!err && !(live && pep_profile_same(profile, &values)))
 		err = pep_profile_set(profile, &values, info->extack);
@@ -218,8 +218,8 @@ static int pep_netlink_set_locked(struct pep_net *pn, struct genl_info *info,
  * @skb: request
  * @info: its attributes
  *
- * With live flows to change it waits until all have the settings, which takes
- * some microseconds for each.
+ * With live flows to change it waits until all flows have the settings, which
+ * takes some microseconds for each.
  *
  * Context: may sleep.
  * Return: 0 or a negative error with nothing changed.
@@ -282,7 +282,7 @@ int pep_nl_profile_del_doit(struct sk_buff *skb, struct genl_info *info)
 }
 
 /**
- * pep_nl_flow_get_doit() - tell one flow
+ * pep_nl_flow_get_doit() - report one flow
  * @skb: request
  * @info: its attributes
  *
@@ -316,11 +316,11 @@ int pep_nl_flow_get_doit(struct sk_buff *skb, struct genl_info *info)
 }
 
 /**
- * pep_nl_flow_get_dumpit() - tell all flows
- * @skb: where to
- * @cb: state of the dump; args[0] is the id to go on with
+ * pep_nl_flow_get_dumpit() - report all flows
+ * @skb: message to fill
+ * @cb: state of the dump; args[0] is the id to continue with
  *
- * Ids only grow until they wrap, so a flow that is there throughout is told
+ * Ids only grow until they wrap, so a flow that exists throughout is reported
  * once.
  *
  * Context: may sleep.
@@ -348,7 +348,7 @@ int pep_nl_flow_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 				break;
 		}
 		cb->args[0] = id + 1;
-		/* There may be a hundred thousand that are not meant. */
+		/* A hundred thousand flows may fail to match. */
 		if (need_resched()) {
 			rcu_read_unlock();
 			cond_resched();
@@ -360,8 +360,8 @@ int pep_nl_flow_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 }
 
 /*
- * Do something with the flows of a request, which has to say which ones, and
- * answer with their number.
+ * Apply an action to the flows of a request, which has to select them, and
+ * reply with their number.
  */
 static int pep_netlink_flows(struct genl_info *info, int attr,
 			     unsigned int (*act)(struct pep_net *pn,

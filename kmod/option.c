@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The TCP options of a SYN: may a connection with these be split? */
+/* The TCP options of a SYN: may a connection with them be split? */
 
 #include "option.h"
 
@@ -18,12 +18,12 @@
 #define PEP_MPTCP_JOIN		1
 
 /**
- * pep_option_classify() - judge one option
- * @opt: kind byte of the option, @size bytes long as its length byte says
+ * pep_option_classify() - classify one option
+ * @opt: kind byte of the option, @size bytes long by its length byte
  * @size: length of the option, 2 bytes or more
  * @found: result; all but the kind is written
  *
- * Return: PEP_OPTION_PLAIN, or why the connection must not be split.
+ * Return: PEP_OPTION_PLAIN, or the reason why the connection must not be split.
  */
 static enum pep_option_kind pep_option_classify(const u8 *opt,
 						unsigned int size,
@@ -64,7 +64,7 @@ static enum pep_option_kind pep_option_classify(const u8 *opt,
 	case TCPOPT_FASTOPEN:
 		return PEP_OPTION_FASTOPEN;
 	case TCPOPT_EXP:
-		/* RFC 6994: the first two bytes tell the experiment. */
+		/* RFC 6994: the first two bytes identify the experiment. */
 		if (size >= 4 &&
 		    get_unaligned_be16(opt + 2) == PEP_TCPOPT_EXP_FACEB)
 			return PEP_OPTION_FASTOPEN;
@@ -75,13 +75,13 @@ static enum pep_option_kind pep_option_classify(const u8 *opt,
 }
 
 /**
- * pep_option_scan() - look through the options of a SYN
+ * pep_option_scan() - parse the options of a SYN
  * @opt: first byte behind the fixed TCP header
  * @len: length of the options, 0 to 40 bytes
  * @found: result
  *
- * Parses as tcp_parse_options() does, but holds a broken option against the
- * SYN instead of overlooking it.
+ * Parses as tcp_parse_options() does, but reports a broken option as a reason
+ * against splitting instead of ignoring it.
  *
  * Context: any.
  */
@@ -107,7 +107,7 @@ void pep_option_scan(const u8 *opt, unsigned int len,
 			kind = pep_option_classify(opt, size, found);
 		if (kind != PEP_OPTION_PLAIN)
 			found->kind = kind;
-		/* A profile may have it overlooked: see what else there is. */
+		/* A profile may ignore it: look for other reasons. */
 		if (kind != PEP_OPTION_PLAIN && kind != PEP_OPTION_MPTCP)
 			return;
 		opt += size;
@@ -122,7 +122,7 @@ EXPORT_SYMBOL_IF_KUNIT(pep_option_scan);
  * @len: length of the options, 0 to 40 bytes
  *
  * Context: any.
- * Return: whether there was one.
+ * Return: true when there was one.
  */
 bool pep_option_strip(u8 *opt, unsigned int len)
 {

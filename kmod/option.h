@@ -5,11 +5,11 @@
 #include <linux/types.h>
 
 /**
- * enum pep_option_kind - what the options of a SYN mean for splitting
+ * enum pep_option_kind - meaning of the options of a SYN for splitting
  * @PEP_OPTION_PLAIN: nothing that a split connection would lose
  * @PEP_OPTION_MD5: TCP-MD5, RFC 2385: signed end to end
  * @PEP_OPTION_AO: TCP-AO, RFC 5925: signed end to end
- * @PEP_OPTION_MPTCP: Multipath TCP, RFC 8684, is asked for
+ * @PEP_OPTION_MPTCP: Multipath TCP, RFC 8684, is requested
  * @PEP_OPTION_MPTCP_JOIN: one more path of a Multipath TCP connection, MP_JOIN,
  *	which must not be answered as plain TCP
  * @PEP_OPTION_FASTOPEN: TCP Fast Open, RFC 7413
@@ -26,15 +26,15 @@ enum pep_option_kind {
 };
 
 /**
- * struct pep_options - what was found among the options of a SYN
+ * struct pep_options - values found among the options of a SYN
  * @kind: the first reason against splitting, or PEP_OPTION_PLAIN;
  *	PEP_OPTION_MPTCP only when there is no other
  * @has_ts: there is a timestamp option, RFC 7323
  * @has_wscale: there is a window scale
  * @has_sack: SACK is permitted, RFC 2018
- * @wscale: how far windows are to be shifted, at most TCP_MAX_WSCALE
+ * @wscale: shift count of windows, at most TCP_MAX_WSCALE
  * @mss: maximum segment size, bytes; 0 when there is none
- * @tsval: its value, ticks of the sender's clock
+ * @tsval: value of the timestamp, ticks of the sender's clock
  */
 struct pep_options {
 	enum pep_option_kind kind;

@@ -8,14 +8,14 @@
 
 #include "pace.h"
 
-/* Pacing makes up for that much at most. */
+/* Maximum loss that pacing makes up for, in 1,024ths. */
 #define PEP_PACE_LOSS	64U
 
-/* Packets that get lost in a round because the queue is full, not one by chance. */
+/* Packets lost in a round that mean a full queue; fewer are lost by chance. */
 #define PEP_PACE_BURST		3
 
-/* Without a round trip near the smallest one for so long, jiffies, the queue is
- * somebody else's, and down leaves more of the path to him.
+/* Without a round trip near the smallest one for that long, jiffies, the queue
+ * belongs to other flows, and down leaves them more of the path.
  */
 #define PEP_PACE_SHARED		(HZ * 3 / 2)
 #define PEP_PACE_DOWN_SHARED	192
@@ -32,9 +32,9 @@ static const u16 pep_pace_gains[][2] = {
 };
 
 /**
- * pep_pace_info() - tell the gains of the present phase
+ * pep_pace_info() - report the gains of the present phase
  * @b: state of a flow
- * @info: its gains are filled, in 256ths
+ * @info: receives the gains, in 256ths
  */
 void pep_pace_info(const struct pep_bbr *b, struct tcp_bbr_info *info)
 {
@@ -43,7 +43,7 @@ void pep_pace_info(const struct pep_bbr *b, struct tcp_bbr_info *info)
 }
 
 /**
- * pep_pace_min_tso_segs() - tell how many segments leave together at least
+ * pep_pace_min_tso_segs() - least number of segments that leave together
  * @sk: socket, locked
  *
  * Return: one below 1.2 Mbit/s, else two.
@@ -53,8 +53,8 @@ u32 pep_pace_min_tso_segs(struct sock *sk)
 	return sk->sk_pacing_rate < 150000 ? 1 : 2;
 }
 
-/* Packets that leave in bursts and are acknowledged in them, beyond the BDP: three
- * bursts of a millisecond, in startup at the rate that may have been set for it.
+/* Packets beyond the BDP, which leave and are acknowledged in bursts: three bursts
+ * of a millisecond, in startup at the rate that may have been set for it.
  */
 static u32 pep_pace_budget(struct sock *sk, u32 bw)
 {
@@ -68,7 +68,7 @@ static u32 pep_pace_budget(struct sock *sk, u32 bw)
 		       pep_pace_min_tso_segs(sk));
 }
 
-/* Has no cycle emptied the queue lately? Then it is somebody else's. */
+/* Has no cycle emptied the queue lately? Then it belongs to other flows. */
 static bool pep_pace_shared(const struct pep_bbr *b)
 {
 	return after(tcp_jiffies32, b->min_rtt_stamp + PEP_PACE_SHARED);
@@ -95,7 +95,7 @@ static u32 pep_pace_first_bw(const struct sock *sk)
  * pep_pace_begin() - pace before there is a rate
  * @sk: socket, locked
  *
- * At the window in a round trip, times the gain of startup.
+ * The rate is the window in a round trip, times the gain of startup.
  */
 void pep_pace_begin(struct sock *sk)
 {
@@ -108,7 +108,7 @@ void pep_pace_begin(struct sock *sk)
  * pep_pace_set_rate() - set the pacing rate
  * @sk: socket, locked
  *
- * In startup it only becomes higher.
+ * In startup the rate only rises.
  */
 void pep_pace_set_rate(struct sock *sk)
 {
@@ -123,7 +123,7 @@ void pep_pace_set_rate(struct sock *sk)
 		WRITE_ONCE(sk->sk_pacing_rate, rate);
 }
 
-/* Bound a window by congestion: in the long term not below the BDP, which makes no
+/* Bound a window by congestion: in the long term not below the BDP, which causes no
  * queue.
  */
 static u32 pep_pace_bound(struct sock *sk, u32 cwnd, u32 more)
@@ -145,7 +145,7 @@ static u32 pep_pace_bound(struct sock *sk, u32 cwnd, u32 more)
  * @sk: socket, locked
  * @rs: TCP's sample
  *
- * In startup one that is larger already stays.
+ * In startup a window that is larger already stays.
  */
 void pep_pace_set_window(struct sock *sk, const struct rate_sample *rs)
 {

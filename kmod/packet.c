@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Parsing of a packet at clsact ingress, where skb->data is the network
- * header and nothing has been checked yet. Changes no byte of it but where it is
- * said.
+ * header and nothing has been checked yet. Changes no byte of it unless stated
+ * otherwise.
  */
 
 #include "packet.h"
@@ -21,24 +21,24 @@
 
 #include "option.h"
 
-/* Extension headers of one packet; more than that is no honest packet. */
+/* Maximum of extension headers in a packet; no sane packet has more. */
 #define PEP_PACKET_EXTHDRS	8
 
-/* Where HTTP/3 is. */
+/* Port of HTTP/3. */
 #define PEP_PACKET_QUIC_PORT	443
 
-/* Of an IPv6 option's type: what to do with it when it is unknown. */
+/* Bits of an IPv6 option's type: action of a node that does not recognise it. */
 #define PEP_PACKET_TLV_ACTION	0xc0
 
 /**
  * pep_packet_csum_ok() - is the checksum of a TCP segment right?
  * @skb: packet
- * @pkt: parsed @skb; only what tells where the segment is
+ * @pkt: parsed @skb; only its addresses and the offsets of the segment
  *
- * For segments that something is done about before TCP looks at them.
+ * For segments that are handled before TCP receives them.
  *
  * Context: any.
- * Return: true when it is, or when somebody else has found it so.
+ * Return: true when it is, or when it has been verified before.
  */
 bool pep_packet_csum_ok(const struct sk_buff *skb, const struct pep_packet *pkt)
 {
@@ -58,7 +58,7 @@ bool pep_packet_csum_ok(const struct sk_buff *skb, const struct pep_packet *pkt)
 				  IPPROTO_TCP, csum);
 }
 
-/* Tell QUIC, of which nothing is to be split, from other UDP. */
+/* Distinguish QUIC, which is not to be split, from other UDP. */
 static enum pep_packet_kind pep_packet_udp(const struct sk_buff *skb,
 					   unsigned int off)
 {
@@ -71,7 +71,7 @@ static enum pep_packet_kind pep_packet_udp(const struct sk_buff *skb,
 	       PEP_PACKET_QUIC : PEP_PACKET_OTHER;
 }
 
-/* Take over what a TCP header of HLEN bytes says. */
+/* Copy the fields of a TCP header of HLEN bytes. */
 static void pep_packet_set_tcp(struct pep_packet *pkt, const struct tcphdr *th,
 			       unsigned int hlen)
 {
@@ -82,7 +82,7 @@ static void pep_packet_set_tcp(struct pep_packet *pkt, const struct tcphdr *th,
 	pkt->payload = pkt->end - pkt->thoff - hlen;
 }
 
-/* Take over what an IPv4 header says, with TCP at THOFF. */
+/* Copy the fields of an IPv4 header, with TCP at THOFF. */
 static void pep_packet_set4(struct pep_packet *pkt, const struct iphdr *iph,
 			    unsigned int thoff, u32 end)
 {
@@ -97,10 +97,10 @@ static void pep_packet_set4(struct pep_packet *pkt, const struct iphdr *iph,
 }
 
 /*
- * Parse what most packets are: TCP, no SYN, right behind the IPv4 header and
- * linear, with nothing that would have to be looked into. It takes half of what
- * the whole parser does, which is for all others and tells what is wrong.
- * Return: whether it was one.
+ * Parse the most common packets: TCP, no SYN, right behind the IPv4 header and
+ * linear, with nothing else to inspect. This takes half the time of the whole
+ * parser, which is for all others and finds the kind of error.
+ * Return: true when it was one.
  */
 static bool pep_packet_plain4(const struct sk_buff *skb, struct pep_packet *pkt)
 {
@@ -127,7 +127,7 @@ static bool pep_packet_plain4(const struct sk_buff *skb, struct pep_packet *pkt)
 /**
  * pep_packet_tcp() - parse the TCP header
  * @skb: packet
- * @pkt: result; what the IP header tells is set
+ * @pkt: result; the fields of the IP header are set
  *
  * Return: PEP_PACKET_TCP or PEP_PACKET_MALFORMED.
  */
@@ -177,7 +177,7 @@ bool pep_packet_strip(struct sk_buff *skb, struct pep_packet *pkt)
 	pkt->th = th;
 	opt = (u8 *)(th + 1);
 	old = csum_partial(opt, len, 0);
-	/* That of a packet whose sum is yet to be made does not cover them. */
+	/* A partial checksum, yet to be completed, does not cover them. */
 	if (pep_option_strip(opt, len) && skb->ip_summed != CHECKSUM_PARTIAL)
 		csum_replace_by_diff(&th->check,
 				     csum_sub(csum_partial(opt, len, 0), old));
@@ -185,7 +185,7 @@ bool pep_packet_strip(struct sk_buff *skb, struct pep_packet *pkt)
 }
 
 /**
- * pep_packet_set_ack() - change what a segment acknowledges
+ * pep_packet_set_ack() - change the acknowledgment of a segment
  * @skb: segment
  * @pkt: parsed @skb; its header may have moved
  * @ack: the acknowledgment
@@ -209,12 +209,12 @@ bool pep_packet_set_ack(struct sk_buff *skb, struct pep_packet *pkt, u32 ack)
 }
 
 /**
- * pep_packet_quoted_ports() - take over the ports of a quoted TCP header
+ * pep_packet_quoted_ports() - copy the ports of a quoted TCP header
  * @skb: ICMP error
  * @off: offset of the quoted TCP header from the network header, bytes
  * @pkt: result, in the direction of an answer
  *
- * TCP's error handlers want the sequence number behind the ports, too.
+ * TCP's error handlers need the sequence number behind the ports, too.
  *
  * Return: PEP_PACKET_ICMP or PEP_PACKET_MALFORMED.
  */
@@ -263,15 +263,15 @@ pep_packet_icmp4(const struct sk_buff *skb, struct pep_packet *pkt)
 }
 
 /**
- * pep_packet_options4() - judge the options of an IPv4 header
+ * pep_packet_options4() - check the options of an IPv4 header
  * @opt: first byte behind the fixed header
  * @len: length of the options, 0 to 40 bytes
  *
  * An unfinished source route leads past the address in the header: the packet
- * is not for who is there. Other options say nothing to a leg.
+ * is not for the host with that address. Other options do not matter to a leg.
  *
  * Context: any.
- * Return: PEP_PACKET_TCP when a leg may have the packet, PEP_PACKET_EXTHDR
+ * Return: PEP_PACKET_TCP when a leg may receive the packet, PEP_PACKET_EXTHDR
  * when not, or PEP_PACKET_MALFORMED.
  */
 VISIBLE_IF_KUNIT
@@ -295,7 +295,7 @@ enum pep_packet_kind pep_packet_options4(const u8 *opt, unsigned int len)
 }
 EXPORT_SYMBOL_IF_KUNIT(pep_packet_options4);
 
-/* A TCP or ICMP packet whose fixed header is whole. */
+/* Parse a TCP or ICMP packet whose fixed header is complete. */
 static enum pep_packet_kind pep_packet_inner4(struct sk_buff *skb,
 					      unsigned int hlen, u32 end,
 					      struct pep_packet *pkt)
@@ -317,7 +317,7 @@ static enum pep_packet_kind pep_packet_inner4(struct sk_buff *skb,
 					       pep_packet_tcp(skb, pkt);
 }
 
-/* The whole parser of IPv4; out of line, for it needs many registers. */
+/* The whole parser of IPv4; out of line, because it needs many registers. */
 static noinline_for_stack enum pep_packet_kind
 pep_packet_parse4(struct sk_buff *skb, struct pep_packet *pkt)
 {
@@ -343,16 +343,16 @@ pep_packet_parse4(struct sk_buff *skb, struct pep_packet *pkt)
 
 #if IS_ENABLED(CONFIG_IPV6)
 /**
- * pep_packet_options6() - may a leg overlook options of IPv6?
+ * pep_packet_options6() - may a leg ignore options of IPv6?
  * @opt: first option of a hop-by-hop or destination options header
  * @len: length of the options, bytes
- * @jumbo: a jumbo payload option is to be expected (BIG TCP)
+ * @jumbo: a jumbo payload option is expected (BIG TCP)
  *
- * It may when their types say that a node to which they are unknown skips
- * over them (RFC 8200, 4.2).
+ * It may when the type of each option makes a node that does not recognise it
+ * skip over it (RFC 8200, 4.2).
  *
  * Context: any.
- * Return: whether that is so of all of them.
+ * Return: true when that holds for all of them.
  */
 VISIBLE_IF_KUNIT
 bool pep_packet_options6(const u8 *opt, unsigned int len, bool jumbo)
@@ -375,7 +375,7 @@ bool pep_packet_options6(const u8 *opt, unsigned int len, bool jumbo)
 }
 EXPORT_SYMBOL_IF_KUNIT(pep_packet_options6);
 
-/* Take over what an IPv6 header says, with TCP at THOFF. */
+/* Copy the fields of an IPv6 header, with TCP at THOFF. */
 static void pep_packet_set6(struct pep_packet *pkt, const struct ipv6hdr *iph,
 			    unsigned int thoff, u32 end)
 {
@@ -388,7 +388,7 @@ static void pep_packet_set6(struct pep_packet *pkt, const struct ipv6hdr *iph,
 	pkt->end = end;
 }
 
-/* As pep_packet_plain4(). */
+/* Like pep_packet_plain4(). */
 static bool pep_packet_plain6(const struct sk_buff *skb, struct pep_packet *pkt)
 {
 	const struct ipv6hdr *iph = ipv6_hdr(skb);
@@ -409,7 +409,7 @@ static bool pep_packet_plain6(const struct sk_buff *skb, struct pep_packet *pkt)
 	return true;
 }
 
-/* Step over one extension header that a leg may overlook. */
+/* Skip one extension header that a leg may ignore. */
 static enum pep_packet_kind pep_packet_step6(struct sk_buff *skb,
 					     struct pep_headers6 *h)
 {
@@ -454,14 +454,14 @@ static enum pep_packet_kind pep_packet_fragment6(const struct sk_buff *skb,
 }
 
 /**
- * pep_packet_headers6() - find what is behind the headers of an IPv6 packet
+ * pep_packet_headers6() - find the protocol behind the headers of an IPv6 packet
  * @skb: packet with skb->data at the network header, 40 bytes of it linear;
  *	extension headers are pulled into the linear part
  * @h: result; valid for PEP_PACKET_TCP
  *
  * Context: any.
- * Return: PEP_PACKET_TCP when TCP or ICMPv6 is there, behind nothing but
- * extension headers that a leg may overlook; else what the packet is.
+ * Return: PEP_PACKET_TCP when it is TCP or ICMPv6, behind nothing but
+ * extension headers that a leg may ignore; else the kind of the packet.
  */
 enum pep_packet_kind pep_packet_headers6(struct sk_buff *skb,
 					 struct pep_headers6 *h)
@@ -560,7 +560,7 @@ pep_packet_parse6(struct sk_buff *skb, struct pep_packet *pkt)
  * @pkt: result; valid for PEP_PACKET_TCP and PEP_PACKET_ICMP
  *
  * Context: any.
- * Return: what the packet is.
+ * Return: the kind of the packet.
  */
 enum pep_packet_kind pep_packet_parse(struct sk_buff *skb,
 				      struct pep_packet *pkt)

@@ -10,7 +10,7 @@
 #include "tuple.h"
 
 /**
- * enum pep_packet_kind - what a packet is to the proxy
+ * enum pep_packet_kind - kind of packet for the proxy
  * @PEP_PACKET_TCP: TCP with sane headers
  * @PEP_PACKET_ICMP: an ICMP or ICMPv6 error about a TCP packet
  * @PEP_PACKET_OTHER: not TCP over IPv4 or IPv6
@@ -20,7 +20,7 @@
  * @PEP_PACKET_FRAGMENT_OTHER: a fragment of ICMP, or of IPv6 with an extension
  *	header in the fragments
  * @PEP_PACKET_EXTHDR: with an IPv6 extension header or an IPv4 source route
- *	that a leg cannot overlook
+ *	that a leg cannot ignore
  * @PEP_PACKET_ICMP_OTHER: an ICMP error that is not about TCP
  */
 enum pep_packet_kind {
@@ -37,14 +37,14 @@ enum pep_packet_kind {
 
 /**
  * struct pep_packet - a parsed packet
- * @tuple: ends of the packet; for an ICMP error those of a packet that would
- *	answer the one it quotes, so that it finds the socket that sent that
+ * @tuple: ends of the packet; for an ICMP error the ends of an answer to the
+ *	quoted packet, so that it finds the socket that sent that packet
  * @th: TCP header with its options in the linear part; unset for ICMP
  * @options: length of the TCP options, bytes; unset for ICMP
- * @last_hop: the packet may not be forwarded any more, its TTL being 1 or less;
- *	unset for ICMP
+ * @last_hop: the packet must not be forwarded, as its TTL is 1 or less; unset
+ *	for ICMP
  * @thoff: offset of the TCP or ICMP header from the network header, bytes
- * @end: length that the IP header claims, bytes
+ * @end: length that the IP header gives, bytes
  * @payload: length of the TCP payload, bytes; unset for ICMP
  * @ip_options: an IPv4 header with options, or IPv6 extension headers
  */
@@ -60,9 +60,9 @@ struct pep_packet {
 };
 
 /**
- * struct pep_headers6 - where the headers of an IPv6 packet end
+ * struct pep_headers6 - end of the headers of an IPv6 packet
  * @nexthdr: protocol behind them
- * @nhoff: offset of the byte that says so, from the network header, bytes
+ * @nhoff: offset of the byte that names it, from the network header, bytes
  * @thoff: offset of that protocol's header, from the network header, bytes
  */
 struct pep_headers6 {
@@ -92,8 +92,9 @@ bool pep_packet_options6(const u8 *opt, unsigned int len, bool jumbo);
  * @skb: packet with skb->data at the network header
  * @iph: that header
  *
- * Return: what the header claims, bytes, itself included; with BIG TCP, which
- * leaves the field empty, where skb ends. iph_totlen() is the same for IPv4.
+ * Return: the length that the header gives, bytes, itself included; with BIG
+ * TCP, which leaves the field empty, the length of @skb. iph_totlen() is the
+ * same for IPv4.
  */
 static inline u32 pep_packet_len6(const struct sk_buff *skb,
 				  const struct ipv6hdr *iph)
@@ -107,7 +108,7 @@ static inline u32 pep_packet_len6(const struct sk_buff *skb,
  * pep_packet_dsfield() - TOS or traffic class of a packet
  * @skb: IPv4 or IPv6 packet whose header is linear
  *
- * Return: DSCP and ECN as they are in the header.
+ * Return: DSCP and ECN from the header.
  */
 static inline u8 pep_packet_dsfield(const struct sk_buff *skb)
 {

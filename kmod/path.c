@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What is known of a subscriber's link, by all connections of the subscriber.
+ * Properties of a subscriber's link, learned from all connections of the subscriber.
  *
- * An entry per subscriber, an address or a network (pep_limits.prefix4 and prefix6), keeps
- * the smallest round trip and the highest rate that they have seen lately. The rate
- * is that of the sum of all connections: what the subscriber acknowledges within a
- * round trip or more. The highest one is kept over two periods, each of which ends
- * after so many rounds in which a leg had more to send than it might: a subscriber
- * who loads little does not make the link forget its rate.
+ * An entry per subscriber, an address or a network (pep_limits.prefix4 and prefix6),
+ * keeps the smallest round trip and the highest rate that the connections have seen
+ * lately. The rate is that of all connections together: the bytes that the subscriber
+ * acknowledges within a round trip or more. The highest rate is kept over two periods,
+ * each of which ends after a number of rounds in which a leg had more to send than it
+ * was allowed to: light load does not make the entry forget the rate of the link.
  *
- * The table takes a stated share of memory. When it is full the subscriber whose latest
+ * The table takes a fixed share of memory. When it is full, the subscriber whose latest
  * connection began longest ago makes room.
  */
 
@@ -27,29 +27,29 @@
 /* The share of the machine's memory that a namespace's paths may take, a divisor. */
 #define PEP_PATH_SHARE		128
 
-/* Rounds in which a leg has used all it might, after which the present period of
- * rates becomes the one before.
+/* Rounds in which a leg has sent all it was allowed to, after which the present period
+ * of rates becomes the previous one.
  */
 #define PEP_PATH_ROUNDS		64
 
-/* How long a period of round trips is, seconds. */
+/* Length of a period of round trips, seconds. */
 #define PEP_PATH_RTT_PERIOD	150
 
-/* A round takes no less, us: acknowledgments come in bursts. */
+/* Least length of a round, us: acknowledgments come in bursts. */
 #define PEP_PATH_ROUND_MIN	5000
 
-/* After so many rounds in which legs had more to send than they might, and the rate
- * did not grow, a link is full; as BBR finds it, bbr_check_full_bw_reached().
+/* Number of rounds in which legs had more to send than they were allowed to, and the
+ * rate did not grow, after which a link is full; like bbr_check_full_bw_reached().
  */
 #define PEP_PATH_FLAT		3
 
-/* It grows when it gains one of so many parts. */
+/* Part by which a rate has to rise to count as growth, a divisor. */
 #define PEP_PATH_GROWTH		8
 
-/* Entries that are looked at for one that nobody uses. */
+/* Entries that are searched for an unused one. */
 #define PEP_PATH_TRIES		8
 
-/* Entries that are looked at before other work gets its turn. */
+/* Entries that are visited before other work gets its turn. */
 #define PEP_PATH_BATCH		1024
 
 static struct kmem_cache *pep_path_cache;
@@ -62,11 +62,11 @@ static const struct rhashtable_params pep_path_params = {
 };
 
 /**
- * pep_path_key() - find whose path a connection takes: the address on the wireless side
+ * pep_path_key() - find a connection's subscriber: the address on the wireless side
  * @pn: instance
  * @key: result
  * @tuple: tuple of the opener's SYN
- * @opener: side that it came from, enum pep_side
+ * @opener: side that the SYN came from, enum pep_side
  *
  * Context: any.
  */
@@ -105,8 +105,8 @@ void pep_path_put(struct pep_path *path)
 		call_rcu(&path->rcu, pep_path_free);
 }
 
-/* Take an entry out of the table, whose reference goes; false when it was taken out
- * before.
+/* Take an entry out of the table and drop the table's reference; false when it was
+ * taken out before.
  */
 static bool pep_path_remove(struct pep_net *pn, struct pep_path *path)
 {
@@ -119,8 +119,8 @@ static bool pep_path_remove(struct pep_net *pn, struct pep_path *path)
 	return true;
 }
 
-/* Make room where the table is full: whoever was seen least lately, and is not in
- * use, goes. Return: false when there is none.
+/* Make room where the table is full: the least recently used entry without other
+ * references goes. Return: false when there is none.
  */
 static bool pep_path_room(struct pep_net *pn)
 {
@@ -142,8 +142,8 @@ static bool pep_path_room(struct pep_net *pn)
 	return false;
 }
 
-/* A new entry in the table, or the one that another CPU has made meanwhile; NULL
- * without room or memory. With a reference for the caller.
+/* Make an entry in the table, or find the one that another CPU has made meanwhile;
+ * NULL without room or memory. With a reference for the caller.
  */
 static struct pep_path *pep_path_new(struct pep_net *pn,
 				     const struct pep_path_key *key)
@@ -171,7 +171,7 @@ static struct pep_path *pep_path_new(struct pep_net *pn,
 		spin_unlock_bh(&pn->paths_lock);
 		return path;
 	}
-	/* Under the lock nobody takes it out of the table. */
+	/* Under the lock it stays in the table. */
 	if (!IS_ERR(old))
 		refcount_inc(&old->ref);
 	spin_unlock_bh(&pn->paths_lock);
@@ -184,7 +184,8 @@ static struct pep_path *pep_path_new(struct pep_net *pn,
  * @pn: started instance
  * @path: entry of the subscriber
  *
- * At most once a second. Eviction begins with those whose latest one began longest ago.
+ * At most once a second. Eviction begins with the subscriber whose latest connection
+ * began longest ago.
  *
  * Context: BH off.
  */
@@ -202,7 +203,7 @@ void pep_path_touch(struct pep_net *pn, struct pep_path *path)
 	spin_unlock_bh(&pn->paths_lock);
 }
 
-/* The entry of a subscriber with a reference, or NULL. */
+/* Find the entry of a subscriber, with a reference, or NULL. */
 static struct pep_path *pep_path_lookup(struct pep_net *pn,
 					const struct pep_path_key *key)
 {
@@ -216,7 +217,7 @@ static struct pep_path *pep_path_lookup(struct pep_net *pn,
  * pep_path_find() - find the entry of a connection's subscriber
  * @pn: started instance
  * @tuple: tuple of the opener's SYN
- * @opener: side that it came from, enum pep_side
+ * @opener: side that the SYN came from, enum pep_side
  *
  * Context: BH off, RCU read side.
  * Return: the entry with a reference, or NULL when there is none.
@@ -235,7 +236,7 @@ struct pep_path *pep_path_find(struct pep_net *pn,
  * pep_path_get() - find or make the entry of a connection's subscriber
  * @pn: started instance
  * @tuple: tuple of the opener's SYN
- * @opener: side that it came from, enum pep_side
+ * @opener: side that the SYN came from, enum pep_side
  *
  * Context: BH off, RCU read side.
  * Return: the entry with a reference, or NULL without room or memory: nothing is
@@ -257,12 +258,12 @@ struct pep_path *pep_path_get(struct pep_net *pn,
 }
 
 /**
- * pep_path_known() - sum up what a subscriber's link has shown
+ * pep_path_known() - summarise the properties of a subscriber's link
  * @path: path
  * @known: filled
  *
  * Context: any.
- * Return: true when there are a rate and a round trip, not older than
+ * Return: true when there are a rate and a round trip that are not older than
  * PEP_PATH_LIFETIME.
  */
 bool pep_path_known(const struct pep_path *path,
@@ -279,7 +280,7 @@ bool pep_path_known(const struct pep_path *path,
 /**
  * pep_path_rtt() - note a sample of the round trip
  * @path: path
- * @rtt: sample, us; 0 is none
+ * @rtt: sample, us; 0 for none
  *
  * Context: BH off.
  */
@@ -308,10 +309,10 @@ void pep_path_rtt(struct pep_path *path, u32 rtt)
 /**
  * pep_path_handshake() - note the round trip of a handshake
  * @path: path
- * @rtt: sample, us; 0 is none
+ * @rtt: sample, us; 0 for none
  *
- * One that is less than half of the known one belongs to another link, which the
- * leg of the connection is to find out first; see RFC 9959, section 4.2.
+ * A sample below half of the known round trip belongs to another link, which the
+ * leg of the connection has to find out first; see RFC 9959, section 4.2.
  *
  * Context: BH off.
  */
@@ -324,8 +325,8 @@ void pep_path_handshake(struct pep_path *path, u32 rtt)
 		pep_path_rtt(path, rtt);
 }
 
-/* A rate has been seen: keep it when it is the highest one. One that is far below
- * shows nothing of what the link carries, and does not renew what is known.
+/* A rate has been seen: keep it when it is the highest one. A rate far below does
+ * not show the capacity of the link, and does not renew its known properties.
  */
 static void pep_path_rate(struct pep_path *path, u64 rate)
 {
@@ -347,7 +348,7 @@ static void pep_path_sample(struct pep_path *path, u64 acked, u64 now,
 	bool first = !path->round_at;
 	u64 rate;
 
-	/* Another CPU has added to the sum later, and noted it before. */
+	/* Another CPU added to the sum later, and noted it earlier. */
 	if ((s64)bytes < 0)
 		return;
 	path->round_acked = acked;
@@ -369,14 +370,14 @@ static void pep_path_sample(struct pep_path *path, u64 acked, u64 now,
 }
 
 /**
- * pep_path_acked() - note what a subscriber has acknowledged
+ * pep_path_acked() - note payload that a subscriber has acknowledged
  * @path: path
- * @bytes: how much that is new on a connection
- * @now: when, us of tcp_clock_us()
- * @full: the connection's sender had more to send than it might
+ * @bytes: newly acknowledged bytes of a connection
+ * @now: time, us of tcp_clock_us()
+ * @full: the connection's sender had more to send than it was allowed to
  *
- * A round begins with the first acknowledgment after the one before has ended, and
- * takes a round trip at least: what is acknowledged in it was sent within two.
+ * A round begins with the first acknowledgment after the round before has ended, and
+ * takes a round trip at least: bytes acknowledged in it were sent within two.
  *
  * Context: BH off.
  */
@@ -410,11 +411,11 @@ void pep_path_train(struct pep_path *path, u64 rate)
 }
 
 /**
- * pep_path_claim() - change what a leg has under way or may send at once
+ * pep_path_claim() - change the bytes that a leg has in flight or may send at once
  * @path: path
- * @claim: what it had; becomes what it has
- * @bytes: what it has now, bytes
- * @more: it has more to send
+ * @claim: the leg's claim; updated
+ * @bytes: bytes that it has now
+ * @more: the leg has more to send
  *
  * Context: BH off, with the leg's socket locked.
  */
@@ -432,9 +433,9 @@ void pep_path_claim(struct pep_path *path, struct pep_path_claim *claim,
 }
 
 /**
- * pep_path_others() - sum up what a subscriber's other legs have under way
+ * pep_path_others() - sum up the claims of a subscriber's other legs
  * @path: path
- * @claim: what the leg itself has
+ * @claim: claim of the leg itself
  *
  * Context: any.
  * Return: bytes.
@@ -446,12 +447,12 @@ u32 pep_path_others(const struct pep_path *path,
 }
 
 /**
- * pep_path_refute() - note that a link does not carry what it was known for
+ * pep_path_refute() - note that a link does not carry its known rate
  * @path: path
  * @acked: @path's acked bytes at a time when the link was in use
- * @took: how long ago that was, us; not 0
+ * @took: time since then, us; not 0
  *
- * It is known no higher than for what it has carried since.
+ * The known rates become no higher than the rate that it has carried since.
  *
  * Context: BH off.
  */
@@ -488,13 +489,13 @@ void pep_path_end(struct pep_path *path, u32 segs, u32 again)
 /**
  * pep_path_flush() - forget subscribers
  * @pn: started instance
- * @match: is a subscriber meant? Called with pn->paths_lock held
- * @filter: what it is called with
+ * @match: selects subscribers; called with pn->paths_lock held
+ * @filter: argument of @match
  *
- * Connections and flows keep the entry that they have, which nobody else finds.
+ * Connections and flows keep their entries, which no lookup finds any more.
  *
  * Context: may sleep, pn->lock held.
- * Return: how many there were.
+ * Return: number of subscribers.
  */
 unsigned int pep_path_flush(struct pep_net *pn, pep_path_match *match,
 			    const void *filter)

@@ -9,13 +9,13 @@
 #include "net.h"
 #include "tuple.h"
 
-/* How long a path's properties may stand for it after the latest of its
- * connections has shown them, seconds; see RFC 9959, section 4.2.
+/* Time that a path's properties stay valid after the latest of its connections has
+ * shown them, seconds; see RFC 9959, section 4.2.
  */
 #define PEP_PATH_LIFETIME	600
 
 /**
- * struct pep_path_key - whose path it is
+ * struct pep_path_key - subscriber of a path
  * @addr: the subscriber's address or network, see struct pep_limits
  * @family: AF_INET or AF_INET6
  * @prefix: bits of @addr that count
@@ -29,42 +29,42 @@ struct pep_path_key {
 };
 
 /**
- * struct pep_path - what a subscriber's connections have shown of the link
+ * struct pep_path - properties of a link, learned from a subscriber's connections
  * @node: in pep_net.paths
- * @key: whose it is; constant
+ * @key: the subscriber; constant
  * @ref: one while in the table, one per flow, per connection in pep_net.track that
  *	has it and per SYN-ACK that is kept
  * @lru: in pep_net.paths_lru; guarded by pep_net.paths_lock
- * @acked: what the subscriber has acknowledged on all connections, bytes
- * @claimed: what legs have under way or may send at once, bytes
+ * @acked: bytes that the subscriber has acknowledged on all connections
+ * @claimed: bytes that legs have in flight or may send at once
  * @legs: legs that have a part in @claimed
- * @busy: legs that have more to send than is under way
+ * @busy: legs that have more to send than is in flight
  * @connections: connections in pep_net.track that have it; see share.c
  * @flows_up: flows that have it
  * @held: memory that flows and copies hold, bytes
- * @refused: connections and flows that the subscriber did not get for its share
- * @tokens_at: when the subscriber's tokens for new connections are all there again, ns
- *	of ktime_get_ns(); under @lock
+ * @refused: connections and flows refused because of the subscriber's share
+ * @tokens_at: time when the subscriber's tokens for new connections are complete
+ *	again, ns of ktime_get_ns(); under @lock
  * @synacks: SYN-ACKs to the subscriber that are kept; see synack.c
- * @lock: guards the members below, unless they say otherwise; BH off
- * @round_at: when the round of a sample began, us of tcp_clock_us()
+ * @lock: guards the members below, unless stated otherwise; BH off
+ * @round_at: time when the round of a sample began, us of tcp_clock_us()
  * @round_acked: @acked at that time
- * @flat: rounds in a row in which a leg had more to send than it might, and the rate
- *	was near the highest one and did not grow, up to PEP_PATH_FLAT
- * @full: rounds since the rates have moved on in which a leg had more to send
- *	than it might
- * @rate: highest rate of a round, the present one first and then the one
- *	before, bytes per second; read locklessly
+ * @flat: consecutive rounds in which a leg had more to send than it was allowed to,
+ *	and the rate was near the highest one and did not grow, up to PEP_PATH_FLAT
+ * @full: rounds since the last shift of @rate in which a leg had more to send than
+ *	it was allowed to
+ * @rate: highest rate of a round, of the present period and the one before, bytes
+ *	per second; read locklessly
  * @rtt: smallest round trip, of the present period and the one before, us; 0 when
  *	there is no sample; read locklessly
  * @rtt_latest: the latest sample, us; 0 when there is none; read and written locklessly
- * @rtt_since: when the present period of @rtt began, seconds of
+ * @rtt_since: time when the present period of @rtt began, seconds of
  *	ktime_get_seconds()
- * @seen: when a rate has been seen last that was at least half of the highest one,
- *	in the same way; read locklessly
- * @used: when a connection of the subscriber has begun last, in the same way; guarded
- *	by pep_net.paths_lock, read locklessly
- * @segs: segments with payload that legs have sent and ended since, under
+ * @seen: time of the latest rate that was at least half of the highest one, seconds
+ *	of ktime_get_seconds(); read locklessly
+ * @used: time when the subscriber's latest connection began, seconds of
+ *	ktime_get_seconds(); guarded by pep_net.paths_lock, read locklessly
+ * @segs: segments with payload that legs sent which have ended since, under
  *	@lock
  * @again: those of them that were sent again
  * @flows: flows that have ended; under @lock
@@ -103,10 +103,10 @@ struct pep_path {
 };
 
 /**
- * struct pep_path_known - what is known of a subscriber's link
+ * struct pep_path_known - known properties of a subscriber's link
  * @rate: rate at which it has delivered, bytes per second
  * @rtt: its smallest round trip, us
- * @age: how long ago half of that was shown last, seconds
+ * @age: time since half of that rate was last seen, seconds
  * @full: the link was full at that rate; else it may carry more
  */
 struct pep_path_known {
@@ -118,8 +118,8 @@ struct pep_path_known {
 
 /**
  * struct pep_path_claim - a leg's part of its subscriber's link
- * @bytes: what it has under way or may send at once, bytes
- * @more: it has more to send
+ * @bytes: bytes that the leg has in flight or may send at once
+ * @more: the leg has more to send
  */
 struct pep_path_claim {
 	u32 bytes;
@@ -127,9 +127,9 @@ struct pep_path_claim {
 };
 
 /**
- * typedef pep_path_match - is a subscriber meant?
- * @path: what is known of the subscriber's link
- * @filter: as given to those who call this
+ * typedef pep_path_match - does a filter match a subscriber?
+ * @path: entry of the subscriber
+ * @filter: argument given to pep_path_flush()
  */
 typedef bool pep_path_match(const struct pep_path *path, const void *filter);
 

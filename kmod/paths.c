@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The generic netlink family, the part about what is known of subscribers' links: a
- * dump of it, how many have which, and forgetting it.
+ * The generic netlink family, the part about the known properties of subscribers'
+ * links: a dump of them, the distribution of subscribers by them, and a flush.
  */
 
 #include "netlink-gen.h"
@@ -16,17 +16,17 @@
 #include "reply.h"
 #include "share.h"
 
-/* Where the first bucket of subscribers by rate ends, bytes per second: 100 kbit/s. */
+/* End of the first bucket of subscribers by rate, bytes per second: 100 kbit/s. */
 #define PEP_PATHS_RATE_FIRST	12500
 
-/* Where that by round trip ends, us. */
+/* End of the first bucket by round trip, us. */
 #define PEP_PATHS_RTT_FIRST	1000
 
-/* Subscribers looked at before other work gets its turn. */
+/* Subscribers visited before other work gets its turn. */
 #define PEP_PATHS_BATCH		1024
 
 /**
- * struct pep_paths_filter - subscribers that agree with all of it are meant
+ * struct pep_paths_filter - selects the subscribers that match all members
  * @family: AF_INET or AF_INET6, 0 for any
  * @end: the address
  */
@@ -36,8 +36,8 @@ struct pep_paths_filter {
 };
 
 /**
- * struct pep_paths - a dump that goes on
- * @filter: subscribers that are meant
+ * struct pep_paths - a dump in progress
+ * @filter: subscribers to dump
  * @iter: place in pep_net.paths
  */
 struct pep_paths {
@@ -77,7 +77,7 @@ static bool pep_paths_started(struct pep_net *pn)
 	return started;
 }
 
-/* Add what is known of a link to a message. Return: 0 or -EMSGSIZE. */
+/* Add the known properties of a link to a message. Return: 0 or -EMSGSIZE. */
 static int pep_paths_fill(struct sk_buff *skb, struct pep_path *path)
 {
 	bool v6 = path->key.family == AF_INET6;
@@ -118,7 +118,7 @@ static int pep_paths_fill(struct sk_buff *skb, struct pep_path *path)
 }
 
 /**
- * pep_nl_path_get_start() - begin a dump of what is known of links
+ * pep_nl_path_get_start() - begin a dump of the known properties of links
  * @cb: state of the dump; args[0] becomes a struct pep_paths, or stays 0 where
  *	there is nothing
  *
@@ -146,11 +146,11 @@ int pep_nl_path_get_start(struct netlink_callback *cb)
 }
 
 /**
- * pep_nl_path_get_dumpit() - make a part of a dump of what is known of links
- * @skb: where to
+ * pep_nl_path_get_dumpit() - fill a part of a dump of the known properties of links
+ * @skb: message to fill
  * @cb: state of the dump
  *
- * A subscriber may come twice, or not at all, when the table is resized meanwhile.
+ * A subscriber may occur twice, or not at all, when the table is resized meanwhile.
  *
  * Context: may sleep.
  * Return: length or a negative error.
@@ -166,7 +166,7 @@ int pep_nl_path_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 	if (!paths)
 		return 0;
 	rhashtable_walk_start(&paths->iter);
-	/* The one that did not fit into the part before. */
+	/* Begin with the one that did not fit into the part before. */
 	for (path = rhashtable_walk_peek(&paths->iter); path;
 	     path = rhashtable_walk_next(&paths->iter)) {
 		if (IS_ERR(path) || !pep_paths_match(path, &paths->filter))
@@ -182,7 +182,7 @@ int pep_nl_path_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 }
 
 /**
- * pep_nl_path_get_done() - end a dump of what is known of links
+ * pep_nl_path_get_done() - end a dump of the known properties of links
  * @cb: state of the dump, which may not be complete
  *
  * Context: may sleep.
@@ -200,7 +200,7 @@ int pep_nl_path_get_done(struct netlink_callback *cb)
 }
 
 /**
- * pep_nl_path_flush_doit() - forget what is known of links
+ * pep_nl_path_flush_doit() - forget the known properties of links
  * @skb: request
  * @info: its attributes
  *
@@ -222,7 +222,7 @@ int pep_nl_path_flush_doit(struct sk_buff *skb, struct genl_info *info)
 	reply = pep_reply_begin(info, &hdr);
 	if (!reply)
 		return -ENOMEM;
-	/* One at a time: each has entries in a list of its own for a while. */
+	/* One flush at a time: each keeps entries in its own list for a while. */
 	mutex_lock(&pn->lock);
 	if (pn->started)
 		flushed = pep_path_flush(pn, pep_paths_match, &filter);
@@ -232,11 +232,11 @@ int pep_nl_path_flush_doit(struct sk_buff *skb, struct genl_info *info)
 }
 
 /**
- * struct pep_paths_sum - subscribers of whose links something is known
- * @rates: by rate, see pep_paths_bucket()
- * @rtts: by round trip, in the same way
- * @rate: the rates added up, bytes per second
- * @rtt: the round trips added up, us
+ * struct pep_paths_sum - subscribers whose links have known properties
+ * @rates: number by rate, see pep_paths_bucket()
+ * @rtts: number by round trip, in the same way
+ * @rate: sum of the rates, bytes per second
+ * @rtt: sum of the round trips, us
  */
 struct pep_paths_sum {
 	u64 rates[PEP_PATH_BUCKETS];
@@ -245,8 +245,8 @@ struct pep_paths_sum {
 	u64 rtt;
 };
 
-/* The first bucket's end is @first, each other one's twice that of the one before,
- * and the last one has none.
+/* The first bucket ends at @first, each other bucket at twice the end of the bucket
+ * before, and the last one has no end.
  */
 static unsigned int pep_paths_bucket(u64 value, u32 first)
 {
@@ -269,7 +269,7 @@ static void pep_paths_add(struct pep_paths_sum *sum,
 	sum->rtt += known.rtt;
 }
 
-/* One may count twice, or not at all, when the table is resized meanwhile. */
+/* A path may count twice, or not at all, when the table is resized meanwhile. */
 static void pep_paths_sum_up(struct pep_net *pn, struct pep_paths_sum *sum)
 {
 	struct rhashtable_iter iter;
@@ -292,7 +292,7 @@ static void pep_paths_sum_up(struct pep_net *pn, struct pep_paths_sum *sum)
 }
 
 /**
- * pep_nl_path_stat_get_doit() - tell how many subscribers have which links
+ * pep_nl_path_stat_get_doit() - report the number of subscribers by rate and RTT
  * @skb: request
  * @info: its attributes, none
  *

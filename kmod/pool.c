@@ -4,13 +4,13 @@
  *
  * Connections are opened and accepted in softirq, but the kernel makes
  * sockets only where it may sleep. So a work item keeps a few of each kind
- * ready per CPU, with all options set, and releases in batches what is done
- * with. Taking one needs no lock, only BH off on the pool's CPU.
+ * ready per CPU, with all options set, and releases used sockets in batches.
+ * Taking one needs no lock, only BH off on the pool's CPU.
  *
- * A pool that runs empty refuses nobody: SYNs wait in it, and the jobs that take
+ * An empty pool refuses no connection: SYNs wait in it, and the jobs that take
  * connections over or accept them, until the work item has filled it. When there
- * is no memory for that, connections stay as they are, SYNs pass, and it tries
- * again a little later.
+ * is no memory for that, connections stay as they are, SYNs pass, and the work
+ * item tries again a little later.
  */
 
 #include "pool.h"
@@ -35,17 +35,17 @@ struct pep_release {
 	struct delayed_work work;
 };
 
-/* When to try again to make sockets for which there was no memory. */
+/* Time until the next attempt to make sockets for which there was no memory. */
 #define PEP_POOL_RETRY	(HZ / 20 + 1)
 
 static struct pep_release __percpu *pep_releases;
 static struct workqueue_struct *pep_pool_wq;
 
-/* Goes on with SYNs that have waited; set at load. */
+/* Continues with SYNs that have waited; set at load. */
 static pep_pool_resume *pep_pool_resumed __ro_after_init;
 
 /**
- * pep_pool_set_resume() - set the function that goes on with SYNs
+ * pep_pool_set_resume() - set the function that continues with SYNs
  * @resume: function
  *
  * Context: once, at load.
@@ -61,8 +61,8 @@ static bool pep_pool_low(const struct pep_pool *pool, int kind,
 	return (pool->wanted & BIT(kind)) && pool->nready[kind] < level;
 }
 
-/* Operations of a stream socket, of a family with an open listener, which they
- * come from: inet6_stream_ops is not exported.
+/* Operations of a stream socket, taken from the open listener of the family:
+ * inet6_stream_ops is not exported.
  */
 static const struct proto_ops *pep_pool_ops(struct pep_gen *gen, int family)
 {
@@ -72,7 +72,7 @@ static const struct proto_ops *pep_pool_ops(struct pep_gen *gen, int family)
 /**
  * pep_pool_make() - make one socket
  * @gen: generation that it is for
- * @kind: what it is for
+ * @kind: kind of socket
  *
  * Context: may sleep.
  * Return: the socket, or NULL.
@@ -110,7 +110,7 @@ static struct pep_sock *pep_pool_make(struct pep_gen *gen,
 	return ps;
 }
 
-/* Put a new socket into the pool; false when that is impossible by now. */
+/* Put a new socket into the pool; false when that is no longer possible. */
 static bool pep_pool_put(struct pep_pool *pool, enum pep_pool_kind kind,
 			 struct pep_sock *ps)
 {
@@ -145,7 +145,7 @@ static bool pep_pool_fill_kind(struct pep_pool *pool, enum pep_pool_kind kind)
 	return true;
 }
 
-/* Have the jobs that waited run, with BH off. */
+/* Queue the jobs that waited, with BH off. */
 static void pep_pool_run_jobs(struct pep_pool *pool)
 {
 	struct llist_node *list = llist_del_all(&pool->jobs);
@@ -155,9 +155,9 @@ static void pep_pool_run_jobs(struct pep_pool *pool)
 		pep_queue_job(job);
 }
 
-/* Serve those that waited, with BH off; each takes what it needs from the pool
- * of the CPU that this runs on, or waits again unless sockets could not be
- * made.
+/* Serve the jobs and SYNs that waited, with BH off; each takes its sockets from
+ * the pool of the CPU that this runs on, or waits again unless sockets could not
+ * be made.
  */
 static void pep_pool_serve(struct pep_pool *pool, bool failed)
 {
@@ -184,10 +184,10 @@ static void pep_pool_refill(struct work_struct *work)
 	for (kind = 0; kind < PEP_POOL_KINDS; kind++)
 		if (!pep_pool_fill_kind(pool, kind))
 			failed = true;
-	/* When it is counted the sockets are there. */
+	/* The sockets are there before the refill is counted. */
 	pep_stat_inc(pool->gen->pn, PEP_A_STAT_POOL_REFILL);
-	/* Nobody but this work looks at the pool of a CPU that is offline. One
-	 * that has come back meanwhile does it itself.
+	/* Only this work accesses the pool of a CPU that is offline. A CPU that
+	 * has come back meanwhile runs the work itself.
 	 */
 	cpus_read_lock();
 	local_bh_disable();
@@ -215,7 +215,7 @@ void pep_pool_setup(struct pep_pool *pool, struct pep_gen *gen, int cpu)
 }
 
 /**
- * pep_pool_drain() - release all that is in a pool
+ * pep_pool_drain() - release all contents of a pool
  * @pool: pool that nothing takes from any more
  *
  * Context: may sleep.
@@ -243,9 +243,9 @@ void pep_pool_drain(struct pep_pool *pool)
 }
 
 /**
- * pep_pool_want() - have sockets of a kind made when few are left
+ * pep_pool_want() - schedule making sockets of a kind when few are left
  * @pool: this CPU's pool
- * @kind: what they are for
+ * @kind: kind of socket
  *
  * Context: softirq.
  */
@@ -260,9 +260,9 @@ void pep_pool_want(struct pep_pool *pool, enum pep_pool_kind kind)
 /**
  * pep_pool_has() - is there a socket to take?
  * @pool: this CPU's pool
- * @kind: what it is for
+ * @kind: kind of socket
  *
- * Orders a refill when few are left.
+ * Schedules a refill when few are left.
  *
  * Context: softirq.
  * Return: true when pep_pool_take() will succeed.
@@ -279,7 +279,7 @@ bool pep_pool_has(struct pep_pool *pool, enum pep_pool_kind kind)
 /**
  * pep_pool_take() - take a socket
  * @pool: this CPU's pool
- * @kind: what it is for
+ * @kind: kind of socket
  *
  * Context: softirq.
  * Return: a socket, or NULL when there is none right now.
@@ -292,7 +292,7 @@ struct pep_sock *pep_pool_take(struct pep_pool *pool, enum pep_pool_kind kind)
 }
 
 /**
- * pep_pool_give_back() - put a socket back that was not used
+ * pep_pool_give_back() - return an unused socket
  * @pool: this CPU's pool
  * @kind: kind that it was taken as
  * @ps: from pep_pool_take(), in the same softirq
@@ -310,7 +310,7 @@ void pep_pool_give_back(struct pep_pool *pool, enum pep_pool_kind kind,
  * @pool: this CPU's pool, which was found empty
  * @skb: held SYN
  *
- * Context: softirq; ask pep_pool_may_wait() first.
+ * Context: softirq; check pep_pool_may_wait() first.
  */
 void pep_pool_wait(struct pep_pool *pool, struct sk_buff *skb)
 {
@@ -343,7 +343,7 @@ static void pep_pool_release_work(struct work_struct *work)
 }
 
 /**
- * pep_pool_release() - have a socket released soon
+ * pep_pool_release() - schedule the release of a socket
  * @ps: socket in TCP_CLOSE, or one that was never used
  *
  * Context: BH off.

@@ -17,7 +17,7 @@ struct pep_job;
 #define PEP_POOL_WAITING	512
 
 /**
- * enum pep_pool_kind - what a ready socket is good for
+ * enum pep_pool_kind - purpose of a ready socket
  * @PEP_POOL_SHELL4: to graft an accepted IPv4 connection on
  * @PEP_POOL_SHELL6: to graft an accepted IPv6 connection on
  * @PEP_POOL_WIRELESS4: to connect to an IPv4 subscriber
@@ -48,17 +48,17 @@ struct pep_sock {
 
 /**
  * struct pep_pool - sockets that one CPU keeps ready for a generation
- * @gen: whose settings the sockets have
- * @cpu: whose pool it is
+ * @gen: generation whose settings the sockets have
+ * @cpu: CPU of the pool
  * @ready: sockets by kind
- * @nready: how many there are in @ready; read locklessly
- * @wanted: kinds that have been asked for, bit mask
- * @failed: the last refill could not make all that it wanted
+ * @nready: number of sockets in @ready; read locklessly
+ * @wanted: kinds that have been requested, bit mask
+ * @failed: the last refill could not make all wanted sockets
  * @waiting: SYNs that wait for a socket, held
  * @jobs: claimed jobs that wait for a socket
  * @refill: makes new sockets
  *
- * Only @cpu looks at it, with BH off; while @cpu is offline, @refill does.
+ * Only @cpu accesses it, with BH off; while @cpu is offline, @refill does.
  */
 struct pep_pool {
 	struct pep_gen *gen;
@@ -110,7 +110,7 @@ static inline bool pep_pool_may_wait(const struct pep_pool *pool)
 }
 
 /**
- * typedef pep_pool_resume - go on with a SYN that waited for a socket
+ * typedef pep_pool_resume - continue with a SYN that waited for a socket
  * @gen: generation whose pool has been refilled
  * @skb: held SYN; consumed
  *

@@ -4,7 +4,7 @@
  *
  * The sockets that carry a profile's settings are its generation, gen.c. It
  * exists while a device uses the profile and is replaced as a whole when the
- * profile is changed: flows that are there keep what they have.
+ * profile is changed: existing flows keep their settings.
  */
 
 #include "profile.h"
@@ -23,7 +23,7 @@
 #include "leg.h"
 
 /**
- * pep_profile_name_ok() - is this a proper name?
+ * pep_profile_name_ok() - is this a valid name?
  * @name: text of at most PEP_NAME_LEN - 1 characters
  *
  * Return: true for 1 or more out of A-Z a-z 0-9 . _ and -, no leading dash.
@@ -66,14 +66,14 @@ void pep_profile_defaults(struct pep_values *values)
 EXPORT_SYMBOL_IF_KUNIT(pep_profile_defaults);
 
 /**
- * pep_profile_check_cc() - can this congestion control be had?
+ * pep_profile_check_cc() - is this congestion control available?
  * @pn: instance
  * @cc: name
  *
- * Asks a socket of the namespace, which loads the module if need be.
+ * Sets it on a socket of the namespace, which loads the module if need be.
  *
  * Context: may sleep.
- * Return: 0, -ENOENT when the kernel knows none of that name, or another
+ * Return: 0, -ENOENT when the kernel has none of that name, or another
  * negative error.
  */
 int pep_profile_check_cc(struct pep_net *pn, const char *cc)
@@ -109,8 +109,8 @@ struct pep_profile *pep_profile_find(struct pep_net *pn, const char *name)
 	return NULL;
 }
 
-/* The tally of a name, with a reference: that of flows that there still are
- * from a profile that had it before, or a new one; NULL without memory.
+/* The tally of a name, with a reference: that of remaining flows of an earlier
+ * profile of this name, or a new one; NULL without memory.
  */
 static struct pep_tally *pep_profile_tally(struct pep_net *pn,
 					   const char *name)
@@ -123,8 +123,8 @@ static struct pep_tally *pep_profile_tally(struct pep_net *pn,
 	return pep_tally_create();
 }
 
-/* Begin to compare when a profile gets another control group than it has. Return:
- * false without memory; otherwise *gain is to be given to pep_profile_compare().
+/* Begin a comparison when a profile's control group changes. Return: false
+ * without memory; otherwise *gain is to be passed to pep_profile_compare().
  */
 static bool pep_profile_compares(const struct pep_tally *tally,
 				 const struct pep_values *values,
@@ -145,7 +145,7 @@ static bool pep_profile_compares(const struct pep_tally *tally,
 	return *gain;
 }
 
-/* Take that for what the profile's connections are compared by. */
+/* Install the comparison of the profile's connections. */
 static void pep_profile_compare(struct pep_tally *tally, struct pep_gain *gain)
 {
 	struct pep_gain *old = rcu_access_pointer(tally->gain);
@@ -159,7 +159,7 @@ static void pep_profile_compare(struct pep_tally *tally, struct pep_gain *gain)
 /**
  * pep_profile_add() - add a profile
  * @pn: instance
- * @name: proper name that is not in use
+ * @name: valid name that is not in use
  * @values: checked settings
  *
  * Context: may sleep, pep_net.lock held.
@@ -202,7 +202,7 @@ static void pep_profile_swap(struct pep_profile *profile, struct pep_gen *gen)
 
 	old = rcu_replace_pointer(profile->gen, gen,
 				  lockdep_is_held(&profile->pn->lock));
-	/* A profile that was deleted may have devices still, beside a new one. */
+	/* A deleted profile may still have devices, beside a new profile. */
 	if (gen || rcu_access_pointer(tally->gen) == old)
 		rcu_assign_pointer(tally->gen, gen);
 	if (old)
@@ -214,11 +214,11 @@ static void pep_profile_swap(struct pep_profile *profile, struct pep_gen *gen)
  * @profile: profile
  * @values: checked settings
  *
- * The server device may be another one of the name by now; when there is none,
- * there is nothing better than the old.
+ * Another device may have the name of the server device by now; when none has,
+ * there is nothing better than the old sockets.
  *
  * Context: pep_net.lock held.
- * Return: true when the profile and its sockets are like this already.
+ * Return: true when the profile and its sockets have these settings already.
  */
 bool pep_profile_same(const struct pep_profile *profile,
 		      const struct pep_values *values)
@@ -234,7 +234,7 @@ bool pep_profile_same(const struct pep_profile *profile,
 	return ifindex < 0 || !gen || gen->server_ifindex == ifindex;
 }
 
-/* Open sockets with settings of a profile, and say why not. */
+/* Open sockets with settings of a profile, or report the error. */
 static int pep_profile_open(struct pep_profile *profile,
 			    const struct pep_values *values,
 			    struct netlink_ext_ack *extack)
@@ -258,8 +258,8 @@ static int pep_profile_open(struct pep_profile *profile,
 /**
  * pep_profile_set() - change a profile
  * @profile: profile
- * @values: checked settings; its sockets are new also when these are the same
- * @extack: where to say what is wrong
+ * @values: checked settings; its sockets are replaced even if these are equal
+ * @extack: receives the error message
  *
  * Context: may sleep, pep_net.lock held.
  * Return: 0 or a negative error with nothing changed.
@@ -316,7 +316,7 @@ void pep_profile_del(struct pep_profile *profile)
 /**
  * pep_profile_bind() - use a profile for a device
  * @profile: profile, of an instance that has started
- * @extack: where to say what is wrong
+ * @extack: receives the error message
  *
  * Context: may sleep, pep_net.lock held.
  * Return: 0, to be undone by pep_profile_unbind(), or a negative error.
@@ -335,7 +335,7 @@ int pep_profile_bind(struct pep_profile *profile,
 }
 
 /**
- * pep_profile_unbind() - use a profile no more
+ * pep_profile_unbind() - end a device's use of a profile
  * @profile: bound by pep_profile_bind()
  *
  * Context: may sleep, takes pep_net.lock.
@@ -374,7 +374,7 @@ int pep_profile_init(struct pep_net *pn)
  * pep_profile_exit() - let go of all profiles and their sockets
  * @pn: instance that is stopping
  *
- * Devices may still use a profile; what they find is that it splits nothing.
+ * Devices may still use a profile, which splits nothing any more.
  *
  * Context: may sleep, pep_net.lock held.
  */

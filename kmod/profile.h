@@ -13,7 +13,7 @@
 
 struct pep_gen;
 
-/* How long payload may stay here by default, ms. */
+/* Default limit of the time that payload may stay here, ms. */
 #define PEP_PROFILE_RESIDENCE 50
 
 /**
@@ -24,12 +24,12 @@ struct pep_gen;
  * @values: settings of new flows
  * @gen: sockets with these settings; NULL while no device uses the profile;
  *	read under RCU, written under pep_net.lock
- * @tally: counts its flows, by a reference
+ * @tally: counts its flows; a reference
  * @devices: tc actions that use the profile
  * @listed: the profile has not been deleted
  * @rcu: frees the memory
  *
- * Guarded by pep_net.lock but for what @gen says. Freed after a grace period
+ * Guarded by pep_net.lock, except @gen as stated. Freed after a grace period
  * when it is neither listed nor used.
  */
 struct pep_profile {
