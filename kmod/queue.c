@@ -7,8 +7,8 @@
  *
  * When a CPU goes offline the core moves its scheduled NAPIs to another one,
  * which then runs the jobs of the dead one's queue: the queue is found from
- * the NAPI, never from the CPU. That may still run when the first CPU is back
- * and queues jobs, which is why they are in an llist.
+ * the NAPI, never from the CPU. The other CPU may still run these jobs when the
+ * first one is back and queues more, which is why they are in an llist.
  */
 
 #include "queue.h"
@@ -55,7 +55,7 @@ static int pep_queue_poll(struct napi_struct *napi, int budget)
 }
 
 /**
- * pep_queue_job() - let a job run soon on this CPU
+ * pep_queue_job() - schedule a job on this CPU
  * @job: job that the caller has claimed
  *
  * Context: any but hard interrupt; socket callbacks run with BH on when a

@@ -17,11 +17,11 @@
  * struct pep_queue - the work of one CPU
  * @jobs: jobs to run, the latest first; its CPU adds to it, with BH off, maybe
  *	while another one runs @napi
- * @todo: jobs taken off @jobs, in order; only who runs @napi
+ * @todo: jobs taken off @jobs, in order; used only by the CPU that runs @napi
  * @napi: runs the jobs in softirq, on a device that only carries it
  * @bvec: scratch for the fragments of one call
- * @ubuf: what tcp_sendmsg_locked() wants to see of who sends his own memory
- * @page: page that payload is copied to; only who runs @napi
+ * @ubuf: zerocopy state that tcp_sendmsg_locked() needs for its caller's memory
+ * @page: page that payload is copied to; used only by the CPU that runs @napi
  */
 struct pep_queue {
 	struct llist_head jobs;
@@ -33,12 +33,12 @@ struct pep_queue {
 };
 
 /**
- * struct pep_job - something that wants to run in softirq
+ * struct pep_job - work to run in softirq
  * @node: in pep_queue.jobs or pep_queue.todo while queued
  * @queued: bit 0 set from queueing until just before @run
- * @run: what to do; softirq, RCU read side. It may be queued again, also by
- *	another CPU, as soon as it has begun. Returns the units of the poll's budget
- *	that it has taken, at least 1
+ * @run: its function; softirq, RCU read side. The job may be queued again, also
+ *	by another CPU, as soon as it has begun. Returns the units of the poll's
+ *	budget that it has taken, at least 1
  */
 struct pep_job {
 	struct llist_node node;
@@ -68,9 +68,9 @@ static inline void pep_job_init(struct pep_job *job,
  */
 static inline bool pep_job_claim(struct pep_job *job)
 {
-	/* A full barrier even when the bit is set: what the caller wrote
-	 * before is seen by the run that the bit stands for. Pairs with the
-	 * barrier in pep_queue_poll().
+	/* A full barrier even when the bit is set: the run that the bit stands
+	 * for sees the caller's earlier writes. Pairs with the barrier in
+	 * pep_queue_poll().
 	 */
 	return !test_and_set_bit(0, &job->queued);
 }

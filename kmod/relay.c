@@ -4,12 +4,12 @@
  *
  * The payload of the receive queue is gathered over as many packets as fit and
  * handed to the other leg in one call, which takes references to the pages; see
- * gather.c. Nothing is held back to get more: the last call of a run pushes all
- * there is.
+ * gather.c. Nothing is held back to wait for more: the last call of a run pushes
+ * everything.
  *
- * Back-pressure: when a leg cannot take more, the other's queue is left
- * alone. Its receive window closes, and the leg's write-space callback
- * schedules the flow again.
+ * Back-pressure: when a leg cannot take more, payload stays in the other leg's
+ * receive queue. The receive window of that leg closes, and the full leg's
+ * write-space callback schedules the flow again.
  */
 
 #include "relay.h"
@@ -38,7 +38,7 @@
 
 /**
  * enum pep_relay_result - how a direction's run ended
- * @PEP_RELAY_IDLE: a callback will tell when there is more to do
+ * @PEP_RELAY_IDLE: a callback will schedule the flow when there is more to do
  * @PEP_RELAY_AGAIN: there is more to do now
  * @PEP_RELAY_RETRY_LATER: no callback will come: try again in a while
  * @PEP_RELAY_BROKEN: payload or its end cannot be passed on
@@ -51,13 +51,13 @@ enum pep_relay_result {
 };
 
 /**
- * pep_relay_gather() - collect what the receive queue holds
+ * pep_relay_gather() - collect the payload of the receive queue
  * @g: empty; filled
  * @sk: locked socket
  * @skb: packet with the next byte
  * @off: offset of that byte in @skb
  *
- * Return: true when payload is left in the queue behind what was collected.
+ * Return: true when payload is left in the queue behind the collected bytes.
  */
 static bool pep_relay_gather(struct pep_gather *g, struct sock *sk,
 			     struct sk_buff *skb, u32 off)
@@ -80,7 +80,7 @@ static bool pep_relay_gather(struct pep_gather *g, struct sock *sk,
 	}
 }
 
-/* Payload of so many bytes has been handed to a leg, so many of them as copies. */
+/* Count @n bytes of payload that a leg has taken, @copied of them as copies. */
 static void pep_relay_count(struct pep_flow *flow, unsigned int from, u32 n,
 			    u32 copied)
 {
@@ -98,8 +98,8 @@ static void pep_relay_count(struct pep_flow *flow, unsigned int from, u32 n,
 	WRITE_ONCE(to->relayed, to->relayed + n);
 }
 
-/* A leg has read payload, with an urgent byte perhaps. While there is one TCP has no
- * fast path for what it receives; as tcp_recvmsg_locked().
+/* A leg has read payload, perhaps with an urgent byte. While there is one TCP has no
+ * receive fast path; as tcp_recvmsg_locked().
  */
 static void pep_relay_read(struct sock *in, u32 n)
 {
@@ -112,7 +112,7 @@ static void pep_relay_read(struct sock *in, u32 n)
 	}
 }
 
-/* There was no memory, and nothing under way whose acknowledgment would tell of more. */
+/* There was no memory, and nothing is under way whose acknowledgment wakes the flow. */
 static enum pep_relay_result pep_relay_later(const struct pep_flow *flow)
 {
 	pep_stat_inc(flow->pn, PEP_A_STAT_RELAY_NO_MEMORY);
@@ -127,8 +127,8 @@ static enum pep_relay_result pep_relay_later(const struct pep_flow *flow)
  * @off: offset of that byte in @skb
  * @queue: scratch
  *
- * Return: how to go on; PEP_RELAY_AGAIN when all that was offered was taken, or
- * there is room for more.
+ * Return: how to go on; PEP_RELAY_AGAIN when the leg has taken all of the load, or
+ * has room for more.
  */
 static enum pep_relay_result
 pep_relay_once(struct pep_flow *flow, unsigned int from, struct sk_buff *skb,
@@ -163,8 +163,8 @@ pep_relay_once(struct pep_flow *flow, unsigned int from, struct sk_buff *skb,
 		return PEP_RELAY_AGAIN;
 	if (n < 0 && n != -EAGAIN)
 		return PEP_RELAY_BROKEN;
-	/* On its way out TCP pushes what it has taken, and its write-space
-	 * callback has told nobody of the room that this makes.
+	/* On its way out TCP pushes the payload that it has taken, and its
+	 * write-space callback has not scheduled the flow for the new room.
 	 */
 	if (n > 0 && sk_stream_memory_free(out))
 		return PEP_RELAY_AGAIN;
@@ -174,7 +174,7 @@ pep_relay_once(struct pep_flow *flow, unsigned int from, struct sk_buff *skb,
 	return pep_relay_later(flow);
 }
 
-/* Send with the DSCP of what is relayed; ECN is each leg's own. */
+/* Send with the DSCP of the relayed packet; ECN is each leg's own. */
 static void pep_relay_dscp(const struct pep_flow *flow,
 			   const struct sk_buff *skb, struct sock *out)
 {
@@ -216,8 +216,8 @@ static enum pep_relay_result pep_relay_fin(struct pep_flow *flow,
 	return pep_leg_shutdown(to->sk) ? PEP_RELAY_IDLE : PEP_RELAY_BROKEN;
 }
 
-/* A direction has ended. A reset behind it is passed on, and not the FIN before it: the
- * other end may go on sending, and nobody receives that.
+/* A direction has ended. When a reset follows the FIN, only the reset is passed on: after
+ * a FIN the other end may go on sending, and nothing receives that payload.
  */
 static enum pep_relay_result pep_relay_end(struct pep_flow *flow,
 					   unsigned int from)
@@ -228,13 +228,13 @@ static enum pep_relay_result pep_relay_end(struct pep_flow *flow,
 }
 
 /**
- * pep_relay_direction() - move what there is in one direction
+ * pep_relay_direction() - relay the payload of one direction
  * @flow: established flow, locked, with its legs locked and not owned
  * @from: side that the payload comes from
  * @queue: scratch
  *
- * The end of the stream is told by SOCK_DONE with an empty queue, or by a
- * bare FIN at the head of the queue: a socket on its way through TIME_WAIT is
+ * The stream has ended when SOCK_DONE is set and the queue is empty, or when a
+ * bare FIN is at the head of the queue: a socket on its way through TIME_WAIT is
  * in TCP_CLOSE with payload yet to be read.
  *
  * Return: how to go on.
@@ -272,7 +272,7 @@ pep_relay_direction(struct pep_flow *flow, unsigned int from,
 	return PEP_RELAY_IDLE;
 }
 
-/* The same, with a look at how long the payload has been here. */
+/* Relay one direction, and sample the residence of its payload. */
 static enum pep_relay_result pep_relay_measured(struct pep_flow *flow,
 						unsigned int from,
 						struct pep_queue *queue)
@@ -304,8 +304,8 @@ static bool pep_relay_pending(struct sock *in, struct sock *out)
 
 /* One end has reset: begin to deliver the payload before the reset to the other one.
  * Return: false when that is impossible. An end that has received a FIN may send the last
- * of its own payload, and a FIN, at any time. It must not take that for delivered: TCP
- * resets it if it sends more, RFC 1122, section 4.2.2.13.
+ * of its own payload, and a FIN, at any time. It must not take these for delivered: TCP
+ * resets the end if it sends more, RFC 1122, section 4.2.2.13.
  */
 static bool pep_relay_tail(struct pep_flow *flow, struct pep_leg *to)
 {
@@ -315,15 +315,15 @@ static bool pep_relay_tail(struct pep_flow *flow, struct pep_leg *to)
 		WRITE_ONCE(to->sk->sk_shutdown, SHUTDOWN_MASK);
 	flow->tail = true;
 	flow->deadline = jiffies + PEP_RELAY_TAIL;
-	/* The end that has failed may not know. */
+	/* The end of the failed leg may not have noticed. */
 	pep_flow_remember(flow);
 	return true;
 }
 
 /*
  * Has the flow failed? A reset must not overtake payload that the end has sent before
- * it, and that is acknowledged here: the other end gets that first, for as long as
- * PEP_RELAY_TAIL.
+ * it, and that is acknowledged here: the other end receives the payload first, for as
+ * long as PEP_RELAY_TAIL.
  */
 static bool pep_relay_failed(struct pep_flow *flow)
 {
@@ -367,7 +367,7 @@ static bool pep_relay_over(struct pep_flow *flow, bool broken)
 	return true;
 }
 
-/* With the legs locked: both directions, then what comes of it. */
+/* With the legs locked: relay both directions, then end the flow or run it again. */
 static enum pep_relay_result pep_relay_locked(struct pep_flow *flow,
 					      struct pep_queue *queue)
 {
@@ -401,8 +401,8 @@ static u64 pep_relay_sum(const struct pep_flow *flow)
 }
 
 /**
- * pep_relay_run() - relay what there is, both ways, once a flow is up
- * @job: that of a flow, with a reference to the flow that is dropped
+ * pep_relay_run() - relay the payload of a flow that is up, both ways
+ * @job: job of a flow, with a reference to the flow, which is dropped
  * @queue: this CPU's queue
  *
  * Ends the flow when both legs are closed or one has failed.

@@ -2,13 +2,14 @@
 /*
  * Handing a connection back to its ends.
  *
- * A cut is made in each direction, at what its leg has received. The legs still
- * send and repeat what lies before the cuts; what comes behind them goes on to the
+ * Each direction gets a cut, behind the bytes that its leg has received. The legs
+ * still send and repeat the bytes before the cuts; bytes behind them go on to the
  * other end at once. When each end has acknowledged the cut of the other, the legs
- * have nothing left to do and go without a packet.
+ * have nothing left to do and end without a packet.
  *
  * The legs leave the table of sockets at the cut, so that early demux does not
- * take what passes. Until they are gone, packets find them by the connection.
+ * take packets that pass. Until the legs are gone, packets find them by the
+ * connection.
  */
 
 #include "release.h"
@@ -21,13 +22,13 @@
 #include "idle.h"
 #include "stat.h"
 
-/* How long no connection is taken over by a device that is being detached. */
+/* How long a device that is being detached takes over no connection. */
 #define PEP_RELEASE_LEAVE	(5 * HZ)
 
 /* How long a release may take, jiffies; pep_sweep_work() looks after it. */
 #define PEP_RELEASE_DEADLINE	(10 * HZ)
 
-/* When to look again for a flow whose sockets a process has, jiffies. */
+/* When to try again with a flow whose sockets a process owns, jiffies. */
 #define PEP_RELEASE_AGAIN	HZ
 
 /* How far a leg's clock may be ahead of its end's, ms; see PAWS, RFC 7323. */
@@ -38,7 +39,7 @@
 
 /*
  * Can the end on a side go on with its own clock? The leg that speaks for it has
- * gone on from its clock at a rate of 1 kHz; the other end drops what lies behind.
+ * continued that clock at 1 kHz; the other end drops packets with an older time.
  */
 static bool pep_release_clock(const struct pep_flow *flow, unsigned int side)
 {
@@ -54,7 +55,7 @@ static bool pep_release_clock(const struct pep_flow *flow, unsigned int side)
 	return ahead <= PEP_RELEASE_AHEAD && ahead >= -PEP_RELEASE_FAR;
 }
 
-/* Is a flow one that may be handed back, now or in a moment? */
+/* May a flow be handed back, now or in a moment? */
 static bool pep_release_may(const struct pep_flow *flow)
 {
 	int side;
@@ -79,8 +80,8 @@ static bool pep_release_in_order(const struct pep_flow *flow)
 	       RB_EMPTY_ROOT(&tcp_sk(flow->leg[1].sk)->out_of_order_queue);
 }
 
-/* The clock of an end as the other one has seen it: the leg that speaks for it has
- * gone on with it.
+/* The clock of an end as the other one has seen it: the leg that speaks for the end
+ * has continued it.
  */
 static u32 pep_release_tsval(const struct tcp_sock *from,
 			     const struct tcp_sock *speaks)
@@ -94,7 +95,7 @@ static u32 pep_release_tsval(const struct tcp_sock *from,
 	return (s32)(sent - recent) > 0 ? sent : recent;
 }
 
-/* Has the leg anything to acknowledge, or room to offer again? Nobody else will. */
+/* Has the leg bytes to acknowledge, or room to offer again? Nothing else does. */
 static bool pep_release_owes(const struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -103,7 +104,7 @@ static bool pep_release_owes(const struct sock *sk)
 	       tcp_receive_window(tp) < inet_csk(sk)->icsk_ack.rcv_mss;
 }
 
-/* Note what is known of an end, and take its leg out of the table of sockets. */
+/* Note the state of an end, and take its leg out of the table of sockets. */
 static void pep_release_cut(struct pep_track_end *end, struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -132,10 +133,10 @@ static void pep_release_cuts(struct pep_conn *conn, struct pep_flow *flow)
 }
 
 /*
- * Keep the cut and a leg together, with both locked. A packet that was on its way
- * to the leg when the cut was made is the leg's, and moves the cut. What the other
- * end has acknowledged behind the cut moves the leg: its own acknowledgments would
- * be too old for its end otherwise.
+ * Keep the cut and a leg in step, with both locked. A packet that was on its way
+ * to the leg when the cut was made is the leg's, and moves the cut. An
+ * acknowledgment by the other end behind the cut moves the leg: the leg's own
+ * acknowledgments would be too old for its end otherwise.
  */
 static void pep_release_align(struct pep_conn *conn, struct pep_flow *flow,
 			      unsigned int side)
@@ -158,7 +159,7 @@ static void pep_release_align(struct pep_conn *conn, struct pep_flow *flow,
 		self->high = self->next;
 }
 
-/* Has each end acknowledged what the other has sent before the cut? */
+/* Has each end acknowledged all bytes of the other before the cut? */
 static bool pep_release_done(struct pep_conn *conn, struct pep_flow *flow)
 {
 	int side;
@@ -175,7 +176,7 @@ static bool pep_release_done(struct pep_conn *conn, struct pep_flow *flow)
 	return true;
 }
 
-/* The legs go without a packet; with the connection, the flow and them locked. */
+/* End the legs without a packet; with the connection, the flow and them locked. */
 static void pep_release_finish(struct pep_conn *conn, struct pep_flow *flow,
 			       unsigned int cause)
 {
@@ -201,7 +202,7 @@ static void pep_release_finish(struct pep_conn *conn, struct pep_flow *flow,
 	}
 }
 
-/* The legs go with resets, whose numbers are those that the ends expect. */
+/* End the legs with resets that have the sequence numbers that the ends expect. */
 static void pep_release_abort(struct pep_conn *conn, struct pep_flow *flow,
 			      unsigned int cause)
 {
@@ -218,8 +219,8 @@ static void pep_release_abort(struct pep_conn *conn, struct pep_flow *flow,
 }
 
 /*
- * Let the legs go if that is possible by now, or with a cause, not 0, in any case.
- * Return: true when it is over.
+ * End the legs if that is possible by now, or in any case when @cause is not 0.
+ * Return: true when the release is over.
  */
 static bool pep_release_try(struct pep_conn *conn, unsigned int cause)
 {
@@ -273,8 +274,8 @@ static bool pep_release_start(struct pep_conn *conn, struct pep_flow *flow)
 	return true;
 }
 
-/* Hand a connection back that has nothing under way, with all locked, and have it
- * split again by its profile.
+/* Hand back a connection that has nothing under way, with all locked, and let its
+ * profile split it again.
  */
 static void pep_release_at_once(struct pep_conn *conn, struct pep_flow *flow)
 {
@@ -288,12 +289,12 @@ static void pep_release_at_once(struct pep_conn *conn, struct pep_flow *flow)
 }
 
 /**
- * pep_release_idle() - hand a connection back whose flow has been idle
+ * pep_release_idle() - hand back a connection whose flow has been idle
  * @conn: connection in PEP_TRACK_SPLIT, locked
  *
  * Does nothing unless pep_idle_over() has asked for it. Each end has acknowledged
- * the cut of the other already, so that it is done at once. Where it is impossible
- * the flow goes on.
+ * the cut of the other already, so the release is done at once. Where that is
+ * impossible the flow goes on.
  *
  * Context: softirq, RCU read side.
  */
@@ -322,7 +323,7 @@ static bool pep_release_begin(struct pep_flow *flow)
 	struct pep_conn *conn = READ_ONCE(flow->conn);
 	bool way = false;
 
-	/* The opener of an early one has numbers that the target has not. */
+	/* The ends of an early flow do not have the same sequence numbers. */
 	if (!conn || flow->mode == PEP_CONNECT_MODE_EARLY)
 		return false;
 	spin_lock_bh(&conn->lock);
@@ -344,13 +345,13 @@ out:
 }
 
 /**
- * pep_release_leave() - take over no connections by a device for a while
+ * pep_release_leave() - stop taking over connections by a device for a while
  * @pn: instance
  * @ifindex: device that is about to be detached
  *
- * So that none is taken over between those that are handed back and the end of
- * its filters. Of several devices the last one counts: they are the two sides of
- * the same connections.
+ * No connection is taken over after the others have been handed back and before
+ * the device's filters are removed. Of several devices the last one counts: they
+ * are the two sides of the same connections.
  *
  * Context: any.
  */
@@ -380,15 +381,15 @@ int pep_release_leaving(const struct pep_net *pn)
 /**
  * pep_release_flows() - hand connections back to their ends
  * @pn: instance
- * @match: tells which flows; called on the RCU read side; NULL for all
+ * @match: selects the flows; called on the RCU read side; NULL for all
  * @filter: handed to @match
  *
- * It is done when their ends have acknowledged what is in the legs: within a
- * round trip and a residence where nothing is lost.
+ * A release is done when the ends have acknowledged the payload in the legs: within
+ * a round trip and a residence where nothing is lost.
  *
  * Context: may sleep.
- * Return: number of flows that are gone, on their way, or for which it may be
- * possible in a moment: asked again, 0 means that there is nothing to wait for.
+ * Return: number of flows that are gone, are being released, or may be in a moment:
+ * 0 from a repeated call means that there is nothing to wait for.
  */
 unsigned int pep_release_flows(struct pep_net *pn, pep_flow_match *match,
 			       const void *filter)
@@ -396,7 +397,7 @@ unsigned int pep_release_flows(struct pep_net *pn, pep_flow_match *match,
 	return pep_flow_each(pn, match, filter, pep_release_begin);
 }
 
-/* Can the packet be what it says? The other end would drop it otherwise. */
+/* Are the packet's numbers and checksum plausible? The other end drops others. */
 static bool pep_release_plausible(const struct pep_conn *conn,
 				  unsigned int side, const struct sk_buff *skb,
 				  const struct pep_packet *pkt)
@@ -414,7 +415,7 @@ static bool pep_release_plausible(const struct pep_conn *conn,
 }
 
 /**
- * pep_release_packet() - see to a packet of a connection that is released
+ * pep_release_packet() - handle a packet of a connection that is released
  * @conn: connection in PEP_TRACK_RELEASING, locked
  * @side: side of the end that has sent it, enum pep_side
  * @skb: packet
@@ -439,7 +440,7 @@ void pep_release_packet(struct pep_conn *conn, unsigned int side,
 	if (!pep_release_plausible(conn, side, skb, pkt))
 		return;
 	if (th->rst) {
-		/* RFC 5961: others the end itself would question. */
+		/* RFC 5961: the end itself would challenge other resets. */
 		if (seq == peer->ack || seq == self->high)
 			pep_release_try(conn, PEP_A_STAT_FLOW_RESET);
 		return;
@@ -467,8 +468,8 @@ void pep_release_packet(struct pep_conn *conn, unsigned int side,
 }
 
 /*
- * The headers of a packet that goes on, for what it acknowledges. Return: a packet
- * without payload, or NULL: it is as good as one that is lost.
+ * Copy the headers of a packet that goes on, for its acknowledgment. Return: a
+ * packet without payload, or NULL, which is like a lost one.
  */
 static struct sk_buff *pep_release_copy(const struct sk_buff *skb,
 					const struct pep_packet *pkt,
@@ -498,13 +499,13 @@ static struct sk_buff *pep_release_copy(const struct sk_buff *skb,
 	else
 		ipv6_hdr(copy)->payload_len =
 			htons(len - sizeof(struct ipv6hdr));
-	/* That of the packet was found right. */
+	/* The checksum of the packet itself was correct. */
 	copy->ip_summed = CHECKSUM_UNNECESSARY;
 	return copy;
 }
 
 /**
- * pep_release_deliver() - let a leg have a packet, or what it acknowledges
+ * pep_release_deliver() - deliver a packet or its acknowledgment to a leg
  * @pn: instance
  * @skb: packet; consumed unless it passes
  * @pkt: parsed @skb

@@ -8,8 +8,8 @@
 
 /**
  * struct pep_release_way - where a packet of a connection that is released goes
- * @leg: socket that gets it, with a reference, or NULL
- * @pass: it goes on to the other end; what @leg gets is a copy then
+ * @leg: socket that receives it, with a reference, or NULL
+ * @pass: it goes on to the other end, and @leg receives a copy
  * @seq: sequence number of the copy
  * @ack: acknowledgment of the copy
  */

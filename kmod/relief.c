@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory of subscribers who hold too much of it comes back.
+ * Reclaim memory from subscribers that hold too much of it.
  *
  * A flow holds the memory of both legs' queues, as TCP counts it. Each run of the relay
  * notes it, so that an idle flow counts with its last value. When a subscriber seems to
  * hold more than a share, or TCP is short of memory, a work item looks at the flows
  * again. It resets those that hold memory and have made no progress for
- * PEP_RELIEF_STALL: an end does not read. When TCP is short of memory everybody's
- * windows shrink to a few segments, so the more a subscriber holds then, the less time
- * there is for it. Flows that make progress are only bounded, see pep_window_couple().
+ * PEP_RELIEF_STALL: an end does not read. When TCP is short of memory all windows
+ * shrink to a few segments, so the more a subscriber holds then, the shorter that time
+ * is. Flows that make progress are only bounded, see pep_window_couple().
  */
 
 #include "relief.h"
@@ -21,20 +21,20 @@
 #include "share.h"
 #include "stat.h"
 
-/* Time without progress after which a flow of a subscriber who holds too much is reset. */
+/* Time without progress after which a flow is reset whose subscriber holds too much. */
 #define PEP_RELIEF_STALL	(30 * HZ)
 
 /* The same when TCP is short of memory and the subscriber holds much. */
 #define PEP_RELIEF_STALL_LEAST	HZ
 
-/* How often flows are looked at while there is such a subscriber, and while TCP is short
+/* How often flows are checked while there is such a subscriber, and while TCP is short
  * of memory.
  */
 #define PEP_RELIEF_PERIOD	(5 * HZ)
 #define PEP_RELIEF_PRESSED	(HZ / 2)
 
-/* When TCP is short of memory, subscribers pay who hold at least this part of the largest
- * holding, a divisor.
+/* When TCP is short of memory, subscribers that hold at least this part of the largest
+ * holding pay, a divisor.
  */
 #define PEP_RELIEF_PART		2
 
@@ -68,8 +68,8 @@ void pep_relief_note(struct pep_flow *flow)
 			       pep_relief_memory(flow));
 }
 
-/* Time without progress after which a flow is reset, jiffies; of a subscriber who holds so
- * many bytes, more than may be.
+/* Time without progress after which a flow is reset, jiffies, when its subscriber holds
+ * @held bytes, which is too much.
  */
 static unsigned long pep_relief_stall(u64 held, bool pressed)
 {
@@ -80,8 +80,8 @@ static unsigned long pep_relief_stall(u64 held, bool pressed)
 	return max_t(u64, stall, PEP_RELIEF_STALL_LEAST);
 }
 
-/* Look at a flow whose subscriber seems to hold more than MOST. Return: true when the
- * subscriber still does.
+/* Check a flow whose subscriber seems to hold more than @most bytes. Return: true when
+ * the subscriber still does.
  */
 static bool pep_relief_flow(struct pep_flow *flow, u64 most, bool pressed)
 {
@@ -145,7 +145,7 @@ static void pep_relief_work(struct work_struct *work)
 
 		if (path && pep_share_held(path) > most)
 			again |= pep_relief_flow(flow, most, pressed);
-		/* There may be a hundred thousand. */
+		/* There may be a hundred thousand flows. */
 		if (need_resched()) {
 			rcu_read_unlock();
 			cond_resched();
@@ -170,8 +170,8 @@ void pep_relief_init(struct pep_net *pn)
 }
 
 /**
- * pep_relief_stop() - look no more
- * @pn: instance without flows, which none is made for any more
+ * pep_relief_stop() - stop checking flows
+ * @pn: instance that has no flows and gets none any more
  *
  * Context: may sleep.
  */

@@ -18,9 +18,9 @@ static bool pep_reopen_waits(const struct pep_flow *flow)
 }
 
 /*
- * May an end that sends a SYN open the connection anew? Its leg, which would judge
- * that, is over, or it is an opener that has not been accepted yet. A SYN for a
- * leg that lives has come on a way on which it does not find that.
+ * May an end that sends a SYN open the connection anew? Its leg, which would
+ * decide that, is closed, or the end is an opener that has not been accepted yet.
+ * A SYN for a live leg has come by a route on which it does not find the leg.
  */
 static bool pep_reopen_forgotten(const struct pep_conn *conn, bool forth)
 {
@@ -31,7 +31,7 @@ static bool pep_reopen_forgotten(const struct pep_conn *conn, bool forth)
 	return sk ? inet_sk_state_load(sk) == TCP_CLOSE : forth;
 }
 
-/* A SYN of a connection that is in the table, with that locked. */
+/* A SYN of a connection that is in the table, with the connection locked. */
 static enum pep_follow_verdict pep_reopen_locked(struct pep_net *pn,
 						 struct pep_conn *conn,
 						 const struct pep_packet *pkt)
@@ -42,7 +42,7 @@ static enum pep_follow_verdict pep_reopen_locked(struct pep_net *pn,
 
 	if (conn->stage == PEP_TRACK_GONE)
 		return PEP_FOLLOW_UNKNOWN;
-	/* It passes: the other end questions it. */
+	/* It passes: the other end challenges it. */
 	if (conn->stage == PEP_TRACK_RELEASING)
 		return PEP_FOLLOW_PASS;
 	/* Another CPU is about to answer it. */
@@ -53,7 +53,7 @@ static enum pep_follow_verdict pep_reopen_locked(struct pep_net *pn,
 		if (same && pep_reopen_waits(conn->flow))
 			return PEP_FOLLOW_SPLIT;
 		/* The end has forgotten the connection: so do we, before it
-		 * tries again. A late double of its SYN does not mean that.
+		 * tries again. A late duplicate of its SYN does not mean that.
 		 */
 		if (!same && pep_reopen_forgotten(conn, forth)) {
 			WRITE_ONCE(conn->flow->killed, true);
@@ -71,13 +71,13 @@ static enum pep_follow_verdict pep_reopen_locked(struct pep_net *pn,
 }
 
 /**
- * pep_reopen() - see to a SYN whose connection may be in the table
+ * pep_reopen() - handle a SYN whose connection may be in the table
  * @pn: started instance
  * @skb: SYN
  * @pkt: parsed @skb
  *
  * Context: softirq, RCU read side.
- * Return: what to do with it; PEP_FOLLOW_UNKNOWN when it opens a connection.
+ * Return: verdict on it; PEP_FOLLOW_UNKNOWN when it opens a connection.
  */
 enum pep_follow_verdict pep_reopen(struct pep_net *pn, struct sk_buff *skb,
 				   const struct pep_packet *pkt)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How answers of the netlink family begin and end: one message to who asked, or a
- * dump of many parts.
+ * How answers of the netlink family begin and end: one message to the requester,
+ * or a dump of many parts.
  */
 
 #include "reply.h"
@@ -31,13 +31,13 @@ struct sk_buff *pep_reply_begin(struct genl_info *info, void **hdr)
 
 /**
  * pep_reply_send() - send an answer, or drop it
- * @reply: what pep_reply_begin() gave; it is the caller's no longer
+ * @reply: from pep_reply_begin(); consumed
  * @info: the request
  * @hdr: the answer's header
- * @err: 0, or why there is no answer, negative
+ * @err: 0, or the error for which there is no answer, negative
  *
  * Context: may sleep.
- * Return: @err, or what sending gave.
+ * Return: @err, or the result of sending.
  */
 int pep_reply_send(struct sk_buff *reply, struct genl_info *info, void *hdr,
 		   int err)
@@ -52,7 +52,7 @@ int pep_reply_send(struct sk_buff *reply, struct genl_info *info, void *hdr,
 
 /**
  * pep_reply_part() - begin a part of a dump
- * @skb: where to
+ * @skb: message that it is added to
  * @info: the request
  *
  * Context: any.
@@ -66,9 +66,9 @@ void *pep_reply_part(struct sk_buff *skb, const struct genl_info *info)
 
 /**
  * pep_reply_part_end() - end a part of a dump, or take it back
- * @skb: where it is
+ * @skb: message that contains it
  * @hdr: its header, NULL when it did not fit
- * @err: 0, or why it is not told, negative, as with no header
+ * @err: 0, or the error for which it is taken back, negative, as with no header
  *
  * Context: any.
  * Return: @err.

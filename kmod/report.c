@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Flows in netlink: what there is to tell of one, and those who listen told
- * that one is established or has ended.
+ * Flows in netlink: their attributes, and notifications that one is established
+ * or has ended.
  */
 
 #include "report.h"
@@ -21,7 +21,7 @@
 /* The family of the groups; set before there is one. */
 static const struct genl_family *pep_report_family;
 
-/* There is a group to tell. Read in softirq, written while it comes and goes. */
+/* There is a group to notify. Read in softirq, written while it comes and goes. */
 static bool pep_report_on;
 
 /* Smallest round trip time, us; 0 before a sample, which TCP keeps as ~0. */
@@ -54,7 +54,7 @@ int pep_report_dev(struct sk_buff *skb, int attr, struct net *net, int ifindex)
 	return nla_put_string(skb, attr, name);
 }
 
-/* The device that packets of a leg's end have come by last, if any has. */
+/* The device that the latest packet of a leg's end came by, if there was one. */
 static int pep_report_leg_dev(struct sk_buff *skb, const struct sock *sk)
 {
 	int ifindex = READ_ONCE(sk->sk_rx_dst_ifindex);
@@ -79,7 +79,7 @@ static int pep_report_leg_packets(struct sk_buff *skb,
 	return 0;
 }
 
-/* What TCP has measured and counted. */
+/* Measurements and counters of TCP. */
 static int pep_report_leg_tcp(struct sk_buff *skb, const struct sock *sk)
 {
 	const struct inet_connection_sock *icsk = inet_csk(sk);
@@ -114,7 +114,7 @@ static int pep_report_leg_tcp(struct sk_buff *skb, const struct sock *sk)
 	return 0;
 }
 
-/* The own end of a leg that does not speak with the opener's address. */
+/* Own address and port of a leg that does not use those of the opener. */
 static int pep_report_leg_source(struct sk_buff *skb,
 				 const struct pep_flow *flow, int side,
 				 const struct sock *sk)
@@ -131,7 +131,7 @@ static int pep_report_leg_source(struct sk_buff *skb,
 		addr.v4 = READ_ONCE(inet_sk(sk)->inet_rcv_saddr);
 		len = sizeof(addr.v4);
 	}
-	/* An address comes with the route. */
+	/* The leg has an address when it has a route. */
 	if (side == flow->opener || !memchr_inv(&addr, 0, sizeof(addr)) ||
 	    (port == t->sport && !memcmp(&addr, &t->src, sizeof(addr))))
 		return 0;
@@ -148,7 +148,7 @@ static int pep_report_leg_cookie(struct sk_buff *skb, struct sock *sk)
 			    (u64)cookie[1] << 32 | cookie[0]);
 }
 
-/* What the leg of the subscriber has begun with. */
+/* Phase, rate and round trip that the leg of the subscriber has begun with. */
 static int pep_report_leg_resume(struct sk_buff *skb,
 				 const struct pep_resume *r)
 {
@@ -244,12 +244,12 @@ static int pep_report_flow_dev(struct sk_buff *skb,
 }
 
 /**
- * pep_report_flow() - add all there is to tell of a flow to a message
+ * pep_report_flow() - add all attributes of a flow to a message
  * @skb: message
  * @flow: flow, read without its lock
  *
  * Context: RCU read side.
- * Return: 0 or -EMSGSIZE, with a part of it added.
+ * Return: 0 or -EMSGSIZE, with a part of them added.
  */
 int pep_report_flow(struct sk_buff *skb, const struct pep_flow *flow)
 {
@@ -303,7 +303,7 @@ static u32 pep_report_cause(unsigned int cause)
 	}
 }
 
-/* Times as anyone's clock has them; those that never were are absent. */
+/* Times of the wall clock; those of events that did not occur are absent. */
 static int pep_report_time(struct sk_buff *skb, int attr, u64 at)
 {
 	if (!at)
@@ -312,7 +312,7 @@ static int pep_report_time(struct sk_buff *skb, int attr, u64 at)
 			    ktime_to_ns(ktime_mono_to_real(ns_to_ktime(at))));
 }
 
-/* When legs are reset by the flow's end: now, see pep_flow_end(). */
+/* Times of the resets that the flow's end sends: now, see pep_flow_end(). */
 static int pep_report_resets(struct sk_buff *skb, const struct pep_flow *flow,
 			     unsigned int cause, u64 now)
 {
@@ -322,7 +322,7 @@ static int pep_report_resets(struct sk_buff *skb, const struct pep_flow *flow,
 	};
 	int side;
 
-	/* Whose connection goes on is not reset. */
+	/* The ends of a connection that goes on are not reset. */
 	if (pep_report_cause(cause) == PEP_FLOW_CAUSE_RELEASED)
 		return 0;
 	for (side = 0; side < 2; side++) {
@@ -367,7 +367,7 @@ static int pep_report_end(struct sk_buff *skb, const struct pep_flow *flow,
 }
 
 /**
- * pep_report_begin() - begin a message for those who listen
+ * pep_report_begin() - begin a message to listeners
  * @net: namespace
  * @group: PEP_NLGRP_*
  * @cmd: PEP_CMD_*
@@ -383,7 +383,7 @@ struct sk_buff *pep_report_begin(struct net *net, unsigned int group, u8 cmd,
 	struct sk_buff *skb = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_ATOMIC);
 
 	if (!skb) {
-		/* They learn that there was something. */
+		/* Listeners see that they have missed a message. */
 		genl_set_err(pep_report_family, net, 0, group, -ENOBUFS);
 		return NULL;
 	}
@@ -393,12 +393,12 @@ struct sk_buff *pep_report_begin(struct net *net, unsigned int group, u8 cmd,
 }
 
 /**
- * pep_report_finish() - send a message to those who listen
+ * pep_report_finish() - send a message to listeners
  * @net: namespace
  * @group: PEP_NLGRP_*
- * @skb: from pep_report_begin(); it is the caller's no longer
+ * @skb: from pep_report_begin(); consumed
  * @hdr: its header
- * @err: 0, or why it is not complete and is dropped, negative
+ * @err: 0, or the error for which it is incomplete and dropped, negative
  *
  * Context: any, BH off.
  */
@@ -413,7 +413,7 @@ void pep_report_finish(struct net *net, unsigned int group,
 	genlmsg_multicast_netns(pep_report_family, net, skb, 0, group, GFP_ATOMIC);
 }
 
-/* Tell those who listen; @cause is 0 for a flow that is established. */
+/* Notify listeners of a flow; @cause is 0 when it is established. */
 static void pep_report_send(const struct pep_flow *flow, u8 cmd,
 			    unsigned int cause)
 {
@@ -431,7 +431,7 @@ static void pep_report_send(const struct pep_flow *flow, u8 cmd,
 	pep_report_finish(net, PEP_NLGRP_FLOWS, skb, hdr, err);
 }
 
-/* Add whose share is used up. Return: 0 or -EMSGSIZE. */
+/* Add the subscriber whose share is used up. Return: 0 or -EMSGSIZE. */
 static int pep_report_subscriber(struct sk_buff *skb,
 				 const struct pep_path *path)
 {
@@ -444,8 +444,8 @@ static int pep_report_subscriber(struct sk_buff *skb,
 			   path->key.prefix);
 }
 
-/* Notify listeners of limits; @counter is 0 when none is reached, and @path NULL where
- * it is no subscriber's.
+/* Notify listeners of limits; @counter is 0 when none is reached, and @path is NULL
+ * when the limit is no subscriber's.
  */
 static void pep_report_limit(const struct pep_net *pn, u8 cmd,
 			     unsigned int counter, const struct pep_path *path)
@@ -473,7 +473,7 @@ static void pep_report_limit(const struct pep_net *pn, u8 cmd,
  * @group: PEP_NLGRP_*
  *
  * Context: any, BH off or on the RCU read side, up to pep_report_finish().
- * Return: false when there is nobody to make a message for.
+ * Return: false when no message is needed.
  */
 bool pep_report_wanted(const struct pep_net *pn, unsigned int group)
 {
@@ -483,7 +483,7 @@ bool pep_report_wanted(const struct pep_net *pn, unsigned int group)
 }
 
 /**
- * pep_report_new() - tell those who listen that a flow is established
+ * pep_report_new() - notify listeners that a flow is established
  * @flow: flow, locked
  *
  * Context: BH off.
@@ -495,7 +495,7 @@ void pep_report_new(const struct pep_flow *flow)
 }
 
 /**
- * pep_report_closed() - tell those who listen that a flow ends
+ * pep_report_closed() - notify listeners that a flow ends
  * @flow: flow, locked, with the legs that it had
  * @cause: counter of the cause, PEP_A_STAT_*
  *
@@ -510,7 +510,7 @@ void pep_report_closed(const struct pep_flow *flow, unsigned int cause)
 /**
  * pep_report_overload() - notify listeners that a limit is reached
  * @pn: instance
- * @counter: counter of the connections that are not split for it,
+ * @counter: counter of the connections that are not split because of it,
  *	PEP_A_STAT_*
  * @path: entry of the subscriber whose share it is, or NULL
  *
@@ -524,14 +524,14 @@ void pep_report_overload(const struct pep_net *pn, unsigned int counter,
 }
 
 /**
- * pep_report_drained() - tell those who listen that no flow is left
+ * pep_report_drained() - notify listeners that no flow is left
  * @pn: instance that drains
  *
  * Context: any.
  */
 void pep_report_drained(const struct pep_net *pn)
 {
-	/* pep_report_stop() waits for it. */
+	/* pep_report_stop() waits for the read side. */
 	rcu_read_lock();
 	if (pep_report_wanted(pn, PEP_NLGRP_FLOWS))
 		pep_report_limit(pn, PEP_CMD_DRAINED_NTF, 0, NULL);
@@ -539,7 +539,7 @@ void pep_report_drained(const struct pep_net *pn)
 }
 
 /**
- * pep_report_start() - begin to tell those who listen
+ * pep_report_start() - begin to notify listeners
  * @family: the netlink family, which stays until pep_report_stop()
  *
  * Context: any; the netlink family is registered.
@@ -552,12 +552,12 @@ void pep_report_start(const struct genl_family *family)
 }
 
 /**
- * pep_report_stop() - tell nobody any more
+ * pep_report_stop() - stop notifying listeners
  *
- * Flows may end after the netlink family has gone, whose group another may have
- * then.
+ * Flows may end after the netlink family has gone; another family may have its
+ * group then.
  *
- * Context: may sleep; on return nobody is being told.
+ * Context: may sleep; on return no listener is being notified.
  */
 void pep_report_stop(void)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * How long payload stays: samples, one at a time and direction, at most one a
- * jiffy. A sample is the last byte that a run of the relay finds received,
+ * jiffy. A sample follows the last byte that a run of the relay finds received,
  * from then until TCP hands it to the network the first time; TCP notes that
- * time in the packet, which is kept until it is acknowledged. Where that has
- * happened by the time that anybody looks, it was sent at least one round trip
- * before.
+ * time in the packet, which is kept until it is acknowledged. A byte that is
+ * acknowledged before the relay looks was sent at least one round trip
+ * earlier.
  */
 
 #include "residence.h"
@@ -50,7 +50,7 @@ static const struct sk_buff *pep_residence_packet(const struct sock *sk,
 	return NULL;
 }
 
-/* When a byte was first sent, ns of tcp_clock_ns(); 0 when nobody knows. */
+/* When a byte was first sent, ns of tcp_clock_ns(); 0 when unknown. */
 static u64 pep_residence_sent(const struct sock *sk, u32 seq)
 {
 	const struct sk_buff *skb = pep_residence_packet(sk, seq);
@@ -59,7 +59,7 @@ static u64 pep_residence_sent(const struct sock *sk, u32 seq)
 	if (!skb)
 		return tcp_clock_ns() -
 		       (u64)tcp_min_rtt(tcp_sk(sk)) * NSEC_PER_USEC;
-	/* What was sent again has the time of the last time. */
+	/* A repeated packet has the time of its latest transmission. */
 	return TCP_SKB_CB(skb)->sacked & TCPCB_RETRANS ? 0 : skb->skb_mstamp_ns;
 }
 
@@ -107,7 +107,7 @@ void pep_residence_end(struct pep_flow *flow, unsigned int from)
 	if (!r->armed)
 		return;
 	if (before(tcp_sk(leg->sk)->snd_nxt, r->seq)) {
-		/* Have the next ACK run the flow: it lets the byte go. */
+		/* Let the next ACK schedule the flow: it releases the byte. */
 		set_bit(SOCK_NOSPACE, &leg->sk->sk_socket->flags);
 		return;
 	}

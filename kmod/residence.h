@@ -10,7 +10,7 @@ struct pep_flow;
 /**
  * struct pep_residence - how long payload stays here on its way to a leg
  * @count: samples by log2 of microseconds: [0] below 1, [i] from 2^(i-1) to
- *	below 2^i, the last one whatever is longer; read locklessly
+ *	below 2^i, the last one everything longer; read locklessly
  * @armed: a sample is under way
  * @again: no sample is begun before, jiffies as 32 bits
  * @seq: sequence number of the leg behind the sample's last byte

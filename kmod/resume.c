@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How the leg of a subscriber begins: with what is known of the link.
+ * How the leg of a subscriber begins: with the known rate and round trip of the link.
  *
  * This is Careful Resume, RFC 9959, with the state of all connections of a
  * subscriber, RFC 9040. The phases have the names of RFC 9959:
  *
  * reconnaissance	the leg sends within its congestion window
  * unvalidated		it has had more to send, and its window has been opened to a
- *			share of what the link has carried before
+ *			share of the bytes that the link has carried before
  * validating		the first byte sent beyond its own window is acknowledged:
  *			the window opens no further until all of them are
  * retreat		too many of them were lost, or the round trip has grown:
- *			the window is half of what was delivered, also when the
+ *			the window is half of the delivered segments, also when the
  *			losses have been repaired
  * normal		the congestion control goes on by itself
  *
- * The share is half of what the link carries in a round trip, or all of it where the
- * subscriber's connections have shown that within the latest round trips, less
- * what the other legs have under way; it is paced at the rate of the link. A leg
- * that has sent everything and got it acknowledged begins anew.
+ * The share is half of the bytes that the link carries in a round trip, or all of them
+ * where the subscriber's connections have shown that rate within the latest round
+ * trips, less the bytes that the other legs have under way; it is paced at the rate of
+ * the link. A leg that has sent everything and got it acknowledged begins anew.
  *
  * BBR keeps a larger window, and a higher pacing rate, until it has found the link
  * full: bbr_set_cwnd(), bbr_set_pacing_rate(). Other congestion controls grow
@@ -45,22 +45,22 @@
 #define PEP_RESUME_LOSS_MIN	3U
 
 /* How much longer than twice the known one a round trip may be, us. A jump paced at
- * the rate of the link makes no such queue.
+ * the rate of the link builds no such queue.
  */
 #define PEP_RESUME_RTT_MORE	(100 * USEC_PER_MSEC)
 
-/* A link of less than this gains nothing by being known: a slow start over it takes a
- * few milliseconds, us. Nothing is spent on it.
+/* A shorter round trip than this gains nothing by being known, us: a slow start over it
+ * takes a few milliseconds. Such a link is left alone.
  */
 #define PEP_RESUME_RTT_MIN	(5 * USEC_PER_MSEC)
 
-/* Round trips within which a rate is a present one. */
+/* Round trips within which a rate is a current one. */
 #define PEP_RESUME_FRESH	8
 
 /* Round trips for which a leg that begins has no sample of its own. */
 #define PEP_RESUME_YOUNG	4
 
-/* What a leg may have under way beside others, segments: BBR's own least. */
+/* Least window of a leg beside others, segments: BBR's own minimum. */
 #define PEP_RESUME_SHARE_MIN	4U
 
 /* BBR paces its startup with a gain of 2.89, and nothing else with more than 1.25;
@@ -71,8 +71,8 @@
 /* BBR's gains while it looks for the smallest round trip, in its startup, too. */
 #define PEP_RESUME_GAIN_RTT	256
 
-/* How long a train of segments is at least that shows the rate of a link, us and as a
- * part of a round trip; and how many bytes it has, segments.
+/* Least length of a train of segments that shows the rate of a link, us and as a part
+ * of a round trip; and its least size, segments.
  */
 #define PEP_RESUME_TRAIN	(50 * USEC_PER_MSEC)
 #define PEP_RESUME_TRAIN_PART	8
@@ -83,7 +83,7 @@ static struct tcp_sock *pep_resume_tcp(const struct pep_flow *flow)
 	return tcp_sk(flow->leg[PEP_SIDE_WIRELESS].sk);
 }
 
-/* Does the leg's congestion control go by rates? To it a loss is no congestion. */
+/* Is the leg's congestion control rate-based? If so, a loss is no congestion to it. */
 static bool pep_resume_by_rate(const struct tcp_sock *tp)
 {
 	return tp->inet_conn.icsk_ca_ops->cong_control;
@@ -99,7 +99,7 @@ static void pep_resume_phase(struct pep_flow *flow, u8 phase)
 	WRITE_ONCE(r->phase, phase);
 }
 
-/* The bound of the leg's rate that others than this file have set. */
+/* The bound of the leg's rate that code outside this file has set. */
 static unsigned long pep_resume_max_rate(const struct pep_flow *flow)
 {
 	const struct sock *sk = flow->leg[PEP_SIDE_WIRELESS].sk;
@@ -109,8 +109,8 @@ static unsigned long pep_resume_max_rate(const struct pep_flow *flow)
 }
 
 /* The rate of a leg that has a part of its subscriber's link, bytes per second; no
- * slower than the least window in a round trip: what is once paced cannot be taken
- * back, see tcp_update_skb_after_send().
+ * slower than the least window in a round trip: the pacing of a packet that was sent
+ * cannot be taken back, see tcp_update_skb_after_send().
  */
 static u64 pep_resume_part(const struct tcp_sock *tp, u64 rate, u32 busy,
 			   u32 rtt)
@@ -121,13 +121,13 @@ static u64 pep_resume_part(const struct tcp_sock *tp, u64 rate, u32 busy,
 	return max(div_u64(rate, max(busy, 1U)), least);
 }
 
-/* Other legs that have more to send, and this one. */
+/* Number of legs that have more to send, counting this one in any case. */
 static u32 pep_resume_busy(const struct pep_resume *r)
 {
 	return max(atomic_read(&r->path->busy) + !r->claim.more, 1);
 }
 
-/* What is known of the link: by the profile, or by what it has shown. */
+/* The known rate and round trip of the link: from the profile, or from samples. */
 static bool pep_resume_known(const struct pep_flow *flow,
 			     struct pep_path_known *known)
 {
@@ -147,14 +147,14 @@ static bool pep_resume_known(const struct pep_flow *flow,
 	return known->rtt;
 }
 
-/* Is the round trip that of the link that is known? RFC 9959, section 4.2. */
+/* Is the round trip that of the known link? RFC 9959, section 4.2. */
 static bool pep_resume_same(u32 rtt, u32 known)
 {
 	return rtt >= known / 2 && rtt / 10 <= known;
 }
 
-/* Watch a leg that has nothing under way but what came with it. What it loses from
- * here on counts.
+/* Watch a leg that has nothing under way but the payload that came with it. Losses
+ * count from here on.
  */
 static void pep_resume_watch(struct pep_flow *flow)
 {
@@ -201,8 +201,8 @@ static bool pep_resume_grown(struct sock *sk)
 	       info.bbr.bbr_cwnd_gain != PEP_RESUME_GAIN_RTT;
 }
 
-/* Have a leg send no more than this. A bound that somebody else has set is kept,
- * and stands when there is none of ours any more.
+/* Bound a leg's window and rate. A bound that other code has set is kept, and applies
+ * again when this one is gone.
  */
 static void pep_resume_limit(struct pep_flow *flow, u32 window,
 			     unsigned long rate)
@@ -226,12 +226,12 @@ static void pep_resume_limit(struct pep_flow *flow, u32 window,
 }
 
 /*
- * In its startup BBR sends nearly three times what it has found, and looks for
- * more until it finds none. Several legs of a subscriber that do so flood the
- * queue several times over. Where the link was full at the known rate they get
- * one and a half times what it holds together, each what the others leave or as
- * much as every one that has more to send, and pace at one and a quarter of its
- * rate.
+ * In its startup BBR sends at nearly three times the rate that it has found, and
+ * probes for more until it finds none. Several legs of a subscriber that do so flood
+ * the queue several times over. Where the link was full at the known rate the legs
+ * together get one and a half times the bytes that it holds: each gets the rest that
+ * the others leave, or an equal part among those that have more to send. They pace at
+ * one and a quarter of its rate.
  */
 static void pep_resume_share(struct pep_flow *flow)
 {
@@ -261,7 +261,7 @@ static void pep_resume_share(struct pep_flow *flow)
 }
 
 /**
- * pep_resume_begin() - begin with what is known of a subscriber's link
+ * pep_resume_begin() - begin with the known state of a subscriber's link
  * @flow: flow that comes up, locked, with its legs locked
  *
  * Context: softirq.
@@ -285,7 +285,7 @@ void pep_resume_begin(struct pep_flow *flow)
 }
 
 /**
- * pep_resume_rate() - find out what a young leg can send on
+ * pep_resume_rate() - get the rate that a young leg can rely on
  * @flow: flow with the leg of its subscriber locked
  *
  * Context: softirq.
@@ -308,7 +308,7 @@ static u32 pep_resume_claim(const struct tcp_sock *tp)
 		    (u64)tcp_snd_cwnd(tp) * tp->mss_cache);
 }
 
-/* Open the window: what is sent beyond it is to be validated. */
+/* Open the window: segments sent beyond the old one have to be validated. */
 static void pep_resume_jump(struct pep_flow *flow, u32 window)
 {
 	struct sock *sk = flow->leg[PEP_SIDE_WIRELESS].sk;
@@ -328,8 +328,8 @@ static void pep_resume_jump(struct pep_flow *flow, u32 window)
 		rate = pep_resume_part(tp, r->rate, pep_resume_busy(r), r->rtt);
 		WRITE_ONCE(sk->sk_pacing_rate,
 			   min_t(u64, rate, sk->sk_max_pacing_rate));
-		/* It is no restart after a pause, which is for those who know
-		 * nothing: tcp_slow_start_after_idle_check().
+		/* It is no restart after a pause, which is for legs without a
+		 * known rate: tcp_slow_start_after_idle_check().
 		 */
 		tp->lsndtime = tcp_jiffies32;
 		pep_stat_inc(flow->pn, PEP_A_STAT_RESUME_JUMP);
@@ -338,8 +338,8 @@ static void pep_resume_jump(struct pep_flow *flow, u32 window)
 	tcp_snd_cwnd_set(tp, window);
 }
 
-/* May a leg's window be opened? A time-out is against it, and a loss is where it is
- * taken for congestion; the others count when it has been.
+/* May a leg's window be opened? Not after a time-out, nor after a loss that is taken for
+ * congestion; other losses count once the window has been opened.
  */
 static bool pep_resume_may(struct pep_flow *flow)
 {
@@ -355,7 +355,7 @@ static bool pep_resume_may(struct pep_flow *flow)
 	return false;
 }
 
-/* Nothing is under way any more: what is known of the link counts once more. */
+/* Nothing is under way any more: the known state of the link counts once more. */
 static void pep_resume_again(struct pep_flow *flow)
 {
 	u8 phase = flow->resume.phase;
@@ -397,7 +397,7 @@ void pep_resume_send(struct pep_flow *flow, u32 len)
 }
 
 /**
- * pep_resume_sent() - note what a leg has under way
+ * pep_resume_sent() - note the bytes that a leg has under way
  * @flow: flow with the leg of its subscriber locked
  *
  * Context: softirq.
@@ -413,7 +413,7 @@ void pep_resume_sent(struct pep_flow *flow)
 			       before(tp->snd_nxt, tcp_wnd_end(tp)));
 }
 
-/* Does the link not carry what it was known for? */
+/* Does the link fail to carry its known rate? */
 static bool pep_resume_refuted(const struct pep_flow *flow)
 {
 	const struct tcp_sock *tp = pep_resume_tcp(flow);
@@ -427,7 +427,7 @@ static bool pep_resume_refuted(const struct pep_flow *flow)
 	       tp->srtt_us >> 3 > 2 * r->before + PEP_RESUME_RTT_MORE;
 }
 
-/* RFC 9959, section 4.6: the window is half of what was delivered. */
+/* RFC 9959, section 4.6: the window is half of the delivered segments. */
 static void pep_resume_retreat(struct pep_flow *flow)
 {
 	struct sock *sk = flow->leg[PEP_SIDE_WIRELESS].sk;
@@ -467,7 +467,7 @@ static void pep_resume_retreated(struct pep_flow *flow)
 	pep_resume_phase(flow, PEP_RESUME_PHASE_NORMAL);
 }
 
-/* See how the segments fare that were sent beyond the window. */
+/* Check the segments that were sent beyond the window. */
 static void pep_resume_step(struct pep_flow *flow)
 {
 	struct tcp_sock *tp = pep_resume_tcp(flow);
@@ -501,7 +501,7 @@ static void pep_resume_train(struct pep_flow *flow)
 	u32 bytes = r->got - r->train.got;
 	u64 took;
 
-	/* It has ended when there was a pause. */
+	/* A pause ends the train. */
 	if (now - r->train.last > least / 4)
 		r->train.at = 0;
 	r->train.last = now;
@@ -516,7 +516,7 @@ static void pep_resume_train(struct pep_flow *flow)
 	r->train.got = r->got;
 }
 
-/* Up to which byte the subscriber has got payload, had it come without holes. */
+/* Sequence number that the subscriber has payload up to, had it come without holes. */
 static u32 pep_resume_got(const struct tcp_sock *tp)
 {
 	u64 sacked = (u64)tp->sacked_out * tp->mss_cache;
@@ -539,12 +539,12 @@ static void pep_resume_count(struct pep_flow *flow)
 	r->noted = tp->delivered;
 	if ((s32)bytes > 0) {
 		r->got = got;
-		/* By the claim of before: TCP has cleared tp->app_limited. */
+		/* By the earlier claim: TCP has cleared tp->app_limited. */
 		pep_path_acked(r->path, bytes, tp->tcp_mstamp, r->claim.more);
 		pep_resume_train(flow);
 	}
 	pep_path_rtt(r->path, tp->rack.rtt_us);
-	/* A SYN or SYN-ACK was repeated: only now it can be seen which link this is. */
+	/* A SYN or SYN-ACK was repeated: only now a sample shows which link this is. */
 	if (unlikely(r->blind) && tp->srtt_us)
 		pep_resume_watch(flow);
 	if (r->phase == PEP_RESUME_PHASE_UNVALIDATED ||
@@ -557,7 +557,7 @@ static void pep_resume_count(struct pep_flow *flow)
 }
 
 /**
- * pep_resume_acked() - look at what a subscriber's packet has acknowledged
+ * pep_resume_acked() - process an acknowledgment from a subscriber
  * @flow: flow whose leg has received it
  *
  * Context: softirq, RCU read side, no lock of the flow or its legs held.
@@ -576,7 +576,7 @@ void pep_resume_acked(struct pep_flow *flow)
 }
 
 /**
- * pep_resume_end() - give back what a leg has of its subscriber's link
+ * pep_resume_end() - give back a leg's part of its subscriber's link
  * @flow: flow that ends, with its legs locked
  *
  * Context: BH off.

@@ -24,16 +24,16 @@ struct pep_resume_train {
  * struct pep_resume - how the leg of a subscriber begins, see resume.c
  * @path: pep_flow.path; NULL where nothing is known, or gained by it. Read locklessly,
  *	under RCU
- * @claim: what the leg has of the link
- * @rate: rate that the link was known for as the leg began, bytes per second; 0:
- *	it begins without; read locklessly
- * @rtt: its round trip, in the same way, us
- * @budget: what all legs of the subscriber may have under way while this one is
- *	not validated, bytes
+ * @claim: the leg's part of the link
+ * @rate: known rate of the link when the leg began, bytes per second; 0: the leg
+ *	begins without one; read locklessly
+ * @rtt: known round trip of the link, in the same way, us
+ * @budget: payload that all legs of the subscriber may have under way while this one
+ *	is not validated, bytes
  * @noted: tcp_sock.delivered when the path has counted last; read locklessly
- * @got: what the subscriber had got by then: a sequence number, as if all of that had
- *	come without holes
- * @train: of what it acknowledges
+ * @got: payload that the subscriber had received by then: a sequence number, as if all
+ *	of it had come without holes
+ * @train: train of segments that the subscriber acknowledges
  * @end: behind the highest byte sent within the window, then behind the highest
  *	one sent beyond it; sequence number
  * @delivered: segments that had been delivered when the leg went beyond its window
@@ -43,14 +43,14 @@ struct pep_resume_train {
  * @sent: segments with payload that had been sent when the leg was watched
  * @lost: segments that had been lost then
  * @back: window of a leg that retreats, segments
- * @until: from when on the leg's own samples are all that counts, in the same way
+ * @until: time from which on only the leg's own samples count, us of tcp_clock_us()
  * @phase: enum pep_resume_phase; read locklessly
  * @grown: BBR has left its startup, or the leg has another congestion control
  * @blind: the leg had no sample of its round trip when it began
  * @window: bound of the congestion window beside other legs, segments
- * @window_before: what it was before
+ * @window_before: bound that @window replaces, segments
  * @pacing: bound of the pacing rate beside other legs, bytes per second
- * @pacing_before: what it was before
+ * @pacing_before: bound that @pacing replaces, bytes per second
  *
  * Guarded by the lock of the leg's socket unless said otherwise.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A profile's settings in netlink: what is given is checked, one by one and
- * together, and every refusal names the attribute and what it may be.
+ * A profile's settings in netlink: the given ones are checked, one by one and
+ * together, and every refusal names the attribute and its valid values.
  */
 
 #include "setting.h"
@@ -13,12 +13,12 @@
 #include "gen.h"
 
 /*
- * The ranges are those of pep.yaml, where pepadm has them from. Residence: ten
- * seconds, longer than any path has to be filled. Buffers: a page, and half of
- * the largest window that TCP can offer. Rates: a packet takes a second or two,
- * or 1 Tbit/s. Flows: as many as a namespace may have at most. Bytes before a
- * split: more than the first windows of any path. An idle time is longer than
- * any of TCP's own timers runs; these bind the next ones.
+ * The ranges are those of pep.yaml, from which pepadm takes them. Residence:
+ * ten seconds, longer than any path has to be filled. Buffers: a page, and half
+ * of the largest window that TCP can offer. Rates: a packet takes a second or
+ * two, or 1 Tbit/s. Flows: as many as a namespace may have at most. Bytes
+ * before a split: more than the first windows of any path. An idle time is
+ * longer than any of TCP's own timers runs; TCP's limits bind the ranges below.
  */
 static_assert(PEP_KEEPALIVE_TIME_MAX <= MAX_TCP_KEEPIDLE);
 static_assert(PEP_KEEPALIVE_TIME_MAX <= MAX_TCP_KEEPINTVL);
@@ -30,11 +30,11 @@ static_assert(PEP_USER_TIMEOUT_MAX <= INT_MAX);
  * @attr: its attribute, PEP_A_PROFILE_*
  * @offset: where it is in struct pep_values, bytes
  * @size: how long it is there, 4 or 8 bytes
- * @live: it can be changed of flows that are up
+ * @live: it can be changed in flows that are up
  * @nonzero: 0 is out of range
  * @min: smallest value but for 0
  * @max: largest value
- * @text: its name and its range, for who gave another value
+ * @text: its name and its range, for the error message
  */
 struct pep_setting {
 	u16 attr;
@@ -68,7 +68,7 @@ struct pep_setting {
 	(PEP_SPLIT_TRIGGER_HANDSHAKE | PEP_SPLIT_TRIGGER_BYTES |	\
 	 PEP_SPLIT_TRIGGER_LOSS)
 
-/* What a setting may be, for its text. */
+/* The range of a setting, for its text. */
 #define PEP_SETTING_UP_TO(_max, _unit)				\
 	": 1 to " __stringify(_max) " " _unit ", or 0"
 
@@ -259,7 +259,7 @@ static int pep_setting_parse_dev(struct pep_net *pn, struct genl_info *info,
 	return -ENODEV;
 }
 
-/* Whose address a server leg takes, and when the opener is answered. */
+/* Check the source address of server legs against the connect mode. */
 static int pep_setting_check_source(struct genl_info *info,
 				    const struct pep_values *values)
 {
@@ -280,8 +280,9 @@ static int pep_setting_check_source(struct genl_info *info,
 }
 
 /*
- * The triggers of a split together, and with its bytes. These are as by default
- * while no trigger needs them, so that equal profiles have equal settings.
+ * Check the triggers of a split together, and with its bytes. These have their
+ * default while no trigger needs them, so that equal profiles have equal
+ * settings.
  */
 static int pep_setting_check_split(struct genl_info *info,
 				   struct pep_values *values)
@@ -306,7 +307,7 @@ static int pep_setting_check_split(struct genl_info *info,
 	return 0;
 }
 
-/* A round trip alone is nothing to begin with. */
+/* A leg cannot begin with a known round trip alone. */
 static int pep_setting_check_link(struct genl_info *info,
 				  const struct pep_values *values)
 {
@@ -325,11 +326,11 @@ static int pep_setting_check_link(struct genl_info *info,
 }
 
 /**
- * pep_setting_parse() - take over what a request says
+ * pep_setting_parse() - take over the settings of a request
  * @pn: instance
  * @info: the request
  * @known: name of a server device that need not exist, or NULL
- * @values: what it changes; undefined after an error
+ * @values: settings to change; undefined after an error
  *
  * Context: may sleep, pep_net.lock held.
  * Return: 0 or a negative error, which is explained to the sender.
@@ -370,7 +371,7 @@ static int pep_setting_refuse(const struct genl_info *info, int attr,
 }
 
 /**
- * pep_setting_live() - can all that a request says be changed of live flows?
+ * pep_setting_live() - can all settings of a request be changed in live flows?
  * @info: the request
  *
  * Context: any.
@@ -391,7 +392,7 @@ int pep_setting_live(const struct genl_info *info)
 
 /**
  * pep_setting_copy() - take over those settings that a request names
- * @info: the request, of what can be changed of live flows
+ * @info: the request, with settings that can be changed in live flows
  * @from: settings
  * @to: settings that become like them
  *
@@ -417,7 +418,7 @@ void pep_setting_copy(const struct genl_info *info,
 }
 
 /**
- * pep_setting_fill() - tell settings
+ * pep_setting_fill() - add settings to a message
  * @skb: message that they are added to
  * @values: settings
  *
@@ -437,7 +438,7 @@ int pep_setting_fill(struct sk_buff *skb, const struct pep_values *values)
 	for (i = 0; i < ARRAY_SIZE(pep_settings); i++) {
 		const struct pep_setting *setting = &pep_settings[i];
 
-		/* Numbers of 32 bits are told as such. */
+		/* Numbers that fit in 32 bits are sent as such. */
 		if (nla_put_uint(skb, setting->attr,
 				 pep_setting_get(setting, values)))
 			return -EMSGSIZE;

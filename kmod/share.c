@@ -3,8 +3,8 @@
  * A subscriber's share of the gateway: connections in the table, new ones per second,
  * flows and memory.
  *
- * They are counted in the subscriber's entry of pep_net.paths, which is there from the
- * first handshake on that is complete: SYNs with spoofed sources make none. Those of
+ * They are counted in the subscriber's entry of pep_net.paths, which exists from the
+ * first complete handshake on: SYNs with spoofed sources make no entry. Connections of
  * a subscriber without an entry are bounded by the table of connections, where the
  * oldest that waits for its SYN-ACK makes room.
  *
@@ -24,13 +24,13 @@
 /* The smallest change of a holding that is noted, bytes. */
 #define PEP_SHARE_STEP		16384
 
-/* How soon flows are looked at when a subscriber seems to hold too much. */
+/* How soon flows are checked when a subscriber seems to hold too much. */
 #define PEP_SHARE_RELIEF	(HZ / 10)
 
 /* How much of its rate a subscriber may use at once, ns. */
 #define PEP_SHARE_BURST		(2 * NSEC_PER_SEC)
 
-/* Count a connection or a flow that a subscriber does not get. */
+/* Count a connection or a flow that is refused to a subscriber. */
 static unsigned int pep_share_refuse(struct pep_net *pn, struct pep_path *path,
 				     unsigned int counter)
 {
@@ -40,8 +40,8 @@ static unsigned int pep_share_refuse(struct pep_net *pn, struct pep_path *path,
 }
 
 /*
- * May the subscriber open another connection now? A token bucket, as the time by which
- * all tokens that were taken will have come again (GCRA, ITU-T I.371).
+ * May the subscriber open another connection now? A token bucket, kept as the time at
+ * which all tokens that were taken are back (GCRA, ITU-T I.371).
  */
 static bool pep_share_token(const struct pep_net *pn, struct pep_path *path,
 			    u64 now)
@@ -59,7 +59,7 @@ static bool pep_share_token(const struct pep_net *pn, struct pep_path *path,
 }
 
 /**
- * pep_share_relieve() - have the flows looked at that hold memory, soon
+ * pep_share_relieve() - schedule a check of the flows that hold memory, soon
  * @pn: started instance
  *
  * Context: any.
@@ -189,7 +189,7 @@ bool pep_share_full(const struct pep_net *pn, const struct pep_path *path)
 }
 
 /**
- * pep_share_room() - may more be kept for a subscriber?
+ * pep_share_room() - may a subscriber hold more memory?
  * @pn: started instance
  * @path: entry of the subscriber, or NULL
  *
@@ -201,7 +201,7 @@ unsigned int pep_share_room(struct pep_net *pn, struct pep_path *path)
 {
 	if (!pep_share_over(pn, path))
 		return 0;
-	/* It may be that flows have become idle since that was noted. */
+	/* Flows may have become idle since their memory was noted. */
 	pep_share_relieve(pn);
 	return pep_share_refuse(pn, path, PEP_A_STAT_SPLIT_PASS_MEMORY);
 }

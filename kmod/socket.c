@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sockets with the settings of a generation. They get their options where it is
- * allowed to sleep, so that nothing has to be set when a connection is opened in
+ * Sockets with the settings of a generation. They get their options where sleeping
+ * is allowed, so that nothing has to be set when a connection is opened in
  * softirq.
  */
 
@@ -54,7 +54,7 @@ static void pep_socket_set_rto(struct sock *sk)
  * pep_socket_make() - make a socket with the generation's settings
  * @gen: generation
  * @family: AF_INET or AF_INET6
- * @side: side that the socket will talk to, enum pep_side
+ * @side: side that the socket will face, enum pep_side
  * @res: result
  *
  * Context: may sleep.

@@ -4,8 +4,8 @@
  *
  * A SYN that passes is routed, and the kernel drops it when its source cannot be
  * behind its device: rp_filter, and over IPv4 an address of this host's own, whatever
- * rp_filter says. A SYN that is answered early is not forwarded, so routing is asked
- * here. It is asked nothing else: the leg towards the target finds its own way.
+ * rp_filter is. A SYN that is answered early is not forwarded, so routing checks the
+ * source here, and nothing else: the leg towards the target finds its own route.
  */
 
 #include "source.h"
@@ -16,7 +16,7 @@
 
 #include "compat.h"
 
-/* Routing notes things in the control block, which belongs to tc: it gets a clone. */
+/* Routing writes to the control block, which belongs to tc, so it gets a clone. */
 static unsigned int pep_source_check4(struct sk_buff *skb,
 				      const struct pep_packet *pkt)
 {
@@ -34,7 +34,7 @@ static unsigned int pep_source_check4(struct sk_buff *skb,
 }
 
 #if IS_ENABLED(CONFIG_IPV6)
-/* A prefix may be local as a whole, which is in no list of addresses. */
+/* A whole prefix may be local, and its addresses are in no list. */
 static unsigned int pep_source_check6(struct net *net,
 				      const struct sk_buff *skb,
 				      const struct pep_packet *pkt)
@@ -70,9 +70,9 @@ static unsigned int pep_source_check6(struct net *net,
  * @skb: SYN
  * @pkt: parsed @skb
  *
- * A SYN that routing has no way for counts as one that it would forward: the leg
- * towards the target may have one, by a mark or a device of the profile. IPv6 has no
- * rp_filter; a firewall may, behind this hook.
+ * A SYN that has no route counts as one that routing would forward: the leg towards
+ * the target may have a route, by a mark or a device of the profile. IPv6 has no
+ * rp_filter; a firewall may have one, behind this hook.
  *
  * Context: softirq, RCU read side.
  * Return: 0, or the counter of the reason against it.

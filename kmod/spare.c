@@ -9,13 +9,13 @@
 #include <linux/percpu.h>
 #include <linux/slab.h>
 
-/* Pieces that a CPU keeps. KASAN finds a use of memory that was freed only where it is
+/* Pieces that a CPU keeps. KASAN finds a use after free only of memory that is really
  * freed.
  */
 #define PEP_SPARE_MOST	(IS_ENABLED(CONFIG_KASAN) ? 0 : 32)
 
 /**
- * struct pep_spare - a piece that nobody uses
+ * struct pep_spare - an unused piece
  * @next: the next one of the CPU, or NULL
  */
 struct pep_spare {
@@ -75,7 +75,7 @@ void pep_spare_put(void *memory)
 /**
  * pep_spare_exit() - free the pieces that CPUs keep
  *
- * Context: may sleep; once, at unload, when nobody has a piece any more.
+ * Context: may sleep; once, at unload, when no piece is in use any more.
  */
 void pep_spare_exit(void)
 {

@@ -2,7 +2,7 @@
 #ifndef _PEP_SPARE_H
 #define _PEP_SPARE_H
 
-/* Size of what spare.c has, bytes. */
+/* Size of a piece of memory of spare.c, bytes. */
 #define PEP_SPARE_SIZE	256
 
 void *pep_spare_get(void);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * When what happened to a flow. A clock is read when something happens that
- * does so once in a flow's life, never for a packet.
+ * Times of the events of a flow. A clock is read for an event that occurs once
+ * in a flow's life, never for a packet.
  */
 
 #include "stamp.h"
@@ -11,9 +11,9 @@
 #include "flow.h"
 
 /**
- * pep_stamp() - note that something has happened to a flow, the first time
+ * pep_stamp() - note the time of a flow's event when it first occurs
  * @flow: flow, locked; see pep_flow.at
- * @time: what it is, enum pep_flow_time, with a side where it has one
+ * @time: event, enum pep_flow_time, with a side where it has one
  *
  * Context: any.
  */
@@ -43,12 +43,12 @@ static bool pep_stamp_was_reset(const struct sock *sk)
 }
 
 /**
- * pep_stamp_leg() - note what an end has told by a FIN or a reset
+ * pep_stamp_leg() - note a FIN or a reset of an end
  * @flow: flow that the leg belongs to
  * @sk: locked leg whose state or error may have changed
  *
- * SOCK_DONE is set when a FIN has been received in order. What a dead flow's
- * legs go through is this host's doing.
+ * SOCK_DONE is set when a FIN has been received in order. The changes of a dead
+ * flow's legs are this host's doing.
  *
  * Context: softirq, or a process that owns the socket.
  */

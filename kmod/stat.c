@@ -29,11 +29,11 @@ void pep_stat_exit(struct pep_net *pn)
 }
 
 /**
- * pep_stat_syn() - count what becomes of a SYN
+ * pep_stat_syn() - count the outcome of a SYN
  * @pn: instance
  * @opener: side that it came from, enum pep_side
  * @tuple: its ends
- * @index: which counter, PEP_A_STAT_*
+ * @index: counter, PEP_A_STAT_*
  *
  * Context: any.
  */
@@ -46,9 +46,9 @@ void pep_stat_syn(const struct pep_net *pn, unsigned int opener,
 }
 
 /**
- * pep_stat_read() - read what one CPU has counted
+ * pep_stat_read() - read one CPU's part of a counter
  * @pn: instance
- * @index: which counter, PEP_A_STAT_* or one behind them
+ * @index: counter, PEP_A_STAT_* or one behind them
  * @cpu: a possible CPU
  *
  * Context: any.
@@ -62,7 +62,7 @@ u64 pep_stat_read(const struct pep_net *pn, unsigned int index, int cpu)
 /**
  * pep_stat_sum() - read a counter
  * @pn: instance
- * @index: which counter, PEP_A_STAT_* or one behind them
+ * @index: counter, PEP_A_STAT_* or one behind them
  *
  * Context: any.
  * Return: the sum over all CPUs; not a snapshot while packets flow.

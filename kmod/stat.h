@@ -9,8 +9,8 @@
 #include "tuple.h"
 
 /*
- * Behind PEP_A_STAT_* stand the samples of residence.c, by side and bucket, and
- * what their times add up to, by side, ns.
+ * Behind PEP_A_STAT_* come the samples of residence.c, by side and bucket, and
+ * the sums of their times, by side, ns.
  */
 #define PEP_STAT_RESIDENCE	(PEP_A_STAT_MAX + 1)
 #define PEP_STAT_RESIDENCE_SUM	(PEP_STAT_RESIDENCE + 2 * PEP_RESIDENCE_BUCKETS)
@@ -18,7 +18,7 @@
 
 /**
  * pep_stat_residence() - find the counter of a bucket
- * @side: of the leg that the payload goes to, enum pep_side
+ * @side: side of the leg that the payload goes to, enum pep_side
  * @bucket: index as in pep_residence.count
  *
  * Return: its index.
@@ -32,8 +32,8 @@ static inline unsigned int pep_stat_residence(unsigned int side,
 /**
  * pep_stat_add() - add to a counter
  * @pn: instance
- * @index: which one, PEP_A_STAT_* or one behind them
- * @n: what to add, in the counter's unit
+ * @index: counter, PEP_A_STAT_* or one behind them
+ * @n: amount to add, in the counter's unit
  *
  * Context: any.
  */
@@ -46,7 +46,7 @@ static inline void pep_stat_add(const struct pep_net *pn, unsigned int index,
 /**
  * pep_stat_inc() - count one
  * @pn: instance
- * @index: which counter, PEP_A_STAT_* or one behind them
+ * @index: counter, PEP_A_STAT_* or one behind them
  *
  * Context: any.
  */

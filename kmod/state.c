@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * All it takes to follow a connection elsewhere, in netlink: what is given of one,
- * and taken for one.
+ * The state needed to follow a connection elsewhere, in netlink: its export and its
+ * import.
  *
  * Times are relative, and devices have names: both hold for another module, and for
- * another host. Copies of payload stay behind. Which profile splits the connection,
- * and by which triggers, is left to the device that the opener's packets come by.
+ * another host. Copies of payload stay behind. The device that the opener's packets
+ * come by determines the profile and the triggers that split the connection.
  */
 
 #include "state.h"
@@ -27,7 +27,7 @@
 #include "sweep.h"
 #include "track.h"
 
-/* Beyond this neither a window nor what is under way is plausible, bytes. */
+/* Beyond this neither a window nor the payload under way is plausible, bytes. */
 #define PEP_STATE_FAR		0x40000000
 
 /* Age that no connection has, ms: a hundred years. */
@@ -37,7 +37,7 @@
 #define PEP_STATE_IDLE_MOST	(24 * 3600 * MSEC_PER_SEC)
 
 /**
- * pep_state_whole() - can all there is of a connection be given away?
+ * pep_state_whole() - can the whole state of a connection be exported?
  * @conn: connection, locked
  *
  * Return: true when its handshake is complete and no flow has it.
@@ -80,7 +80,7 @@ static int pep_state_fill_end(struct sk_buff *skb, int attr,
 }
 
 /**
- * pep_state_fill() - add all it takes to follow a connection elsewhere
+ * pep_state_fill() - add the state needed to follow a connection elsewhere
  * @skb: message
  * @pn: instance of the connection
  * @conn: connection, locked, for which pep_state_whole() holds
@@ -143,12 +143,12 @@ static const struct pep_state_need pep_state_end_needs[] = {
 	{ PEP_A_END_TSVAL, "tsval" },
 };
 
-/* Refuse a request for one of its attributes. */
+/* Refuse a request because of one of its attributes. */
 #define pep_state_refuse(info, attr, fmt, args...) ({			\
 	NL_SET_ERR_MSG_ATTR_FMT((info)->extack, attr, fmt, ##args);	\
 	-EINVAL; })
 
-/* Is all there that is required? 0 or -EINVAL. */
+/* Are all required attributes present? 0 or -EINVAL. */
 static int pep_state_complete(const struct genl_info *info,
 			      struct nlattr **attrs,
 			      const struct nlattr *nest, const char *of,
@@ -192,7 +192,7 @@ static bool pep_state_unicast(struct net *net, u32 family,
 	       inet_addr_type(net, addr->v4) != RTN_LOCAL;
 }
 
-/* Take an address and a port. Return: 0 or -EINVAL. */
+/* Parse an address and a port. Return: 0 or -EINVAL. */
 static int pep_state_parse_place(const struct genl_info *info, u32 family,
 				 int attr, int port, const char *of,
 				 union pep_addr *addr, __be16 *number)
@@ -214,7 +214,7 @@ static int pep_state_parse_place(const struct genl_info *info, u32 family,
 	return 0;
 }
 
-/* Take both ends' addresses. Return: 0 or -EINVAL. */
+/* Parse both ends' addresses. Return: 0 or -EINVAL. */
 static int pep_state_parse_tuple(const struct genl_info *info,
 				 struct pep_tuple *tuple)
 {
@@ -244,7 +244,7 @@ static int pep_state_parse_tuple(const struct genl_info *info,
 	return 0;
 }
 
-/* Take the VRF, by its name; 0 for none. Return: its number or -EINVAL. */
+/* Parse the VRF, by its name; 0 for none. Return: its number or -EINVAL. */
 static int pep_state_parse_vrf(const struct genl_info *info)
 {
 	const struct nlattr *attr = info->attrs[PEP_A_CONN_VRF];
@@ -261,7 +261,7 @@ static int pep_state_parse_vrf(const struct genl_info *info)
 	return ifindex ?: pep_state_refuse(info, attr, "vrf: no such VRF");
 }
 
-/* Take an end, the nest of which is complete. */
+/* Read an end, whose nest is complete. */
 static void pep_state_read_end(struct net *net, struct nlattr **tb,
 			       struct pep_track_end *end)
 {
@@ -278,7 +278,7 @@ static void pep_state_read_end(struct net *net, struct nlattr **tb,
 	end->ack = nla_get_u32(tb[PEP_A_END_ACK]);
 	end->edge = nla_get_u32(tb[PEP_A_END_EDGE]);
 	end->tsval = nla_get_u32(tb[PEP_A_END_TSVAL]);
-	/* Not heard of yet: that was elsewhere. */
+	/* No packet has been received yet: earlier ones were elsewhere. */
 	end->seen = jiffies - INT_MAX;
 	rcu_read_lock();
 	if (tb[PEP_A_END_DEV])
@@ -287,7 +287,7 @@ static void pep_state_read_end(struct net *net, struct nlattr **tb,
 	rcu_read_unlock();
 }
 
-/* Take one end. Return: 0 or a negative error. */
+/* Parse one end. Return: 0 or a negative error. */
 static int pep_state_parse_end(const struct genl_info *info, int attr,
 			       const char *of, struct pep_track_end *end)
 {
@@ -295,7 +295,7 @@ static int pep_state_parse_end(const struct genl_info *info, int attr,
 	struct nlattr *tb[PEP_A_END_MAX + 1];
 	int err;
 
-	/* The request's policy has judged what is in it. */
+	/* The request's policy has checked the attributes in it. */
 	err = nla_parse_nested(tb, PEP_A_END_MAX, nest, NULL, info->extack) ?:
 	      pep_state_complete(info, tb, nest, of, pep_state_end_needs,
 				 ARRAY_SIZE(pep_state_end_needs));
@@ -336,7 +336,7 @@ static int pep_state_fit(const struct genl_info *info,
 				"stage: followed, closing after both ends' FINs");
 }
 
-/* Take what does not belong to an end alone. Return: 0 or -EINVAL. */
+/* Parse the attributes that belong to no single end. Return: 0 or -EINVAL. */
 static int pep_state_parse_whole(const struct genl_info *info,
 				 struct pep_conn *conn)
 {
@@ -361,7 +361,7 @@ static int pep_state_parse_whole(const struct genl_info *info,
 	return 0;
 }
 
-/* Make a connection of a request, or an error pointer. */
+/* Make a connection from a request. Return: it or an error pointer. */
 static struct pep_conn *pep_state_parse(const struct genl_info *info)
 {
 	struct pep_tuple tuple;

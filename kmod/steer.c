@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Whose packet is this? Packets of our sockets are delivered to them, a SYN makes
- * an entry in the table of connections or is answered, everything else passes with
- * the reason counted. Connections that were there before stay as they are.
+ * Decide on packets: those of our sockets are delivered to them, a SYN makes an
+ * entry in the table of connections or is answered, everything else passes with
+ * the reason counted. Connections that existed before stay as they are.
  */
 
 #include "steer.h"
@@ -36,13 +36,13 @@
 #include "trace.h"
 #include "track.h"
 
-/* States of a leg that has numbers of both ends. */
+/* States of a leg that has sequence numbers of both ends. */
 #define PEP_STEER_SYNCED						\
 	(TCPF_ESTABLISHED | TCPF_FIN_WAIT1 | TCPF_FIN_WAIT2 |		\
 	 TCPF_CLOSE_WAIT | TCPF_CLOSING | TCPF_LAST_ACK)
 
-/* Verdicts on packets are the counter of why one passes, counted already, or 0
- * for one that was consumed.
+/* A verdict is the counter of the reason for which a packet passes, counted
+ * already, or 0 for a packet that was consumed.
  */
 static unsigned int pep_steer_pass(const struct pep_net *pn,
 				   unsigned int reason)
@@ -75,7 +75,7 @@ static unsigned int pep_steer_check4(struct net *net, const struct sk_buff *skb,
 static unsigned int pep_steer_check6(struct net *net,
 				     const struct pep_tuple *tuple)
 {
-	/* Disabled at boot there is no list of addresses, either. */
+	/* When IPv6 is disabled at boot there is no list of addresses, either. */
 	if (!ipv6_mod_enabled())
 		return PEP_A_STAT_SYN_PASS_NO_LISTENER;
 	if (!pep_addr_scope6(&tuple->src.v6) ||
@@ -94,7 +94,7 @@ static unsigned int pep_steer_check6(struct net *net,
 #endif
 
 #if IS_ENABLED(CONFIG_NET_L3_MASTER_DEV)
-/* May the listener, which is bound to no device, take what a VRF receives? */
+/* May the listener, which is bound to no device, take packets of a VRF? */
 static bool pep_steer_check_vrf(struct net *net, const struct net_device *dev)
 {
 	return !netif_is_l3_slave(dev) ||
@@ -142,12 +142,12 @@ static unsigned int pep_steer_check_syn(struct pep_net *pn,
 		return PEP_A_STAT_SYN_PASS_STOPPING;
 	if (pkt->ip_options)
 		return PEP_A_STAT_SYN_PASS_IP_OPTION;
-	/* Routing answers it: somebody traces the route. */
+	/* Routing answers it, as for a traceroute. */
 	if (pkt->last_hop)
 		return PEP_A_STAT_SYN_PASS_HOPS;
 	if (pkt->payload)
 		return PEP_A_STAT_SYN_PASS_DATA;
-	/* A leg cannot be bound to port 0: that would be to any. */
+	/* A leg cannot be bound to port 0, which means any port. */
 	if (!pkt->tuple.sport || !pkt->tuple.dport)
 		return PEP_A_STAT_SYN_PASS_SCOPE;
 	reason = pkt->tuple.family == AF_INET6 ?
@@ -179,7 +179,7 @@ static bool pep_steer_follows(unsigned int reason)
 	}
 }
 
-/* A SYN that opens a connection, with the counter of what is against splitting it,
+/* A SYN that opens a connection, with the counter of the reason against splitting it,
  * or 0; true when it was consumed.
  */
 static bool pep_steer_open(struct pep_net *pn, struct pep_gen *gen,
@@ -201,7 +201,7 @@ static bool pep_steer_open(struct pep_net *pn, struct pep_gen *gen,
 	return false;
 }
 
-/* Out of line, with what it has on the stack: few packets are SYNs. */
+/* Out of line, with its variables on the stack: few packets are SYNs. */
 static noinline_for_stack unsigned int
 pep_steer_syn(struct pep_net *pn, struct pep_profile *profile,
 	      unsigned int side, struct sk_buff *skb, struct pep_packet *pkt)
@@ -256,7 +256,7 @@ static bool pep_steer_reuses(const struct sock *tw,
 	       (s32)(READ_ONCE(tcptw->tw_ts_recent) - options.tsval) < 0;
 }
 
-/* Does an end acknowledge what its leg has not sent? */
+/* Does an end acknowledge bytes that its leg has not sent? */
 static bool pep_steer_ahead(const struct sock *sk, const struct pep_packet *pkt)
 {
 	return (1 << sk->sk_state) & PEP_STEER_SYNCED && pkt->th->ack &&
@@ -264,11 +264,11 @@ static bool pep_steer_ahead(const struct sock *sk, const struct pep_packet *pkt)
 }
 
 /*
- * A packet of the other end has come to this one on a way that passes its leg by:
- * with a header that pep does not step over, or by another route. Both have the
- * same numbers where a connection was taken over. The leg would discard all that
- * the end sends from then on; the payload gets to it as well, for the other leg
- * acknowledges it only then. Within what that has offered, it is no forgery.
+ * A packet of the other end has come to this one past its leg: with a header that
+ * pep does not skip, or by another route. Both ends have the same numbers where a
+ * connection was taken over. The leg would discard all packets that the end sends
+ * from then on; the payload reaches the leg as well, for the other leg acknowledges
+ * it only then. An acknowledgment within the other leg's window is no forgery.
  */
 static void pep_steer_catch_up(struct sock *sk, struct sk_buff *skb,
 			       struct pep_packet *pkt)
@@ -330,7 +330,7 @@ static unsigned int pep_steer_unknown(struct pep_net *pn,
 	    pep_accept_awaits(pn, skb, pkt)) {
 		pep_stat_inc(pn, PEP_A_STAT_SYN_COOKIE);
 	} else if (listener && pep_memo_find(&pn->reset, &pkt->tuple)) {
-		/* The listener knows no such connection and resets it with
+		/* The listener has no such connection and resets it with
 		 * the very number that the packet acknowledges.
 		 */
 		pep_stat_inc(pn, PEP_A_STAT_RESET_LATE);
@@ -359,7 +359,7 @@ static bool pep_steer_bloated(const struct sock *sk, const struct sk_buff *skb,
 		ntohl(pkt->th->seq) != READ_ONCE(tcp_sk(sk)->rcv_nxt));
 }
 
-/* A packet that TCP must not get now; its sender repeats it. */
+/* Drop a packet that TCP must not receive now; its sender repeats it. */
 static unsigned int pep_steer_drop(struct pep_net *pn, struct sk_buff *skb)
 {
 	pep_stat_inc(pn, PEP_A_STAT_DROPPED);
@@ -388,10 +388,10 @@ static unsigned int pep_steer_leg(struct pep_net *pn, struct sock *sk,
 }
 
 /*
- * A reset of a split connection for whose leg there is no socket. The leg is over: it has
+ * A reset of a split connection whose leg has no socket any more. The leg is over: it has
  * acknowledged the end's FIN, and an earlier reset has ended its TIME_WAIT. An end
- * that is closed resets packets that arrive late; the other end would take that for
- * the end of payload that is still on its way from its own leg.
+ * that is closed resets packets that arrive late; the other end would take the reset
+ * for the end of payload that is still on its way from its own leg.
  */
 static unsigned int pep_steer_over(struct pep_net *pn, struct sk_buff *skb)
 {

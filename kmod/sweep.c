@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Connections in the table end here after a silence that fits their stage, and all of
- * them with the namespace. A connection that a flow has lives as long as the flow.
+ * them with the namespace. A connection with a flow lives as long as the flow.
  */
 
 #include "sweep.h"
@@ -11,14 +11,14 @@
 #include "stat.h"
 #include "track.h"
 
-/* How often silent connections are looked for. */
+/* How often the table is searched for silent connections. */
 #define PEP_SWEEP_PERIOD	(16 * HZ)
 
 /* Connections looked at before other work on this CPU gets its turn. */
 #define PEP_SWEEP_BATCH		1024
 
-/* After what silence a connection is forgotten, seconds; see RFC 5382 for the
- * one that is up. A split one lives as long as its flow.
+/* Silence after which a connection is forgotten, seconds; see RFC 5382 for one that
+ * is up. A split connection lives as long as its flow.
  */
 static const u32 pep_sweep_silence[PEP_TRACK_STAGES] = {
 	[PEP_TRACK_OPENING] = 130,
@@ -41,7 +41,7 @@ bool pep_sweep_silent(const struct pep_conn *conn, unsigned int stage)
 	       pep_sweep_silence[stage] * HZ;
 }
 
-/* Is a connection over? Its flow lives as long as it may. */
+/* Is a connection over? One with a flow ends with the flow. */
 static bool pep_sweep_over(const struct pep_conn *conn)
 {
 	unsigned int stage = READ_ONCE(conn->stage);
@@ -114,7 +114,7 @@ void pep_sweep_start(struct pep_net *pn)
 
 /**
  * pep_sweep_purge() - forget all connections
- * @pn: started instance that no SYN comes to any more
+ * @pn: started instance that receives no SYN any more
  *
  * Context: may sleep.
  */

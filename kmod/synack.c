@@ -2,17 +2,17 @@
 /*
  * SYN-ACKs that get lost on a subscriber's link are sent again.
  *
- * An opener waits for a second before it repeats its SYN (RFC 6298), over a link whose
- * round trip it does not know yet. Where other connections of the subscriber have shown
- * it (path.c), a copy of the SYN-ACK is kept for twice the latest one and a margin. When
- * the opener has not acknowledged it by then, the copy comes in once more, by the
- * device that the packet has come by, and goes all the way that a repetition of the
- * target's would go: the firewall and conntrack see it, the handshake is no sample of
- * the round trip any more, and an opener that has got the first one acknowledges it
- * again.
+ * An opener waits for a second before it repeats its SYN (RFC 6298) while it has no
+ * sample of the link's round trip. Where other connections of the subscriber have shown
+ * the round trip (path.c), a copy of the SYN-ACK is kept for twice the latest one and a
+ * margin. When the opener has not acknowledged it by then, the copy is received once
+ * more, by the device that the packet has come by, and takes the whole path that a
+ * SYN-ACK repeated by the target would take: the firewall and conntrack see it, the
+ * handshake is no sample of the round trip any more, and an opener that has received the
+ * first one acknowledges it again.
  *
- * A copy is sent once, and belongs to a timer that runs out whatever happens. It keeps
- * no device, only the number of one.
+ * A copy is sent once, and belongs to a timer that runs out in any case. It refers to
+ * its device by number only.
  */
 
 #include "synack.h"
@@ -29,15 +29,15 @@
 /* Beyond two round trips, us: a short queue, and a terminal that sleeps. */
 #define PEP_SYNACK_MARGIN	(50 * USEC_PER_MSEC)
 
-/* A shorter link is no radio's, us: an acknowledgment that is late there was not lost. As
- * PEP_RESUME_RTT_MIN.
+/* A shorter round trip is not a radio link's, us: a late acknowledgment was not lost
+ * there. As PEP_RESUME_RTT_MIN.
  */
 #define PEP_SYNACK_RTT_MIN	(5 * USEC_PER_MSEC)
 
 /* When an opener's SYN comes again by itself, less its way here, us; RFC 6298. */
 #define PEP_SYNACK_SECOND	((u32)USEC_PER_SEC)
 
-/* Copies that a subscriber may have, and all of a namespace: 4 MiB, as they have no
+/* Copies that a subscriber may have, and a namespace in total: 4 MiB, as they have no
  * payload.
  */
 #define PEP_SYNACK_SHARE	16
@@ -46,12 +46,12 @@
 /**
  * struct pep_synack - a SYN-ACK that may be sent again
  * @timer: runs out when the opener should have acknowledged it
- * @pn: instance, which waits for this
+ * @pn: instance, which waits for the timer
  * @conn: connection, with a reference
  * @path: link of the subscriber, with a reference
  * @skb: copy of the packet, without a device
  * @ifindex: device that the packet came by
- * @seen: pep_track_end.seen of the target when it did
+ * @seen: pep_track_end.seen of the target when the packet came
  */
 struct pep_synack {
 	struct timer_list timer;
@@ -63,7 +63,7 @@ struct pep_synack {
 	u32 seen;
 };
 
-/* Has nothing come of either end since? */
+/* Has no packet of either end come since? */
 static bool pep_synack_missed(const struct pep_synack *synack)
 {
 	struct pep_conn *conn = synack->conn;
@@ -76,7 +76,7 @@ static bool pep_synack_missed(const struct pep_synack *synack)
 	return missed;
 }
 
-/* Let the copy come in by its device once more, if that is still there. */
+/* Receive the copy by its device once more, if the device still exists. */
 static void pep_synack_send(struct pep_synack *synack)
 {
 	struct pep_net *pn = synack->pn;
@@ -110,7 +110,7 @@ static void pep_synack_timer(struct timer_list *timer)
 		wake_up(&pn->idle);
 }
 
-/* How long to wait for an acknowledgment, us; 0: the opener itself is no later. */
+/* How long to wait for an acknowledgment, us; 0: the opener repeats its SYN no later. */
 static u32 pep_synack_wait(const struct pep_path *path)
 {
 	struct pep_path_known known;
@@ -160,7 +160,7 @@ static struct sk_buff *pep_synack_copy(const struct sk_buff *skb)
  * @skb: the SYN-ACK, without payload
  *
  * Nothing is kept where the link is not known, where the opener itself repeats its SYN no
- * later, when the subscriber or the namespace have too many of them, and without
+ * later, when the subscriber or the namespace has too many copies, and without
  * memory.
  *
  * Context: softirq, RCU read side.
