@@ -24,7 +24,7 @@ TESTS = "kunit"
 
 def symbols(path):
     """Return the symbols that an object defines for others, and those that it
-    wants of them."""
+    uses from them."""
     listing = subprocess.run(["nm", "-g", path], stdout=subprocess.PIPE,
                              check=True, text=True).stdout
     defined, wanted = set(), set()
@@ -35,8 +35,8 @@ def symbols(path):
 
 
 def read_calls(folder):
-    """Return the symbols that each file uses of each other one, and the
-    objects that are missing."""
+    """Return the symbols that each file uses from each other file, and the
+    missing objects."""
     objects, missing = {}, []
     for source in sorted(folder.glob("*.c")):
         path = source.with_suffix(".o")
@@ -56,7 +56,7 @@ def read_calls(folder):
 
 
 def reachable(calls, start):
-    """Return the files that a file calls, and those that these call."""
+    """Return the files that a file calls, directly or through others."""
     found, ahead = set(), [start]
     while ahead:
         fresh = calls[ahead.pop()].keys() - found
@@ -75,7 +75,7 @@ def check_circles(calls):
 
 
 def check_levels(calls, levels):
-    """Return the calls that do not go down."""
+    """Return the calls that do not go to a lower level."""
     errors = []
     top = max(levels.values(), default=0) + 1
     for name in calls:
@@ -89,7 +89,7 @@ def check_levels(calls, levels):
 
 
 def check(_design, folder, levels):
-    """Return the calls of a folder's objects that are wrong."""
+    """Return the wrong calls of a folder's objects."""
     calls, errors = read_calls(folder)
     errors += check_circles(calls) + check_levels(calls, levels)
     if not any(calls.values()):

@@ -22,7 +22,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]')
 
 
 def includes(path):
-    """Yield line number, name and whether it is quoted of every include."""
+    """Yield each include as line number, name and whether it is quoted."""
     for number, line in enumerate(path.read_text().splitlines(), 1):
         found = INCLUDE.match(line)
         if found:
@@ -30,7 +30,7 @@ def includes(path):
 
 
 def check_header(path, levels):
-    """Return what is wrong with one header."""
+    """Return the errors of one header."""
     errors = []
     generated = path.name.endswith("-gen.h")
     if not generated and path.stem not in levels:
@@ -49,7 +49,7 @@ def check_header(path, levels):
 
 
 def check_source(path, folder):
-    """Return what is wrong with one .c file."""
+    """Return the errors of one .c file."""
     own = path.stem + ".h"
     if not (folder / own).exists():
         return []
@@ -61,7 +61,7 @@ def check_source(path, folder):
 
 
 def check(design, folder, levels):
-    """Return all that is wrong with the files of a folder."""
+    """Return all errors of the files of a folder."""
     errors = []
     for path in sorted(folder.glob("*.h")):
         errors += check_header(path, levels)

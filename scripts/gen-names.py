@@ -1,13 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Print a C header with names out of the netlink spec.
+"""Print a C header with names from the netlink spec.
 
 usage: gen-names.py pepadm|kmod SPEC
 
-For pepadm every enum becomes a table of strings indexed by its values, a set
-of flags one indexed by their bits, the attribute set "stat" one indexed by
-attribute number, and so do its explanations. The module gets only the names of
-"stat". Written to standard output.
+For pepadm every enum becomes a table of strings indexed by value, every set of
+flags one indexed by bit, the attribute set "stat" one indexed by attribute
+number, and its documentation another. The module gets only the names of
+"stat". The header goes to standard output.
 """
 
 import json
@@ -24,7 +24,7 @@ def table(ident, first, names):
 
 
 def names_of(attrs):
-    """Return the names of an attribute set as counters are called."""
+    """Return the names of an attribute set in the form of counters."""
     return ["" if a["type"] == "pad" else a["name"].replace("-", "_")
             for a in attrs["attributes"]]
 

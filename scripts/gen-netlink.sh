@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Generate the netlink policy, operations and UAPI header of pep out of
+# Generate the netlink policy, operations and UAPI header of pep from
 # Documentation/netlink/specs/pep.yaml with the kernel's own ynl generator.
 #
 # usage: gen-netlink.sh [--check] KERNEL-SOURCE
@@ -16,8 +16,8 @@ if [ "${1:-}" = --check ]; then
 fi
 src=${1:?usage: gen-netlink.sh [--check] KERNEL-SOURCE}
 
-# The generator looks for the schema one level above the spec and for a
-# MAINTAINERS file as the root that its file headers are relative to.
+# The generator looks for the schema one level above the spec. The paths in
+# its file headers are relative to the folder with a MAINTAINERS file.
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 mkdir -p "$tmp/Documentation/netlink/specs"
@@ -31,8 +31,8 @@ generate() # MODE KIND FILE
 {
 	timeout 60 /usr/bin/python3 "$src/tools/net/ynl/ynl-gen-c.py" \
 		--spec "$spec" --mode "$1" "--$2" -o "$tmp/$(basename "$3")"
-	# The generator has no flags for groups: what flows and connections
-	# there are is not for everybody.
+	# The generator has no flags for groups: only CAP_NET_ADMIN may see
+	# which flows and connections exist.
 	sed -i 's/= { \("[a-z]*"\), },/= { \1, GENL_MCAST_CAP_NET_ADMIN, },/' \
 		"$tmp/$(basename "$3")"
 	settle "$3"

@@ -2,7 +2,7 @@
 """The test bed inside a guest: topology, server, doing a work once.
 
 The variable BENCH_TOOLS names the folder tools/bench, built, and BENCH_RESULTS
-the one that results are written to.
+the folder for results.
 """
 
 import contextlib
@@ -25,14 +25,14 @@ from works import IDLE_PORTS, SERVER_PORT  # noqa: E402
 
 LOAD = os.path.join(os.environ["BENCH_TOOLS"], "load")
 FILES = 1 << 20         # descriptors that a process may have
-AGREE = 0.02            # by so much two rounds may differ
+AGREE = 0.02            # share by which two rounds may differ
 ROUNDS = {"full": 6, "short": 2}        # at most, until two of them agree
 SECONDS = 3000          # that a run of load may take
 
 
 def arguments(usage):
-    """The contestant, the size and the family of the command line; ends the
-    program with its usage when it has others."""
+    """The contestant, the size and the family of the command line; with
+    other arguments the program ends with its usage."""
     if len(sys.argv) != 4:
         print(usage, file=sys.stderr)
         sys.exit(2)
@@ -59,7 +59,7 @@ def down():
 
 
 def command(arguments, family):
-    """What runs load, a list."""
+    """The command that runs load, a list."""
     kind, *rest = arguments
     return [LOAD, kind, addr("srv", family), str(SERVER_PORT),
             *map(str, rest)]
@@ -67,8 +67,8 @@ def command(arguments, family):
 
 @contextlib.contextmanager
 def held(connections, family):
-    """Have connections that nothing happens on; yields what load tells of
-    making them."""
+    """Keep idle connections; yields the output of load about making
+    them."""
     with Within("sub"):
         load = subprocess.Popen(
             command(("idle", connections, IDLE_PORTS), family),
@@ -82,7 +82,7 @@ def held(connections, family):
 
 @contextlib.contextmanager
 def dropping(*ends):
-    """Have ends drop what comes, so that they answer nothing."""
+    """Make ends drop received packets, so that they answer nothing."""
     packets = ("ip", "udp"), ("ip", "tcp"), ("ipv6", "udp"), ("ipv6", "tcp")
     for end in ends:
         tc(end, "qdisc add dev eth0 clsact",
@@ -97,8 +97,9 @@ def dropping(*ends):
 
 
 def once(work, arguments, family, wrap=()):
-    """Do a work once, by a program that runs others if there is one; return
-    what load and, if it is there, pep tell."""
+    """Do a work once, within a program that runs others if there is one;
+    return the output of load and, if pep is loaded, the growth of its
+    counters."""
     loaded = pep.loaded()
     before = pep.stats() if loaded else {}
     out = run(*wrap, *command(arguments, family), ns="sub", seconds=SECONDS)
@@ -133,12 +134,12 @@ def rounds(work, who, size, family):
 
 
 def path(name):
-    """A file in the folder for results, which is one of the host's."""
+    """A file in the folder for results, which is on the host."""
     return os.path.join(os.environ["BENCH_RESULTS"], name)
 
 
 def result(bench, contestant, **found):
-    """Write what was measured to BENCH-CONTESTANT.json."""
+    """Write the measurements to BENCH-CONTESTANT.json."""
     with open(path(f"{bench}-{contestant}.json"), "w",
               encoding="utf-8") as file:
         json.dump({"kernel": platform.release(), "cpus": os.cpu_count(),

@@ -13,7 +13,7 @@ from works import WORKS
 
 
 def faults(folder):
-    """What is wrong with cost.json and cost.md, as lines."""
+    """Errors of cost.json and cost.md, as lines."""
     raw = json.loads((folder / "cost.json").read_text("utf-8"))
     text = (folder / "cost.md").read_text("utf-8")
     for key in "command", "kernel", "family", "host", "packages":
@@ -33,7 +33,7 @@ def faults(folder):
 
 
 def main():
-    """Check what the command line names."""
+    """Check the folder of the command line."""
     if len(sys.argv) != 2:
         print(__doc__, file=sys.stderr)
         sys.exit(2)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a function of the kernel does, by its name.
+"""The classes of the kernel's functions, by their names.
 
-The first class whose pattern matches a symbol from its beginning has it. Code
-of modules is known by the module, that of programs by not being the kernel's.
+A symbol belongs to the first class whose pattern matches its beginning. The
+class of a module's code follows from the module, that of programs from not
+being the kernel's.
 """
 
 import re

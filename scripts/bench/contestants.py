@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What stands on the gateway while a work is done.
+"""The contestants, which run on the gateway during a work.
 
 Each contestant is a context manager. The proxies in user space get packets by
-policy routing: whatever comes by a device is delivered to a socket of the
-gateway. That is the cheapest way there is, no firewall rule is involved. They
+policy routing: every packet that a device receives is delivered to a socket of
+the gateway. That is the cheapest way, without a firewall rule. The proxies
 keep the address and port of both ends, as pep does.
 """
 
@@ -58,7 +58,7 @@ stream {{
 
 @contextlib.contextmanager
 def delivered():
-    """Have the gateway take for its own whatever comes by its devices."""
+    """Make the gateway deliver all packets from its devices locally."""
     rules = [f"rule add pref {TABLE} iif {dev} lookup {TABLE}"
              for dev in ("wl0", "sv0")]
     for family in 4, 6:
@@ -97,7 +97,7 @@ def haproxy():
 
 def nginx():
     """nginx stream, transparent towards the server; it gets its listening
-    sockets from listen.py because it has no option to make them so."""
+    sockets from listen.py because it has no option for transparent ones."""
     listens = "\n        ".join(f"listen {host}:{port};" for port in PORTS
                                 for host in ("0.0.0.0", "[::]"))
     conf = service.write("nginx.conf", NGINX.format(listens=listens))

@@ -2,8 +2,8 @@
 """Flame graphs: stacks of frames as an SVG picture.
 
 Each box is a function, as wide as its share of all samples, on top of the one
-that called it. Callers stand alphabetically, not in the order of time. A
-pointer held over a box shows its whole name and its share.
+that called it. Callers are sorted by name, not by time. A pointer held over a
+box shows its whole name and its share.
 """
 
 import html
@@ -12,7 +12,7 @@ WIDTH = 1200            # pixels
 HEIGHT = 15             # of a box
 HEAD = 40               # above the boxes, for the title
 LETTER = 6.6            # width of one, about
-NARROW = 0.5            # narrower boxes are left out, and what is above them
+NARROW = 0.5            # narrower boxes and those above them are left out
 
 STYLE = ("text { font: 11px monospace; pointer-events: none } "
          "rect { stroke: #fff; stroke-width: 0.5 } "

@@ -28,7 +28,7 @@ WARM = 1000             # connections made before those that count
 
 
 def handshakes(port, connections, family):
-    """Make connections to a port of the server; return what load tells."""
+    """Make connections to a port of the server; return load's output."""
     out = run(bed.LOAD, "handshakes", addr("srv", family), str(port),
               OPENERS[family][1], "srv", str(connections), ns="sub",
               seconds=bed.SECONDS)
@@ -36,8 +36,8 @@ def handshakes(port, connections, family):
 
 
 def counts():
-    """Packets that the ends have got; with pep connections in its table, and
-    those whose handshake it has seen."""
+    """Packets that the ends have received; with pep also the connections in
+    its table, and those whose handshake it has seen."""
     found = {}
     for end in ENDS:
         out = run("ip", "-n", end, "-s", "-j", "link", "show", "eth0").stdout
@@ -50,7 +50,7 @@ def counts():
 
 
 def measure(connections, family):
-    """Make connections; return what load tells and what each takes, bytes."""
+    """Make connections; return load's output and the bytes of each."""
     handshakes(SERVER_PORT, WARM, family)
     memory, before = Memory(), counts()
     found = handshakes(SERVER_PORT + 1, connections, family)
@@ -67,11 +67,11 @@ def main():
     bed.up(family)
     set_path("tso")
     ip("pep", f"route add {OPENERS[family][0]} via {addr('sub', family)}")
-    # Sockets, which repeat their SYN until all neighbours are known.
+    # Sockets repeat their SYN until all neighbours are known.
     run(*bed.command(("transact", 1, ANSWER_TRANSACT), family), ns="sub")
     bed.down()
     runs = {}
-    # Forwarding keeps nothing: fewer show what a connection costs.
+    # Forwarding keeps nothing: fewer connections show their cost.
     many = {"forward": FOLLOWED[size] // 10, contestant: FOLLOWED[size],
             "never": FOLLOWED[size]}
     with bed.dropping(*ENDS):

@@ -23,7 +23,7 @@ TIME_WAIT = 200     # seconds after which none is left, more than twice
 
 
 def waiting(ns):
-    """How many ends of connections are in TIME_WAIT in a namespace."""
+    """The number of sockets in TIME_WAIT in a namespace."""
     with Within(ns), open("/proc/thread-self/net/sockstat",
                           encoding="ascii") as file:
         words = file.read().split()
@@ -31,8 +31,8 @@ def waiting(ns):
 
 
 def settle():
-    """Wait until no end of a connection is left: it would give its memory
-    back while the next ones are looked at."""
+    """Wait until no socket in TIME_WAIT is left: it would free its memory
+    during the next measurement."""
     for _ in range(TIME_WAIT):
         if not waiting("sub") + waiting("srv"):
             return
@@ -41,8 +41,8 @@ def settle():
 
 
 def hold(connections, family):
-    """Make connections, keep them while memory is looked at; return what load
-    tells and what a connection takes, bytes."""
+    """Make connections and keep them while memory is measured; return the
+    output of load and the bytes that a connection takes."""
     before = Memory()
     with bed.held(connections, family) as found:
         if pep.loaded() and pep.stat("flows") != connections:

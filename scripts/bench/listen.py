@@ -4,9 +4,9 @@
 
 usage: listen.py PORT PORTS NGINX [ARG...]
 
-nginx has no option to set IP_TRANSPARENT on what it listens on, but it takes
-over the sockets whose descriptors the variable NGINX names, as it does when it
-is upgraded.
+nginx has no option to set IP_TRANSPARENT on its listening sockets, but it
+takes over the sockets whose descriptors are in the variable NGINX, as it does
+when it is upgraded.
 """
 
 import os

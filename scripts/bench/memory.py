@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The memory of the guest, and what connections take of it."""
+"""The memory of the guest, and the part that connections take."""
 
 import glob
 
 
 def shrink():
-    """Have the kernel give back what it keeps but does not use."""
+    """Make the kernel free memory that it keeps but does not use."""
     with open("/proc/sys/vm/drop_caches", "w", encoding="ascii") as file:
         file.write("3")
     for path in glob.glob("/sys/kernel/slab/*/shrink"):
@@ -24,7 +24,7 @@ def available():
 
 def slabs():
     """Memory of the objects in use of each slab cache, bytes, with their part
-    of what is left over in their pages."""
+    of the unused rest of their pages."""
     found = {}
     with open("/proc/slabinfo", encoding="ascii") as file:
         for line in file.read().splitlines()[2:]:
@@ -34,7 +34,7 @@ def slabs():
 
 
 class Memory:
-    """The memory at a time, to see what is taken later."""
+    """The memory at a time, to measure later use."""
 
     def __init__(self):
         shrink()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the ends and the gateway do with segments.
+"""The offloads of the ends and of the gateway.
 
   tso      the ends hand over segments of up to 64 KB, as a NIC with LRO or a
            virtual one would

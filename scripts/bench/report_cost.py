@@ -29,7 +29,7 @@ contestant's instructions as a multiple of forwarding's, both ends included.
 """
 
 
-# What guests measure, by the names that their results have and that -p has.
+# Parts that guests measure: name of the results, and name for -p.
 PARTS = {"cost": "works", "steer": "steer", "record": "record",
          "idle": "idle", "scale": "scale"}
 # Contestants of those parts that are about pep alone.
@@ -46,8 +46,8 @@ def figure(runs, work, who):
 
 
 def adds(results, contestant, work):
-    """What a contestant adds, in the work's unit, and its multiple of what
-    it is compared with; None when that was not measured."""
+    """The cost that a contestant adds, in the work's unit, and its cost as a
+    multiple of the base; None when that was not measured."""
     runs = results.get(contestant, {"runs": {}})["runs"]
     if work not in runs:
         return None
@@ -63,12 +63,12 @@ def digits(work):
 
 
 def times(haproxy, pep):
-    """What HAProxy adds as a multiple of what pep adds, if both do."""
+    """HAProxy's added cost as a multiple of pep's, if both add any."""
     return f"{haproxy / pep:.1f} x" if min(haproxy, pep) > 0 else "-"
 
 
 def table_adds(results):
-    """The table of what each contestant adds, as lines of Markdown."""
+    """The table of each contestant's added cost, as lines of Markdown."""
     there = [name for name in ORDER if name in results]
     base = results[there[-1] if there else "forward"]["runs"]
     head = ["work", "unit", "forwarding", *(TITLES[n] for n in there)]
@@ -101,7 +101,7 @@ def value(results, target):
 
 
 def judged(results):
-    """Each target with what was measured: dictionaries."""
+    """Each target with its measured value: dictionaries."""
     for target in TARGETS:
         found = value(results, target)
         if found is not None:
@@ -125,7 +125,7 @@ def table_targets(results):
 
 
 def copied(results):
-    """Of the payload that pep relayed in each work, per cent copied."""
+    """Share of the payload relayed by pep that it copied, per work."""
     for work in WORKS.values():
         counts = [run["pep"] for run in
                   results["pep"]["runs"][work.name]["pep"]]
@@ -163,7 +163,7 @@ def tenths(idle, who):
 
 
 def table_idle(idle):
-    """What connections that nothing happens on take, as lines."""
+    """The memory of idle connections, as lines."""
     more, slab = idle_adds(idle)
     yield "\n## Idle connections\n"
     yield (f"{idle['connections']} of them at the same time. pep's part "
@@ -194,9 +194,9 @@ def table_tenths(idle, places):
 
 
 def followed(idle):
-    """The target of memory with what a connection that is followed takes, the
-    higher one of two figures: dictionaries. While it may be split there is an
-    object for copies beside its entry in the table."""
+    """The target of memory with the bytes of a followed connection, the higher
+    one of two figures: dictionaries. While the connection may be split, an
+    object for copies exists beside its entry in the table."""
     for who in idle["runs"]:
         if who != "forward":
             more, slab = idle_adds(idle, who)
@@ -228,7 +228,7 @@ def table_followed(idle):
 
 
 def table_scale(scale):
-    """What a second CPU is worth, as lines."""
+    """The gain of a second CPU, as lines."""
     yield "\n## Two CPUs\n"
     yield ("Plain emulation, no instructions counted: work done by two CPUs "
            "as a multiple of one CPU's, best rounds, in one boot. Target for "
@@ -244,7 +244,7 @@ def table_scale(scale):
 
 
 def table_record(record):
-    """What a listener to ended flows costs, as lines."""
+    """The cost of a listener to ended flows, as lines."""
     runs = {"short": record["runs"]}
     yield "\n## Records of ended flows\n"
     yield "| short connections | kinstr/connection |"
@@ -260,7 +260,7 @@ def yes(met):
 
 
 def joined(results, steered):
-    """Results with steering put to the other works of its contestant."""
+    """Results with steering added to the other works of its contestant."""
     found = dict(results)
     for who, steer in steered.items():
         other = results.get(who, {"runs": {}})
@@ -269,8 +269,8 @@ def joined(results, steered):
 
 
 def all_targets(found):
-    """Each target of the works and of followed connections with what was
-    measured, as a list."""
+    """Each target of the works and of followed connections with its measured
+    value, as a list."""
     idle = found["idle"].get("follow")
     return [*judged(joined(found["cost"], found["steer"])),
             *(followed(idle) if idle else ())]
@@ -303,8 +303,8 @@ def markdown(found, metas):
 
 
 def merged(folder, parts, meta):
-    """The parts, and how what each contestant did in them came about; what was
-    not measured is what a former report in the folder has."""
+    """The parts, and the origin of each contestant's results in them; results
+    that were not measured come from a former report in the folder."""
     path = pathlib.Path(folder, "cost.json")
     old = json.loads(path.read_text("utf-8")) if path.exists() else {}
     known = {key: old[key] for key in meta if key in old}

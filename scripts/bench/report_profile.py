@@ -36,8 +36,8 @@ COLOURS = dict(zip(NAMES, (
 
 
 def load(source, contestant, result):
-    """Put a contestant's stacks to its costs: each work by each of the two
-    has its cost, samples, and stacks with instructions behind them."""
+    """Join a contestant's stacks with its costs: each work, by it and by plain
+    forwarding, has its cost, samples, and stacks followed by instructions."""
     works = {}
     for name, costs_ in result["costs"].items():
         for who, cost in costs_.items():
@@ -153,7 +153,7 @@ def colour(frame):
 
 
 def raw(results):
-    """What goes into profile.json: costs instead of stacks."""
+    """The contents of profile.json: costs instead of stacks."""
     return {contestant: {
         name: {who: {"cost": run["cost"], "classes": by_class(run),
                      "samples": run["samples"],

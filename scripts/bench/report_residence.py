@@ -10,7 +10,7 @@ from results import ORDER, TITLES, ReportError
 
 PAYLOAD = 1448 / 1514       # of a frame on the link
 RATE = 10.0                 # Mbit/s of the link
-GOODPUT = 98                # per cent of what the link can carry, at least
+GOODPUT = 98                # per cent of the link's payload rate, at least
 CEILING = 100               # ms in pep, at most: one wireless round trip
 
 INTRO = """# How long payload stays in a proxy

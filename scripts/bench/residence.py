@@ -63,14 +63,14 @@ def connect(family):
 
 
 def sent(server):
-    """Bytes that a socket has sent, those sent again counted once."""
+    """Bytes that a socket has sent, retransmitted ones counted once."""
     info = server.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
     return (struct.unpack_from("Q", info, TCP_INFO_SENT)[0] -
             struct.unpack_from("Q", info, TCP_INFO_AGAIN)[0])
 
 
 def queued():
-    """Bytes in the link's queue, those that are only delayed too."""
+    """Bytes in the link's queue, with those that are only delayed."""
     shown = json.loads(run("tc", "-n", "pep", "-s", "-j", "qdisc", "show",
                            "dev", "wl0", "root",
                            seconds=bed.SECONDS).stdout)
@@ -92,7 +92,7 @@ def move(client, server, until):
 
 
 def percentile(values, share):
-    """The value below which a share of all is."""
+    """The value below which a share of all values is."""
     return sorted(values)[min(int(share * len(values)), len(values) - 1)]
 
 
@@ -122,7 +122,7 @@ def download(seconds, family):
 
 
 def measure(runs, who, size, family):
-    """One download, into the results and onto the screen."""
+    """Do one download; store and print its result."""
     runs[who] = download(SECONDS[size], family)
     print(f"  {who}: {runs[who]['goodput'] / 1e6:.2f} Mbit/s, in the "
           f"proxy {runs[who]['inside']['p50']:.0f} ms", flush=True)
@@ -131,7 +131,7 @@ def measure(runs, who, size, family):
 
 def main():
     """Measure plain forwarding and the contestant; pep also without BBR, to
-    tell what is whose."""
+    separate their effects."""
     contestant, size, family = bed.arguments(__doc__)
     bed.topology()
     link_up()

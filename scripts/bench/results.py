@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Reading what guests measured, and what goes into every report."""
+"""Reading the results of guests, and the common parts of reports."""
 
 import json
 import pathlib
@@ -17,7 +17,7 @@ TITLES = {"forward": "forwarding", "haproxy": "HAProxy", "nginx": "nginx",
 
 
 class ReportError(Exception):
-    """What is missing."""
+    """A result is missing."""
 
 
 def read(folder, bench):
@@ -40,14 +40,14 @@ def versions(packages=PACKAGES):
 
 
 def about(result, command):
-    """How a result and those measured with it came about."""
+    """The origin of a result and of those measured with it."""
     return {"command": command, "kernel": result["kernel"],
             "family": result["family"], "host": platform.platform(),
             "packages": versions()}
 
 
 def sentences(metas):
-    """The same as a sentence; several when parts, by name, differ."""
+    """Origins as a sentence; as several when parts, by name, differ."""
     kinds = []
     for meta in metas.values():
         if meta not in kinds:
@@ -60,7 +60,7 @@ def sentences(metas):
 
 
 def sentence(meta):
-    """How results came about as a sentence."""
+    """The origin of results as a sentence."""
     packages = ", ".join(f"{name} {version}" for name, version
                          in sorted(meta["packages"].items()))
     return (f"Written by `{meta['command']}`; kernel {meta['kernel']}, "
@@ -78,7 +78,7 @@ def write(folder, name, raw, text):
 
 def program(usage, report):
     """Run a function with the folder, the command and the source of the
-    command line; tell what is missing. Ends with the exit code."""
+    command line; print a missing result. Ends with the exit code."""
     if len(sys.argv) != 4:
         print(usage, file=sys.stderr)
         sys.exit(2)

@@ -29,7 +29,7 @@ SPINS = ("native_queued_spin_lock_slowpath", "__pv_queued_spin_lock_slowpath",
 
 
 def online(cpus):
-    """Have one or two CPUs."""
+    """Bring one or two CPUs online."""
     with open(CPU1, "w", encoding="ascii") as file:
         file.write(str(cpus - 1))
 

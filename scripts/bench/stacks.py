@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Call chains out of perf's records."""
+"""Call chains from perf's records."""
 
 import bisect
 import collections
@@ -38,7 +38,7 @@ class Symbols:
 def parse(lines, symbols):
     """Count the stacks in the output of perf script: a counter of tuples
     (program, frame...), outermost frame first; a frame is "symbol object".
-    Idle time and perf's own are left out."""
+    Idle time and perf's own stacks are left out."""
     found = collections.Counter()
     comm, frames = "", []
     for line in lines:

@@ -28,7 +28,7 @@ COUNTERS = {"steer-followed": "pass_followed", "steer-udp": "pass_other",
 
 @contextlib.contextmanager
 def passing():
-    """Have filters whose action does nothing."""
+    """Attach filters whose action does nothing."""
     for device in DEVICES:
         tc("pep", f"qdisc add dev {device} clsact",
            *(f"filter add dev {device} ingress pref {pref} "
@@ -42,8 +42,8 @@ def passing():
 
 
 def unanswered(family):
-    """Send SYNs that the server drops, each once: a socket that is closed
-    repeats none."""
+    """Send SYNs that the server drops, each once: a closed socket repeats
+    none."""
     kind = socket.AF_INET if family == 4 else socket.AF_INET6
     for _ in range(OPENING):
         with Within("sub"), socket.socket(kind, socket.SOCK_STREAM) as client:
@@ -53,8 +53,8 @@ def unanswered(family):
 
 @contextlib.contextmanager
 def busy(family):
-    """Have connections that nothing happens on, and some that the server does
-    not answer, which it drops packets for."""
+    """Keep idle connections, and some that the server does not answer because
+    it drops packets."""
     with bed.held(BUSY, family), bed.dropping("srv"):
         before = pep.stat("followed") if pep.loaded() else 0
         unanswered(family)

@@ -10,10 +10,10 @@ class Target:
     """A bound for one figure of a work by a contestant, pep with its default
     profile ("follow") or with a split at the handshake ("pep").
 
-    figure picks the number out of what the report knows of a work:
-      adds    what it adds to plain forwarding, in the work's unit
-      total   its instructions as a multiple of plain forwarding's
-      haproxy what HAProxy adds as a multiple of what it adds
+    figure names the number of a work in the report:
+      adds    the cost added to plain forwarding, in the work's unit
+      total   the instructions as a multiple of plain forwarding's
+      haproxy HAProxy's added cost as a multiple of the contestant's
     """
 
     work: str
@@ -53,5 +53,5 @@ TARGETS = (
 )
 
 IDLE_TARGET = 8192      # bytes that an idle connection may take in pep
-FOLLOWED_TARGET = 256   # bytes that one may take that is only followed
+FOLLOWED_TARGET = 256   # bytes of a connection that is only followed
 SCALE_TARGET = 1.8      # work of two CPUs as a multiple of one CPU's

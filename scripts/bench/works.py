@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """The works that bench cost measures, their units and their targets.
 
-A figure is what a contestant adds to the instructions of plain forwarding,
-measured in the same boot, for the same work. It is the mean of two rounds,
-each of which does half of 250 MB, 3000 connections, 8000 transactions or
-40,000 packets. That of a packet which is only forwarded is above filters whose
-action is "pass".
+A figure is the number of instructions that a contestant adds to plain
+forwarding, measured in the same boot, for the same work. It is the mean of two
+rounds, each of which does half of 250 MB, 3000 connections, 8000 transactions
+or 40,000 packets. The figure of a packet that is only forwarded is above
+filters whose action is "pass".
 """
 
 import dataclasses
@@ -13,23 +13,23 @@ import dataclasses
 MEGA = 1_000_000
 KILO = 1_000
 SERVER_PORT = 8000
-IDLE_PORTS = 4          # ports of the server; one has 64 K of connections
+IDLE_PORTS = 4          # ports of the server; each takes 64 K connections
 ANSWER_SHORT = 8192     # bytes down on a short connection; 100 go up
 ANSWER_TRANSACT = 100   # bytes down in a transaction; 100 go up
 
 
 @dataclasses.dataclass(frozen=True)
 class Work:
-    """One work: how it is done and how its figure is told."""
+    """One work: its commands and the form of its figure."""
 
     name: str
     title: str
-    path: str           # PATHS in paths.py: what the ends and the gateway do
+    path: str           # PATHS in paths.py: offloads of ends and gateway
     unit: str           # of a figure
     divisor: int        # instructions in the unit's numerator
-    per: str            # what load counts: bytes, connections or packets
-    per_unit: int       # of what load counts in the unit's denominator
-    full: tuple         # what load is told, after address and port
+    per: str            # count of load: bytes, connections or packets
+    per_unit: int       # of that count in the unit's denominator
+    full: tuple         # arguments of load, after address and port
     short: tuple        # the same for --short
 
     def amount(self, run):
@@ -67,7 +67,7 @@ def _steer(name, title, protocol):
                 "packets", 1, (protocol, 20 * KILO), (protocol, 2 * KILO))
 
 
-# A transaction is two packets, one each way: what they carry acknowledges.
+# A transaction is two packets, one each way: its payload carries the ACKs.
 STEERING = {work.name: work for work in (
     Work("steer-followed", "steering: TCP of a followed connection", "tso",
          "instr/packet", 1, "bytes", ANSWER_TRANSACT // 2,
@@ -80,14 +80,14 @@ STEERING = {work.name: work for work in (
            "TCP of unknown connections beside 10,000 others", "tcp"),
 )}
 BUSY = 10 * KILO        # connections beside which these are measured
-OPENING = 300           # and those that no SYN-ACK has come for
+OPENING = 300           # and those without a SYN-ACK
 
-# Connections that are held to see what memory they take.
+# Connections that are held to measure their memory.
 IDLE = {"full": 100_000, "short": 10_000}
 FOLLOWED = {"full": 1_000_000, "short": 10_000}
 
-# Works of two clients at the same time: what each does, and rounds. The clock
-# is that of the host.
+# Works of two clients at the same time: arguments of each, and rounds. The
+# clock is that of the host.
 SCALE_PORT = 8100
 SCALE = {
     "full": {"bulk-40": (("bulk", 125 * MEGA, 20), 4),

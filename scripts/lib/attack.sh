@@ -6,7 +6,7 @@
 ATTACK_SECONDS=20
 ATTACK_SECONDS_SHORT=4
 
-# What the gateway is.
+# The contestants on the gateway.
 ATTACK_CONTESTANTS='forward pep'
 
 # Measure and report.
@@ -51,8 +51,8 @@ bench_attack() # [--short] [-o FOLDER] [ATTACK...]
 	say "the bench took $SECONDS s; results are in $out"
 }
 
-# What attacks leave of honest traffic, a guest in simulated time for each
-# contestant; one on each CPU.
+# Measure honest traffic beside attacks, with a guest in simulated time for each
+# contestant; one guest on each CPU.
 attack_guests() # SECONDS NAMES
 {
 	local cpus name pid pids=() failed='' number=0
@@ -92,7 +92,7 @@ attack_guest() # CONTESTANT SECONDS NAMES
 	}
 }
 
-# Instructions that a packet of an attack takes.
+# Measure the instructions that a packet of an attack takes.
 attack_cost() # NAMES
 {
 	local name

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# bench.sh - lab bench: what pep and other proxies cost, in instructions
+# bench.sh - lab bench: the cost of pep and other proxies, in instructions
 
 # The kernel of the guests.
 BENCH_KERNEL=stock
@@ -25,8 +25,8 @@ bench_known() # WHAT LIST NAME...
 	done
 }
 
-# Print the command of a bench for its report: with what decides about figures, not
-# where they go or what they are compared with.
+# Print the command of a bench for its report: with the options that affect
+# figures, without those that name a folder or a file to compare with.
 bench_command() # attack|cost|profile|residence|link [ARGUMENT...]
 {
 	local words="scripts/lab bench $1"
@@ -43,8 +43,8 @@ bench_command() # attack|cost|profile|residence|link [ARGUMENT...]
 	echo "$words"
 }
 
-# Run a program of scripts/bench in a guest of one CPU that counts
-# instructions, unless told otherwise; it writes its results to a folder.
+# Run a program of scripts/bench in a guest, by default of one CPU that counts
+# instructions; the program writes its results to a folder.
 bench_guest() # TITLE PROGRAM CONTESTANT [ARGUMENT...]
 {
 	local log=$PEP_LAB_CACHE/logs/bench-$1.log dir=$BENCH_DIR complaints
@@ -67,7 +67,7 @@ bench_guest() # TITLE PROGRAM CONTESTANT [ARGUMENT...]
 	[ -z "$complaints" ] || die "the kernel complained: $complaints"
 }
 
-# Build what the guests need; sets BENCH_DIR.
+# Build the files that the guests need; sets BENCH_DIR.
 bench_build() # CONTESTANT...
 {
 	packages_need build guest
@@ -128,7 +128,7 @@ bench_cost() # [--short] [-6] [-k KERNEL] [-o FOLDER] [-p PART]... [CONTESTANT..
 	bench_report cost "${out:-$(bench_folder "$size")}" "$command"
 }
 
-# Each part of the contestants that have one.
+# Measure each part of the contestants that have it.
 bench_cost_parts() # full|short FAMILY CONTESTANTS PARTS
 {
 	local name part
@@ -166,7 +166,7 @@ bench_cost_parts() # full|short FAMILY CONTESTANTS PARTS
 	done
 }
 
-# Write the report of what was measured.
+# Write the report of the measurements.
 bench_report() # cost|profile|residence FOLDER COMMAND
 {
 	mkdir -p "$2"
@@ -245,7 +245,7 @@ bench_residence() # [--short] [-6] [-o FOLDER] [CONTESTANT...]
 }
 
 # A benchmark in its short form, as a KTAP stream of one case: it runs, and its
-# report is whole.
+# report is complete.
 bench_check() # attack|cost|link FOLDER
 {
 	local dir=$2 bench check
@@ -269,7 +269,7 @@ bench_check() # attack|cost|link FOLDER
 	fi
 }
 
-# Print where results go: those of a full run belong to the documentation.
+# Print the folder of results: those of a full run go to the documentation.
 bench_folder() # full|short
 {
 	case $1-$BENCH_KERNEL in

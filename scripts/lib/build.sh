@@ -21,8 +21,9 @@ build_files()
 		done
 }
 
-# Bring a copy of the sources up to date: what differs is new there, whatever time
-# it has here, for make to build that and no more, and files that went away go away.
+# Update a copy of the sources: files that differ get a new time in the copy,
+# whatever their time here, so that make builds them and no more, and files that
+# were removed here are removed there.
 build_copy() # FOLDER
 {
 	local list=$1/.files file
@@ -43,7 +44,7 @@ build_copy() # FOLDER
 	mv "$list.new" "$list"
 }
 
-# Build the module of a folder, with the compiler that the kernel wants.
+# Build the module of a folder, with the compiler that the kernel needs.
 build_module() # KERNEL KDIR FOLDER
 {
 	case $1 in

@@ -5,7 +5,7 @@
 : "${PEP_LAB_CACHE:=${XDG_CACHE_HOME:-$HOME/.cache}/pep-lab}"
 export PEP_LAB_CACHE
 
-# Tell what is going on; standard error, so that results can be captured.
+# Print a message on standard error, so that results can be captured.
 say() # TEXT...
 {
 	printf 'lab: %s\n' "$*" >&2
@@ -36,7 +36,7 @@ die_log() # LOG TEXT...
 }
 
 # Run a long command into a log and show the number of its lines and the
-# seconds gone, every few seconds; returns the command's exit code.
+# elapsed time, every few seconds; returns the command's exit code.
 progress() # LOG CMD...
 {
 	local log=$1 pid start=$SECONDS last=$SECONDS

@@ -19,7 +19,7 @@ KERNEL-again.
 
 import sys
 
-MOST = 3                # tests repeated; more than that have a real cause
+MOST = 3                # tests repeated; more failures have a real cause
 AGAIN = "again"
 
 
@@ -49,7 +49,7 @@ def repeatable(counts, kernel):
 
 
 def superseded(counts):
-    """The results that those of repeated tests take the place of."""
+    """The results that those of repeated tests replace."""
     repeated = {(title.rpartition("-")[0], test) for title, test in counts
                 if title.endswith("-" + AGAIN) and test != "-"}
     return {(title, test) for title, test in counts
@@ -73,7 +73,7 @@ def show(path):
 
 
 def main():
-    """Do what the command line asks for."""
+    """Run the subcommand of the command line."""
     if sys.argv[1:2] == ["sum"] and len(sys.argv) == 3:
         return show(sys.argv[2])
     if sys.argv[1:2] == [AGAIN] and len(sys.argv) == 4:

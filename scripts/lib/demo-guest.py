@@ -24,9 +24,9 @@ TOPOLOGY = pathlib.Path(__file__).with_name("topology.sh")
 WORK = pathlib.Path("/tmp/pep-demo")
 SERVER = {"IPv4": "198.18.1.2", "IPv6": "[2001:db8:1::2]"}
 SIZE = 2_500_000        # bytes of the file that goes down and up
-LONG = 12_000_000       # bytes of the one that flows are looked at with
-# Transfers of it, the median counts; of three, two are lucky without pep now
-# and then.
+LONG = 12_000_000       # bytes of the file for pepadm flow show
+# Downloads of the file, the median counts; of three, two are lucky without pep
+# now and then.
 DOWNLOADS = 7
 UPLOADS = 2             # as many as the time allows
 FIRST_BYTES = 11        # small requests, the median counts
@@ -59,7 +59,7 @@ http {{
 
 
 class DemoError(Exception):
-    """Something that makes the demo fail; its text says what."""
+    """A failure of the demo; its text gives the reason."""
 
 
 def run(netns, *command, timeout=120):
@@ -106,8 +106,8 @@ def wait_listening(address, port):
 
 
 def forget():
-    """Make the hosts forget what TCP learnt from the transfers before, so
-    that each one starts as the first of a new subscriber."""
+    """Flush the metrics that TCP has learnt from earlier transfers, so that
+    each one starts as the first of a new subscriber."""
     for netns in ("sub", "pep", "srv"):
         subprocess.run(["ip", "-n", netns, "tcp_metrics", "flush"], check=True)
 
@@ -226,7 +226,7 @@ def show_flows(pepadm):
 
 
 def check(without, with_pep, counters):
-    """Raise when what pep promises did not happen."""
+    """Raise when pep has split or gained too little."""
     started = len(SERVER) * (DOWNLOADS + UPLOADS + 2 * 2 + FIRST_BYTES)
     split = counters["flow_established"]
     if split < started:
@@ -259,7 +259,7 @@ def demo(module, pepadm):
 
 
 def main():
-    """Run the demo; tell what failed."""
+    """Run the demo; print the reason of a failure."""
     if len(sys.argv) != 3:
         print(__doc__, file=sys.stderr)
         return 2

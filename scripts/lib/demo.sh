@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# demo.sh - lab demo: what pep gains over a lossy wireless link
+# demo.sh - lab demo: the gain of pep over a lossy wireless link
 
 DEMO_TIMEOUT=600
 

@@ -2,10 +2,11 @@
 # shellcheck shell=bash
 # fuzz.sh - lab fuzz: the parsers of packets and options under libFuzzer
 #
-# selftests/fuzz has the fuzzers, seeds.py with hand-made inputs, and under corpus those
-# that fuzzers have found and that are kept, for what they reach and no other does. A
-# run begins with all of them. It adds to the cache: inputs that reach something new,
-# which begin the next one, and findings.
+# selftests/fuzz has the fuzzers, seeds.py with hand-made inputs, and under
+# corpus the inputs that fuzzers have found and that are kept because they reach
+# code that no other input reaches. A run begins with all of them. It adds to
+# the cache: inputs that reach new code, with which the next run begins, and
+# findings.
 
 FUZZ_TARGETS='packet option header rewrite'
 FUZZ_CACHE=$PEP_LAB_CACHE/fuzz
@@ -40,7 +41,7 @@ fuzz_dictionary() # TARGET
 	esac
 }
 
-# Run a fuzzer. What it adds goes to the first folder of inputs.
+# Run a fuzzer. It adds new inputs to the first folder of inputs.
 fuzz_target() # FOLDER TARGET ARGUMENT...
 {
 	local folder=$1 target=$2
@@ -53,7 +54,7 @@ fuzz_target() # FOLDER TARGET ARGUMENT...
 		-artifact_prefix="$FUZZ_CACHE/findings/$target-" "$@" 2>&1
 }
 
-# Print runs and edges of a log, those that the first inputs reach as well.
+# Print runs and edges of a log, and the edges that the first inputs reach.
 fuzz_figures() # LOG
 {
 	awk '$2 == "INITED" { first = $4 }
@@ -66,7 +67,7 @@ fuzz_figures() # LOG
 		}' "$1"
 }
 
-# Print what a fuzzer has found, by its log, and how to see it again.
+# Print the finding of a fuzzer from its log, and the command to repeat it.
 fuzz_finding() # FOLDER TARGET LOG
 {
 	local input
@@ -80,7 +81,7 @@ fuzz_finding() # FOLDER TARGET LOG
 	echo "the whole log is $3"
 }
 
-# One target for some seconds. Return: whether there is no finding.
+# Fuzz one target for some seconds. Return: 0 without a finding.
 fuzz_search() # FOLDER TARGET SECONDS SEED
 {
 	local folder=$1 target=$2 found=$FUZZ_CACHE/corpus/$2
@@ -99,7 +100,8 @@ fuzz_search() # FOLDER TARGET SECONDS SEED
 	fi
 }
 
-# The short form: what is kept, and then as many further inputs, the same in each run.
+# The short form: the kept inputs, and then a number of further inputs, the same
+# in each run.
 fuzz_short() # FOLDER TARGET
 {
 	local log=$PEP_LAB_CACHE/logs/fuzz-$2.log found=$FUZZ_CACHE/short
@@ -142,8 +144,8 @@ fuzz_run()
 	done
 }
 
-# Write the kept inputs anew: as few as reach, with the hand-made ones, all that those
-# of before and of the cache do.
+# Write the kept inputs anew: as few as reach, with the hand-made ones, all code
+# that the former ones and those of the cache reach.
 fuzz_keep()
 {
 	local folder target kept new=$FUZZ_CACHE/new file

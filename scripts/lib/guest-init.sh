@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# First program in a guest: runs one command there and tells its exit code.
+# First program in a guest: runs one command there and prints its exit code.
 #
 # usage: guest-init.sh COMMAND-FILE
 #

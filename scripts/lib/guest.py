@@ -25,7 +25,7 @@ PANIC_GRACE = 30        # seconds a panicked guest may take to go away
 
 
 class Output:
-    """Passes lines on to standard output, but for the exit code's line."""
+    """Passes lines on to standard output, except the exit code's line."""
 
     def __init__(self):
         self.code = None
@@ -33,7 +33,7 @@ class Output:
         self.blank = b""        # an empty line may belong to the exit code
 
     def feed(self, data):
-        """Take in what was read from the guest."""
+        """Take in data from the guest."""
         *lines, self.rest = (self.rest + data).split(b"\n")
         for line in lines:
             told = EXIT_LINE.match(line)
@@ -48,7 +48,7 @@ class Output:
         sys.stdout.buffer.flush()
 
     def end(self):
-        """Pass on a last line without an end."""
+        """Pass on a last line without a newline."""
         if self.rest:
             sys.stdout.buffer.write(self.rest + b"\n")
             sys.stdout.buffer.flush()

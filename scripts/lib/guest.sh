@@ -10,7 +10,7 @@
 : "${GUEST_MEMORY:=2G}"
 
 # Not empty: the guest's clock counts instructions, one of them a nanosecond,
-# so that what the host does besides has no part in what is measured. It goes
+# so that other load of the host does not affect measurements. The clock goes
 # on by itself only while the guest is idle.
 : "${GUEST_ICOUNT:=}"
 
@@ -22,18 +22,18 @@
 # A folder of this machine that a guest may write to.
 : "${GUEST_FOLDER:=}"
 
-# A folder that is the guest's root in place of this machine's; what the lab
-# runs in the guest is put into its folder /lab.
+# A folder that is the guest's root in place of this machine's; the lab puts the
+# programs that it runs in the guest into the folder /lab of that root.
 : "${GUEST_ROOT:=}"
 
-# What a kernel says on its console when something is wrong with it.
+# Messages of a kernel on its console that report an error.
 GUEST_COMPLAINTS='WARNING:|BUG:|KASAN|UBSAN|possible circular locking'
 GUEST_COMPLAINTS+='|suspicious RCU|Oops|general protection|refcount_t'
 GUEST_COMPLAINTS+='|kmemleak: [1-9]|INFO: task .* blocked'
 GUEST_COMPLAINTS+='|unregister_netdevice: waiting|Kernel panic'
 
-# Print the lines of a console log that tell of an error of the kernel. Its own
-# boot message about KASAN is none, and virtme-ng's first program warns too.
+# Print the lines of a console log that report an error of the kernel. Its boot
+# message about KASAN is no error, and virtme-ng's first program warns too.
 guest_complaints() # LOG
 {
 	tr -d '\r' < "$1" | grep -aE "$GUEST_COMPLAINTS" |
@@ -41,8 +41,8 @@ guest_complaints() # LOG
 		true
 }
 
-# Print what vng boots for a kernel: an image or a build folder. vng shows a
-# guest the modules that are in the same root as the image as its own.
+# Print the image or the build folder that vng boots for a kernel. vng shows a
+# guest the modules in the same root as the image as its own.
 guest_image() # KERNEL|IMAGE
 {
 	case $1 in
@@ -76,9 +76,9 @@ guest_vng() # VNG-ARG...
 		' bash "$TOP/scripts/lib/guest-udevd" "$vng" "$@")
 }
 
-# Tell whether KVM serves here, by having booted a guest with it once since
-# this machine's boot: a device node is there on many machines whose KVM does
-# not run an ordinary guest.
+# Check whether KVM works here, by booting a guest with it once since this
+# machine's boot: many machines have a device node, but their KVM does not run
+# an ordinary guest.
 guest_kvm()
 {
 	local mark verdict
@@ -120,8 +120,8 @@ guest_shell() # KERNEL PROGRAM
 	"${exec_guest[@]}"
 }
 
-# Boot a kernel, run a shell command in it with the present folder as the
-# working one, pass its output on, and return its exit code; 124 when the time
+# Boot a kernel, run a shell command in it with the current folder as working
+# directory, pass its output on, and return its exit code; 124 when the time
 # was over, 125 when the guest died. LOG gets the console.
 guest_run() # KERNEL|IMAGE SECONDS LOG COMMAND
 {

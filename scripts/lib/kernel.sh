@@ -42,7 +42,7 @@ kernel_fragments() # FLAVOUR
 	esac
 }
 
-# Print the architecture of a built kernel, as make wants it.
+# Print the architecture of a built kernel, in the form for make.
 kernel_arch() # FLAVOUR
 {
 	sim_kernel "$1" && echo um || echo x86
@@ -84,8 +84,8 @@ kernel_key() # FLAVOUR
 }
 
 # Fail when an option of the fragments did not end up in the configuration:
-# allnoconfig drops what lacks a dependency without a word. Of an option that
-# several fragments set the last one counts.
+# allnoconfig silently drops an option that lacks a dependency. When several
+# fragments set an option, the last one counts.
 kernel_check_config() # CONFIG FRAGMENT...
 {
 	local config=$1 missing
@@ -98,7 +98,7 @@ kernel_check_config() # CONFIG FRAGMENT...
 	[ -z "$missing" ] || die "kernel options that did not stick: $missing"
 }
 
-# Is a kernel there, or one that the lab builds in the cache?
+# Is a kernel Debian's, or already built in the cache?
 kernel_built() # KERNEL
 {
 	case $1 in
@@ -122,7 +122,7 @@ kernel_build() # FLAVOUR
 	echo "$out"
 }
 
-# Configure and compile a kernel into a folder, or go on with it.
+# Configure and compile a kernel into a folder, or resume its build.
 kernel_make() # FLAVOUR FOLDER
 {
 	local flavour=$1 out=$2 src frags log make targets='bzImage modules'

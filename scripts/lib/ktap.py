@@ -50,7 +50,7 @@ class Stream:
         self.start = time.monotonic()
 
     def show(self, text):
-        """Print a line under the title, with the seconds gone."""
+        """Print a line under the title, with the seconds elapsed."""
         gone = time.monotonic() - self.start
         print(f"{self.title}: {gone:4.0f} s  {text}", flush=True)
 
@@ -93,7 +93,7 @@ class Stream:
         return cases, failures
 
     def result(self, depth, good, name, directive):
-        """Take in one result line."""
+        """Process one result line."""
         cases, failures = self.close(depth)
         level = self.levels.setdefault(depth, Level())
         level.seen += 1
@@ -117,7 +117,7 @@ class Stream:
             self.end_test()
 
     def line(self, text):
-        """Take in one line of the stream."""
+        """Process one line of the stream."""
         plan = PLAN.match(text)
         result = RESULT.match(text)
         if plan:
@@ -133,12 +133,12 @@ class Stream:
             self.notes.append(text)
 
     def end(self):
-        """Account for what the stream promised and did not hold."""
+        """Count the results that the stream announced and lacks."""
         if not self.levels:
             self.fail("no test results at all")
         self.close(0)
         self.end_test()
-        # What is missing of the first level is no test's own failure.
+        # A result missing at the first level is no test's own failure.
         self.close(-1)
         self.counts["fatal"] = self.counts["failed"]
         self.end_test()

@@ -5,7 +5,7 @@
 # The sets of cells.
 LINK_SETS='quick standard full'
 
-# The sources that decide about the figures: all but those of the report.
+# The sources that affect the figures: all but those of the report.
 LINK_SOURCES='^(kmod|uapi|tools/(pepadm|bench)|selftests/peptest)/'
 LINK_SOURCES+='|^scripts/bench/((contestants|works)\.py$|link/)'
 LINK_SOURCES+='|^scripts/lib/(sim|guest-init|sim-init|link)\.sh$'
@@ -75,9 +75,8 @@ bench_link() # [OPTION...]
 	say "the bench took $SECONDS s; results are in $out"
 }
 
-# Print the folder that keeps runs: another one for each choice of cells, seed,
-# kernel and state of the sources. Runs that an interruption has cut off are
-# done anew.
+# Print the folder that keeps runs: one for each choice of cells, seed, kernel
+# and state of the sources. Interrupted runs are done anew.
 link_folder() # SET SEED [FILTER...]
 {
 	local folder key

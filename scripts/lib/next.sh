@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # next.sh - a Debian 13 root to compile the module for 7.3 in, and its kernel
 #
-# The headers of the 7.3 kernel in trixie-backports want gcc-14, which Debian
+# The headers of the 7.3 kernel in trixie-backports need gcc-14, which Debian
 # 12 lacks; a small root of Debian 13 has both, whatever this machine runs.
 
 NEXT_PACKAGES=make,gcc-14,libc6-dev
@@ -41,8 +41,8 @@ next_kdir()
 	echo "$root/usr/src/linux-headers-$(next_release "$root")"
 }
 
-# Run a command in a root, which sees a folder of this machine as /build and
-# what it needs of the system: objtool looks into /proc, apt asks for names.
+# Run a command in a root. It sees a folder of this machine as /build, and /proc
+# and resolv.conf: objtool reads /proc, apt resolves names.
 next_run() # ROOT FOLDER COMMAND...
 {
 	mkdir -p "$1/build"
@@ -83,7 +83,7 @@ next_compile() # BUILD-FOLDER LOG
 
 # Print the image of 7.3 that goes with the headers of the root, whose modules
 # are in the root too; both are fetched first when missing. They are unpacked
-# only: installed, they would want a boot loader and an initramfs.
+# only: installed, they would need a boot loader and an initramfs.
 next_image()
 {
 	local root release log=$PEP_LAB_CACHE/next-image.log

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# packages.sh - what the lab installs on a bare Debian 12 or 13
+# packages.sh - the packages that the lab installs on a bare Debian 12 or 13
 #
 # Everything comes from Debian's archive by apt, but for virtme-ng, which
 # Debian 12 lacks: it goes from PyPI into a Python venv in the cache, on both
@@ -89,7 +89,7 @@ packages_update()
 	PACKAGES_UPDATED=1
 }
 
-# Packages whose services are wanted in guests, not on this machine.
+# Packages whose services are needed in guests, not on this machine.
 PACKAGES_SERVICES='nginx haproxy rsync diod'
 
 # Install packages without their recommendations. A policy-rc.d keeps their
@@ -120,7 +120,7 @@ packages_install() # PACKAGE...
 	done
 }
 
-# Install what is missing of some groups.
+# Install the missing packages of some groups.
 packages_need() # GROUP...
 {
 	local group missing names=()
@@ -152,8 +152,8 @@ packages_kernel_installed()
 	done | sort -V | tail -n 1
 }
 
-# Print the release of the 6.12 kernel to install: the one linux-source-6.12
-# is of when its image and headers are there, else the newest that has both.
+# Print the release of the 6.12 kernel to install: that of linux-source-6.12
+# when its image and headers are there, else the newest that has both.
 packages_kernel_choose()
 {
 	local names source release

@@ -2,16 +2,17 @@
 # shellcheck shell=bash
 # pkg-boot.sh - boot a machine from a root in which the packages are installed
 #
-# QEMU has a disk with all of that root, whose own systemd starts it, and four
-# devices: those of a gateway, and one each of a subscriber and a server.
-# pkg-session.sh is what its administrator does there.
+# QEMU has a disk with all of that root, which boots with its own systemd, and
+# four devices: two of a gateway, and one each of a subscriber and a server.
+# pkg-session.sh runs the administrator's commands there.
 
 PKG_BOOT_SECONDS=3600
-# A machine that is emulated on a busy one may stand still for a while.
+# An emulated machine on a busy host may stall for a while.
 PKG_BOOT_APPEND='systemd.show_status=0 watchdog_thresh=60'
 PKG_BOOT_MAC=52:54:00:12:34
 
-# Put into a root what the lab's machine has and a fresh installation has not.
+# Add to a root the settings that the lab's machine has and a fresh
+# installation lacks.
 pkg_boot_equip() # ROOT
 {
 	local mac=$PKG_BOOT_MAC net=$1/etc/systemd/network
@@ -60,13 +61,13 @@ pkg_boot_nics()
 	done
 }
 
-# The session on a machine of a release, as KTAP; it reboots in between.
+# Run the session on a machine of a release, as KTAP; the machine reboots.
 pkg_boot() # RELEASE
 {
 	local root=$PEP_LAB_CACHE/pkg/$1-clean disk=$PEP_LAB_CACHE/pkg/$1.img
 	local log=$TEST_LOGS/packages-$1-boot-console.log kernel complaints
-	# CPUs in threads of their own now and then take a breakpoint of a kernel
-	# that patches itself.
+	# CPUs that run in threads of their own sometimes hit a breakpoint of a
+	# kernel that patches its code.
 	local accel=(-accel 'tcg,thread=single') nics rc=0
 
 	pkg_boot_disk "$root" "$disk" || return 1

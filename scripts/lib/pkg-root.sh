@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Hook of mmdebstrap: finish a new root for the packages.
 #
-# usage: pkg-root.sh build CONTROL ROOT     what CONTROL wants for building
+# usage: pkg-root.sh build CONTROL ROOT     the build dependencies of CONTROL
 #        pkg-root.sh clean KERNELS ROOT     the newest Debian kernel of each
 #                                           series, with its headers
 

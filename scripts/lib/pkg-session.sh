@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# What an administrator does on a machine on which the packages were installed:
-# a first session, and what is left of it after each reboot.
+# Run an administrator's commands on a machine with the packages installed: a
+# first session, and checks of its effects after each reboot.
 #
-# usage: pkg-session.sh MAC     MAC are the first five bytes of the devices'
+# usage: pkg-session.sh MAC     MAC: first five bytes of the devices' addresses
 #
-# Started at boot; how often that was is kept in /lab/boot. KTAP, with all
-# commands and what they print, goes to the second serial line.
+# Started at boot; /lab/boot holds the number of boots. KTAP, with all commands
+# and their output, goes to the second serial line.
 
 set -euo pipefail
 
@@ -20,7 +20,7 @@ CASES=(
 	'missing late anew udev netns plugin dropin stop'
 )
 
-# Tell what is wrong.
+# Report an error and exit.
 wrong() # TEXT...
 {
 	echo "failed: $*"
@@ -69,21 +69,22 @@ peers()
 	done
 }
 
-# As the subscriber, get the file, and insist that it is what the server has.
+# As the subscriber, get the file, and compare it with the server's copy.
 download() # ADDRESS
 {
 	ip netns exec subscriber curl -sS --max-time 300 "http://$1/file" |
 		cmp - /run/web/file
 }
 
-# Have the link to the subscriber take half a minute for the file, or none again.
+# Slow down the link to the subscriber, so that the file takes half a minute, or
+# restore it.
 slow() # add|del
 {
 	tc qdisc "$1" dev "$WIRELESS" root tbf rate 1mbit burst 20k latency 2s
 }
 
-# As the server, send the file to one that connects, a little at a time, and at
-# once what is left of it when /run/enough is there.
+# As the server, send the file to a client, a little at a time, and the rest at
+# once when /run/enough exists.
 trickle()
 {
 	ip netns exec server /usr/bin/python3 -c '
@@ -97,8 +98,8 @@ with open("/run/web/file", "rb") as file:
             time.sleep(0.2)'
 }
 
-# Have such a transfer to the subscriber that is split; GETTER writes it to
-# /run/got.
+# Start such a transfer to the subscriber, and wait until it is split; GETTER
+# writes it to /run/got.
 hold()
 {
 	local before
@@ -124,7 +125,7 @@ import json, sys
 print(json.load(sys.stdin)[sys.argv[1]])' "$1"
 }
 
-# Follow events with file descriptor $EVENTS, all of them from now on.
+# Follow all events from now on, which file descriptor $EVENTS reads.
 follow() # PEPADM-ARGUMENT...
 {
 	exec {EVENTS}< <(exec pepadm "$@")
@@ -145,7 +146,7 @@ event()
 	echo "$line"
 }
 
-# Both families are split, and counted as that.
+# Connections of both families are split, and counted as split.
 splits()
 {
 	local before
@@ -165,7 +166,7 @@ journal() # UNIT PATTERN [NUMBER-OF-LINES]
 		wrong "the journal of $1 has no '$2': $(journalctl -b -u "$1")"
 }
 
-# Wait until a unit's journal has another line than those that it had.
+# Run a command, and wait until a unit's journal has one more matching line.
 another() # UNIT PATTERN COMMAND...
 {
 	local unit=$1 pattern=$2 before
@@ -175,7 +176,7 @@ another() # UNIT PATTERN COMMAND...
 	journal "$unit" "$pattern" $((before + 1))
 }
 
-# Wait until the boot is over; print what the manager thinks of it.
+# Wait until the boot is over; print the state of the system.
 booted()
 {
 	timeout 900 systemctl is-system-running --wait || true
@@ -238,7 +239,7 @@ case_split()
 	slow del
 }
 
-# Told when it ends, with what went through it.
+# The end of a flow is reported, with the bytes that went through it.
 case_closed()
 {
 	local line='' bytes
@@ -261,7 +262,7 @@ print(json.loads(sys.argv[1])["bytes_to_wireless"])' "$line")
 	done
 }
 
-# Configure, save, and enable what is to come with the next boot.
+# Configure, save, and enable the units and the module for the next boot.
 case_keep()
 {
 	typed pepadm profile add sat residence 100
@@ -274,7 +275,7 @@ case_keep()
 	sync
 }
 
-# All is as it was, and nobody has typed anything.
+# The configuration is as it was, without a command.
 case_configured()
 {
 	healthy
@@ -285,7 +286,7 @@ case_configured()
 	pepadm conf save | diff "$CONF" - || wrong "it is not what was saved"
 	grep -q "dev $WIRELESS side wireless profile sat" "$CONF" ||
 		wrong "$WIRELESS is not in $CONF"
-	# Whether it or modprobe@pep.service was first is chance.
+	# It and modprobe@pep.service load the module in any order.
 	systemctl is-active systemd-modules-load.service
 }
 
@@ -294,7 +295,7 @@ case_again()
 	splits
 }
 
-# New values, and a flow that goes on.
+# A reload sets new values, and a flow goes on.
 case_reload()
 {
 	local first
@@ -317,7 +318,7 @@ case_reload()
 	[ "$(counter flow_reset)" = 0 ] || wrong "flows were reset"
 }
 
-# A mistake changes nothing and is told.
+# A mistake changes nothing and is reported.
 case_change()
 {
 	local before
@@ -333,7 +334,7 @@ case_change()
 	systemctl is-active pep.service
 }
 
-# Written by the timer, twice, and given to whom it is for.
+# The timer writes the metrics twice, and the node exporter serves them.
 case_metrics()
 {
 	local first
@@ -350,7 +351,7 @@ case_metrics()
 		wrong "the node exporter has no such metric"
 }
 
-# What the service may do is little, and is enough for it to begin anew.
+# The service has few privileges, which suffice for a restart.
 case_security()
 {
 	typed systemctl restart pep.service
@@ -370,7 +371,7 @@ case_units()
 	sync
 }
 
-# A device that does not come is told, and the rest of the boot goes on.
+# A missing device is reported, and the rest of the boot goes on.
 case_missing()
 {
 	journal pep.service 'waiting for device "late0"'
@@ -381,7 +382,7 @@ case_missing()
 	systemctl is-active multi-user.target
 }
 
-# It comes.
+# The missing device appears.
 case_late()
 {
 	typed ip link add late0 type dummy
@@ -395,7 +396,7 @@ case_late()
 		wrong "$(systemctl --failed --plain)"
 }
 
-# One that was taken away and made anew is attached by a reload.
+# A reload attaches a device that was deleted and created again.
 case_anew()
 {
 	ip link del late0
@@ -405,7 +406,7 @@ case_anew()
 	pepadm dev show | grep late0 || wrong "late0 is not attached"
 }
 
-# The same without anybody who reloads it, by the guide's rule.
+# The same without a manual reload, by the guide's rule.
 case_udev()
 {
 	local rule=/etc/udev/rules.d/90-pep.rules
@@ -461,7 +462,7 @@ for part in json.load(sys.stdin):
               act.get("profile"))'
 }
 
-# tc knows the action, with nothing that tells it where the plugin is.
+# tc supports the action without a setting for the plugin's folder.
 case_plugin()
 {
 	local dev=tc0 words='pepsplit side wireless profile default continue'
@@ -522,8 +523,8 @@ END
 	! systemctl --failed --quiet --plain | grep . || wrong "units failed"
 }
 
-# The service goes with what it has made, and lets the module go. A transfer goes
-# on meanwhile, and is split again by the next module.
+# The service removes all that it has made, and releases the module. A transfer
+# goes on meanwhile, and the next module splits it again.
 case_stop()
 {
 	local saved
@@ -548,7 +549,7 @@ case_stop()
 	splits
 }
 
-# Run a case, as a result of KTAP with all it says.
+# Run a case, and print its output and result as KTAP.
 run_case() # NUMBER NAME
 {
 	local rc=0

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# One step of what an administrator does with the packages, in a clean root.
+# One step of an administrator's work with the packages, in a clean root.
 #
 # usage: pkg-steps.sh STEP
 #
@@ -19,15 +19,15 @@ WANTS=/etc/systemd/system
 TENANT=("$WANTS/multi-user.target.wants/pep@tenant.service"
 	"$WANTS/timers.target.wants/pep-metrics@tenant.timer")
 
-# Tell what is wrong.
+# Report an error and exit.
 wrong() # TEXT...
 {
 	echo "failed: $*"
 	exit 1
 }
 
-# Print the packages of a version to install; the one of debugging symbols is
-# none of them.
+# Print the packages of a version to install, without the one of debugging
+# symbols.
 debs() # old|new
 {
 	ls /lab/"$1"/pep-dkms_*.deb /lab/"$1"/pep-tools_*.deb
@@ -52,8 +52,8 @@ releases()
 	done < /lab/kernels
 }
 
-# All files but those that come and go with others' packages; the key is what
-# DKMS signs with, made when it is first wanted.
+# Print all files except those that come and go with other packages and except
+# the signing key of DKMS, which DKMS makes at its first use.
 files()
 {
 	find / -xdev \( -path /proc -o -path /sys -o -path /dev -o -path /run \
@@ -90,7 +90,7 @@ built() # VERSION
 	done
 }
 
-# No service runs in here; who asks for which is kept.
+# No service runs in the root; requests for services are logged.
 step_dependencies()
 {
 	local deb
@@ -117,7 +117,7 @@ step_install()
 		wrong "$(dpkg --verify pep-dkms pep-tools)"
 }
 
-# A kernel that is too old is none of its errors (DKMS exits with 77).
+# A kernel that is too old is no error of the module (DKMS exits with 77).
 step_module()
 {
 	local version release rc=0
@@ -130,7 +130,7 @@ step_module()
 	[ "$rc" = 77 ] || wrong "for 6.1 DKMS exits with $rc"
 }
 
-# Examples are where the documents say, and can be read.
+# Examples are in the documented folder, and can be read.
 examples()
 {
 	local file out
@@ -189,7 +189,7 @@ step_completion()
 		[ "${COMPREPLY[0]% }" = drain ]'
 }
 
-# Units are sound, their manual pages there, and none is enabled.
+# Units are valid, their manual pages exist, and none is enabled.
 step_units()
 {
 	local folder out
@@ -204,7 +204,7 @@ step_units()
 	[ ! -s "$POLICY" ] || wrong "services were asked for: $(cat "$POLICY")"
 }
 
-# The first use finds the module, and what it works with.
+# The first use finds the module, and the modules that it works with.
 step_loading()
 {
 	local release out
@@ -217,7 +217,7 @@ step_loading()
 	done
 }
 
-# What the administrator has changed stays, and what runs is let alone.
+# The administrator's changes stay, and running services are left alone.
 step_upgrade()
 {
 	local release
@@ -246,8 +246,8 @@ step_upgrade()
 		wrong "sources are in" /usr/src/pep-*
 }
 
-# The service is stopped, the module, the tools and counters that nobody goes on
-# with go, the configuration stays.
+# The service is stopped; the module, the tools and the counters, which nothing
+# updates any more, are removed; the configuration stays.
 step_remove()
 {
 	local left
@@ -267,7 +267,7 @@ step_remove()
 	done
 }
 
-# Nothing is left, not of a namespace of its own either.
+# Nothing is left, not even the files of a namespace.
 step_purge()
 {
 	local link

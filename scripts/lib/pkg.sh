@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# pkg.sh - lab test packages: Debian's packages, from their building to purging
+# pkg.sh - lab test packages: Debian's packages, from build to purge
 #
 # For each release of Debian there are two roots: one to build in, one that is
-# clean but for kernels and for what looks at the packages. They are kept; all
-# that is done is done to a copy.
+# clean except for kernels and for the tools that check the packages. They are
+# kept; all steps run on a copy.
 
 PKG_SECURITY=http://deb.debian.org/debian-security
 PKG_RELEASES='bookworm trixie'
@@ -25,7 +25,7 @@ pkg_kernels() # RELEASE
 	esac
 }
 
-# Print what a release has beside its own archive; 7.3 is in the backports.
+# Print the further archives of a release; 7.3 is in the backports.
 pkg_archives() # RELEASE
 {
 	echo "deb $PKG_SECURITY $1-security main"
@@ -70,8 +70,8 @@ pkg_in() # ROOT CMD...
 		${http_proxy:+"http_proxy=$http_proxy"} "${@:2}" < /dev/null
 }
 
-# Put the sources into a folder, of the version they have or of a higher one,
-# which is the upgrade.
+# Put the sources into a folder, with their own version or with a higher one for
+# the upgrade.
 pkg_sources() # FOLDER old|new
 {
 	local version
@@ -89,7 +89,7 @@ pkg_sources() # FOLDER old|new
 	mv "$1/debian/new" "$1/debian/changelog"
 }
 
-# Both versions of the packages, put where they are installed from.
+# Build both versions of the packages, and copy them to the clean root.
 pkg_step_build() # RELEASE
 {
 	local version root=$PEP_LAB_CACHE/pkg/$1-build
@@ -110,8 +110,8 @@ pkg_step_lintian() # RELEASE
 		'lintian --allow-root --fail-on error /lab/old/*.changes'
 }
 
-# The module of DKMS under the kernels that it was made for, in the root that
-# it is installed in, with the pepadm that is installed there.
+# Run the module of DKMS under the kernels that it was built for, in the root in
+# which it and pepadm are installed.
 pkg_step_run() # RELEASE
 {
 	local root=$PEP_LAB_CACHE/pkg/$1-clean series
@@ -121,7 +121,7 @@ pkg_step_run() # RELEASE
 	done
 }
 
-# Selftests in a guest whose files are those of a root.
+# Run selftests in a guest whose files are those of a root.
 pkg_guest() # RELEASE ROOT SERIES
 {
 	local log=$TEST_LOGS/packages-$1-$3-console.log complaints
@@ -141,7 +141,7 @@ pkg_guest() # RELEASE ROOT SERIES
 	}
 }
 
-# Run a step as a case of KTAP, with all it says.
+# Run a step as a case of KTAP, with its output.
 pkg_case() # NUMBER NAME CMD...
 {
 	local number=$1 name=$2 rc=0
@@ -163,7 +163,7 @@ pkg_cases() # NUMBER RELEASE
 	return "$rc"
 }
 
-# All steps of one release; nothing of them is left but logs.
+# Run all steps of one release; only their logs are left.
 pkg_release() # RELEASE
 {
 	local clean step n=0 failed=0 command
@@ -189,7 +189,7 @@ pkg_release() # RELEASE
 	return "$failed"
 }
 
-# All releases as one KTAP stream.
+# Run all releases as one KTAP stream.
 pkg_run()
 {
 	local release n=0

@@ -58,7 +58,7 @@ lab_shell() # [-k KERNEL]
 	guest_shell "$kernel" "$dir/scripts/lib/guest-shell.sh"
 }
 
-# What both need, the source only for kernels that are built.
+# Install the packages of both, the source only for kernels that are built.
 shell_prepare() # KERNEL
 {
 	packages_need build guest

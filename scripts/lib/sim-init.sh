@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# First program of a guest of User Mode Linux: makes a root of the host's files
-# that can be written to, without writing to these, and runs a program in it.
+# First program of a guest of User Mode Linux: makes a writable root of the
+# host's files, without writing to these, and runs a program in it.
 #
 # The file that the kernel's command line gives as lab_parameters sets
-# lab_program, the argument lab_command for it, lab_cwd, where it runs,
-# lab_folder, a folder of the host's that may be written to, or nothing, and
-# lab_terminal when it is interactive.
+# lab_program, its argument lab_command, its working directory lab_cwd,
+# lab_folder, a writable folder of the host or nothing, and lab_terminal when
+# the program is interactive.
 
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 

@@ -9,8 +9,8 @@
 # always the same, so that two runs of a command do not differ.
 
 # The kernels of User Mode Linux: sim, in which computing takes no time, and
-# simdebug, which checks for errors and in which it takes the time that it takes,
-# so that programs may poll; neither waits.
+# simdebug, which checks for errors and in which computing takes real time, so
+# that programs may poll; both skip waits.
 sim_kernel() # KERNEL
 {
 	[[ $1 = sim || $1 = simdebug ]]
@@ -33,9 +33,9 @@ sim_cpus()
 	/usr/bin/python3 -c 'import os; print(*sorted(os.sched_getaffinity(0)))'
 }
 
-# Like guest_run, after build_tree, from whose folder the guest starts: /tmp is
-# its own. SECONDS are those of this machine, for a program that asks for the
-# time without sleeping stops the guest's clock.
+# Like guest_run, after build_tree: the guest starts from the folder of that and
+# has its own /tmp. SECONDS are those of this machine, because a program that
+# reads the time without sleeping stops the guest's clock.
 sim_run() # KERNEL SECONDS LOG COMMAND
 {
 	local kernel=$1 seconds=$2 log=$3 file rc=0 folder=$PEP_LAB_CACHE/run
@@ -51,8 +51,8 @@ sim_run() # KERNEL SECONDS LOG COMMAND
 	guest_ended "$kernel" "$rc" "$log"
 }
 
-# Boot and run a program on this terminal; LOG gets the console. Its clock runs
-# ahead whenever the program waits for what is typed.
+# Boot and run a program on this terminal; LOG gets the console. The guest's
+# clock runs ahead whenever the program waits for input.
 sim_shell() # KERNEL LOG PROGRAM
 {
 	local terminal rc=0
@@ -66,9 +66,8 @@ sim_shell() # KERNEL LOG PROGRAM
 }
 
 # Put the command that boots a guest into $exec_guest, and parameters for
-# sim-init.sh into the file $sim_parameters. The guest finds that under a name
-# which is always the same: the kernel's command line goes into its random
-# numbers.
+# sim-init.sh into the file $sim_parameters. The guest finds the file under a
+# fixed name, because the kernel's command line goes into its random numbers.
 sim_guest() # KERNEL TERMINAL PARAMETER...
 {
 	local kernel=$1 build=$PEP_LAB_CACHE/build/$1 linux time=inf-cpu

@@ -2,14 +2,14 @@
 # shellcheck shell=bash
 # soak.sh - lab soak, faults and nlfuzz: selftests at random, for as long as wanted
 
-# Fail unless it is a seed.
+# Fail unless the argument is a seed.
 seed_known() # SEED
 {
 	[[ $1 =~ ^[1-9][0-9]{0,8}$ ]] ||
 		bad "a seed is a number from 1 to 999999999"
 }
 
-# Run a selftest with a seed, which it finds in a variable.
+# Run a selftest, which reads its seed from a variable.
 soak_run() # TEST VARIABLE [-k KERNEL] [-s SEED]
 {
 	local name=$1 variable=$2 kernel=simdebug
@@ -32,7 +32,7 @@ soak_run() # TEST VARIABLE [-k KERNEL] [-s SEED]
 	lab_test -k "$kernel" "$name"
 }
 
-# The same for so many minutes.
+# The same for a number of minutes.
 soak_minutes() # TEST MINUTES [-k KERNEL] [-s SEED]
 {
 	local name=$1 minutes=${2:-}

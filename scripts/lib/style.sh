@@ -2,8 +2,8 @@
 # shellcheck shell=bash
 # style.sh - the checks of the sources that need no guest
 #
-# Every check is a function style_NAME that prints what is wrong and fails;
-# they run in $STYLE_DIR, a copy of the sources. $STYLE_KDIR has the headers
+# Every check is a function style_NAME that prints errors and fails; the checks
+# run in $STYLE_DIR, a copy of the sources. $STYLE_KDIR has the headers
 # of the stock kernel, $STYLE_SRC the source of Debian's 6.12.
 
 STYLE_CHECKS='netlink checkpatch sparse kernel_doc includes calls uapi'
@@ -15,16 +15,16 @@ style_c_files()
 	grep -E '\.[ch]$' .files | grep -vE -- '-gen\.[ch]$|^uapi/linux/pep\.h$'
 }
 
-# Generated code is what the generator makes of the spec today.
+# Generated code matches the present output of the generator for the spec.
 style_netlink()
 {
 	scripts/gen-netlink.sh --check "$STYLE_SRC"
 }
 
-# The kernel's own rules. Not asked is whether MAINTAINERS lists a new file,
-# which is about a patch to the kernel's tree. compat.h is what a module
-# outside that tree needs: the one place that may ask for the kernel's version.
-# Events in trace.h have a form of their own.
+# The kernel's own rules, except the one that MAINTAINERS lists a new file: that
+# is for patches to the kernel's tree. compat.h is for a module outside that
+# tree: the one place that may check the kernel's version. Events in trace.h
+# have a form of their own.
 style_checkpatch()
 {
 	local rc=0
@@ -84,7 +84,7 @@ style_includes()
 		Documentation/networking/pep-design.rst kmod
 }
 
-# By the objects that style_sparse() has made.
+# Checks the objects that style_sparse() has made.
 style_calls()
 {
 	scripts/check-calls.py Documentation/networking/pep-design.rst kmod
@@ -133,7 +133,7 @@ style_yamllint()
 		'{extends: default, rules: {line-length: disable, document-start: disable}}'
 }
 
-# Manual pages; that mandoc finds no page of another package is no fault.
+# Manual pages; a page of another package that mandoc lacks is no error.
 style_man()
 {
 	local out
@@ -147,7 +147,7 @@ style_man()
 	}
 }
 
-# The documents, as Sphinx reads them, without a warning.
+# Sphinx reads the documents without a warning.
 style_docs()
 {
 	local out
@@ -159,7 +159,7 @@ style_docs()
 	}
 }
 
-# Units of systemd, with a pepadm that is there.
+# Units of systemd, with a pepadm that exists.
 style_units()
 {
 	local out
@@ -174,7 +174,7 @@ style_units()
 	fi
 }
 
-# The module compiles for the newest kernel it is meant for as well.
+# The module also compiles for the newest kernel that it supports.
 style_next()
 {
 	local log=$STYLE_DIR/next.log

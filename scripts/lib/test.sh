@@ -2,11 +2,11 @@
 # shellcheck shell=bash
 # test.sh - lab test: checks on this machine, then selftests in guests
 
-# CPUs of the emulated guests that run selftests at the same time, but for the
-# first, which has them in parallel and runs alone; the tests that need these and
-# are the only ones there, for such a guest may die of its emulator; those that
-# mostly wait, which are left to the last guest; and the guests that take turns
-# with the others.
+# CPUs of the emulated guests: the first one has them in parallel and runs
+# alone, the others run at the same time. TEST_WIDE are the tests that need the
+# first guest and are the only ones there, because its emulator may kill it;
+# TEST_PATIENT are those that mostly wait and run in the last guest; TEST_TURNS
+# are the guests that take turns with the other tests.
 TEST_GUESTS=(4 2 2 2)
 TEST_WIDE='contend'
 TEST_PATIENT='asymmetric_link asymmetry death ports route timers window'
@@ -15,25 +15,26 @@ TEST_TURNS=(1 2 1 2 3)
 # The kernels that the full run needs and that are built, in its order.
 TEST_BUILT='sim simdebug debug'
 
-# Those that wait most, or want packets in the order in which they were sent, which
-# two CPUs do not keep, and do nothing that a kernel in simulated time cannot: the
+# Tests that wait most, or need packets in the order in which they were sent,
+# which two CPUs do not keep, and that a kernel in simulated time can run: the
 # full run has them there in place of the stock kernel.
 TEST_SIMULATED="adopt asymmetric_link asymmetry bbr capture conn death drill flood gain legs \
 ports release reload resume route save share soak synack timers window"
 
-# Those of which one kernel shows all, and simdebug most: of programs and files that
-# the module is read and set by, and of connections in every situation, the same
-# whatever else runs. The full run has them there alone, but for what two CPUs meet
-# in.
+# Tests for which one kernel suffices, and for which simdebug shows most: of the
+# programs and files that read and set the module, and of connections in every
+# situation, with the same result whatever else runs. The full run has them only
+# on simdebug, except those in which two CPUs meet.
 TEST_CHECKED="completion conf dashboard faults idle live metrics middle nlfuzz \
 numbers pepadm_bad profile ynl"
 
 # Tests that need packets in the order in which they were sent, which CPUs of an
-# emulated guest do not keep: these kernels leave them out unless they are named.
+# emulated guest do not keep: emulated kernels leave them out unless they are
+# named.
 TEST_ORDERED='capture'
 
-# Tests of rates and round trips, which need a clock that stands still while the kernel
-# computes: emulated kernels leave these out, too.
+# Tests of rates and round trips, which need a clock that stands still while the
+# kernel computes: emulated kernels leave these out, too.
 TEST_CLOCKED='bbr resume synack'
 
 # Tests that take longest on User Mode Linux: its guests take turns with them.
@@ -43,14 +44,14 @@ TEST_LONGEST='adopt bbr faults gain'
 # left out unless they are named. These kernels have no events to trace.
 TEST_PROGRAMS='completion dashboard trace ynl'
 
-# Tests that need what User Mode Linux lacks: CPUs that contend, come, go and
-# count, or serve several administrators while connections never pause; and
-# events. simdebug is left out unless they are named.
+# Tests that need features that User Mode Linux lacks: CPUs that contend, come,
+# go and count, or serve several administrators while connections never pause;
+# and events. simdebug leaves them out unless they are named.
 TEST_MACHINE='contend hotplug parallel percpu trace'
 
 # Tests in which two CPUs meet in the same flows, devices, profiles or in the
-# module's end: those that the debug kernel still has in the full run, in which
-# simdebug does for the others, on its only CPU, what it would.
+# module's exit: the only ones that the debug kernel has in the full run.
+# simdebug, on its only CPU, runs the others in its place.
 TEST_RACES='contend hotplug live parallel percpu soak unload'
 
 # Print the names of all selftests, or of those that a kernel is for.
@@ -68,7 +69,7 @@ test_list() # [KERNEL]
 		esac
 }
 
-# Print the selftests of a kernel in a run of all.
+# Print the selftests of a kernel in the full run.
 test_all() # KERNEL
 {
 	test_list "$1" |
@@ -82,7 +83,7 @@ test_all() # KERNEL
 }
 
 # Print the seconds of this machine that a guest may take for some selftests: at
-# least twice as many as here, with two CPUs.
+# least twice the time that they take here, with two CPUs.
 test_timeout() # KERNEL TESTS
 {
 	case $1 in
@@ -92,7 +93,7 @@ test_timeout() # KERNEL TESTS
 	esac
 }
 
-# Add one failure that is none of a test to the counts and show it.
+# Add one failure that belongs to no test to the counts and show it.
 test_fail() # TITLE TEXT
 {
 	echo "FAIL $1: $2"
@@ -109,7 +110,7 @@ test_host()
 		"$TEST_COUNTS" || true
 }
 
-# A benchmark, of which only the form is tested.
+# Run a benchmark, to test only its form.
 test_bench() # attack|cost|link
 {
 	say "running the benchmark $1 in its short form"
@@ -118,13 +119,14 @@ test_bench() # attack|cost|link
 			"$TEST_LOGS/bench-$1.ktap" "$TEST_COUNTS" || true
 }
 
-# Tell whether a guest died of its emulator, and say of what. QEMU runs each CPU in a
-# thread of its own, and one of them can meet a breakpoint that the kernel has already
-# taken away again when it changed its own code on another (static keys). In simulated
-# time a late alarm of the host sets User Mode Linux's clock to the last timer that it
-# was set for, some nanoseconds back at times, which stops that kernel. Flags of which
-# the upper ten bits are not 0 are no state that a processor can have (EFLAGS has none
-# there): QEMU has taken an exception in the middle of an instruction.
+# Check whether the emulator has killed a guest, and print the fault. QEMU runs
+# each CPU in a thread of its own, and one of them can hit a breakpoint that the
+# kernel has already removed when it changed its own code on another CPU (static
+# keys). In simulated time a late alarm of the host sets User Mode Linux's clock
+# to the last timer that it was set for, some nanoseconds back at times, which
+# stops that kernel. No processor can set any of the upper ten bits of the flags
+# (EFLAGS has none there): if one is set, QEMU has taken an exception in the
+# middle of an instruction.
 test_emulator_fault() # KERNEL LOG
 {
 	local flags='([1-9a-f].|.[1-9a-f]|..[4-9a-f])'
@@ -137,8 +139,8 @@ test_emulator_fault() # KERNEL LOG
 	fi
 }
 
-# Print the CPUs of each guest that runs selftests of a kernel. One of User Mode
-# Linux has a single CPU, and one of this machine for itself.
+# Print the CPUs of each guest that runs selftests of a kernel. A guest of User
+# Mode Linux has a single CPU, and one CPU of this machine for itself.
 test_guests() # KERNEL
 {
 	local cpus
@@ -178,7 +180,7 @@ test_share() # KERNEL GUESTS INDEX NAME...
 }
 
 # Build kernels while the CPUs have nothing else to do. A session has a share of
-# the CPUs of its own (autogroup), which only its own file makes small.
+# the CPUs of its own (autogroup), which only a write to its own file reduces.
 test_build_begin()
 {
 	# shellcheck disable=SC2016,SC2086 # expanded by the inner shell; a list
@@ -201,8 +203,8 @@ test_build_end()
 	TEST_BUILD=
 }
 
-# Go on with a kernel that is needed now, with all of the CPUs, and with the
-# others in the background.
+# Build a kernel that is needed now on all CPUs, then go on with the others in
+# the background.
 test_build_now() # KERNEL
 {
 	! kernel_built "$1" || return 0
@@ -211,7 +213,7 @@ test_build_now() # KERNEL
 	test_build_begin
 }
 
-# Selftests of one kernel in guests that run at the same time, for a single one
+# Run the selftests of one kernel in guests at the same time: a single guest
 # leaves half of two CPUs idle.
 test_kernel() # KERNEL NAME...
 {
@@ -240,7 +242,7 @@ test_kernel() # KERNEL NAME...
 			test_guest "$kernel" "$dir" "$kernel-$((i + 1))" \
 			"${share[@]}" &
 		pids+=("$!")
-		# The one that runs its CPUs in parallel leaves nothing to the
+		# The guest that runs its CPUs in parallel leaves no CPU to the
 		# others, and they make its CPUs wait for each other.
 		sim_kernel "$kernel" || [ "$i" -gt 0 ] || wait "$!" || true
 	done
@@ -255,7 +257,7 @@ test_kernel() # KERNEL NAME...
 		"$kernel-again" "${names[@]}"
 }
 
-# The selftests of one guest; once more when the emulator was at fault.
+# Run the selftests of one guest; once more when the emulator was at fault.
 test_guest() # KERNEL FOLDER TITLE NAME...
 {
 	local counts=$TEST_LOGS/counts-$3 fault
@@ -270,7 +272,7 @@ test_guest() # KERNEL FOLDER TITLE NAME...
 	cat "$counts" >> "$TEST_COUNTS"
 }
 
-# The selftests in one boot; the console must stay clean.
+# Run the selftests in one boot; the console must stay clean.
 test_guest_once() # KERNEL FOLDER TITLE NAME...
 {
 	local kernel=$1 dir=$2 title=$3 names log timeout kunit='' promtool
@@ -352,7 +354,7 @@ lab_test() # [-k KERNEL] [NAME...]
 	"$TOP/scripts/lib/counts.py" sum "$TEST_COUNTS"
 }
 
-# All there is, each test on the kernels where it shows something.
+# Run all tests, each on the kernels where it shows something.
 test_everything()
 {
 	local kernel names
@@ -374,7 +376,7 @@ test_everything()
 	done
 }
 
-# Some selftests, on the kernels that have them in a run of all.
+# Run some selftests, on the kernels that have them in the full run.
 test_named() # NAME...
 {
 	local kernel names

@@ -79,7 +79,7 @@ up()
 	server_path srv eth0
 }
 
-# insmod knows no dependencies: those of modprobe pep come first. The small
+# insmod resolves no dependencies: those of modprobe pep come first. The small
 # kernels have them built in.
 attach() # MODULE PEPADM
 {

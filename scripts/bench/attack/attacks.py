@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Attackers: each is begun, gets a tick every TICK seconds, and ends."""
+"""Attackers: each one begins, gets a tick every TICK seconds, and ends."""
 
 import contextlib
 import random
@@ -20,12 +20,12 @@ WORST = 2000            # ms that a slow reader's round trip grows to
 
 
 class Attack:
-    """What attackers have in common: sockets in atk."""
+    """The common part of attackers: sockets in atk."""
 
     title = ""
-    unit = ""           # of what is counted
+    unit = ""           # of the count
     settings = ()       # of the profile
-    longer = 1          # how many times as long it lasts as others
+    longer = 1          # duration as a multiple of the others'
 
     def __init__(self, loop, honest, seconds):
         self.loop, self.honest, self.seconds = loop, honest, seconds
@@ -58,7 +58,7 @@ class Attack:
 
 
 class Flood(Attack):
-    """Packets of a function."""
+    """Packets that a function makes."""
 
     make = None
     unit = "packets"
@@ -82,7 +82,7 @@ class Flood(Attack):
 
 
 class Opening(Attack):
-    """Connections, so many on each tick until there are enough."""
+    """Connections, a burst on each tick until there are enough."""
 
     unit = "connections"
     port = BULK
@@ -116,8 +116,8 @@ class NeverRead(Opening):
 
 class Pressed(NeverRead):
     """The same with so little memory for TCP that it runs short. There are as
-    many as may be split and some more, for what the ends of others hold
-    belongs to other hosts."""
+    many connections as may be split and some more, because the memory that the
+    ends of others hold belongs to other hosts."""
 
     title = "1000 connections that are never read, TCP short of memory"
     longer = 6
@@ -160,7 +160,7 @@ class SlowReaders(Opening):
 
 
 class Segments(Opening):
-    """Connections on which each tick sends something small."""
+    """Connections on which each tick sends a small segment."""
 
     unit = "segments"
     most = 50
@@ -249,8 +249,8 @@ class Games(Opening):
 
 
 class Poison(Opening):
-    """Short connections from many addresses over a link that is slow and loses
-    a third: all that can be learnt of links is bad, and of many."""
+    """Short connections from many addresses over a slow link that loses a
+    third: pep can learn only bad links, and many of them."""
 
     title = "bad links to be learnt, from 4000 networks"
     most = 4000

@@ -14,7 +14,7 @@ from report import TITLES, kept, shares, title
 
 
 def faults(folder):
-    """What is wrong with attack.json and attack.md, as lines."""
+    """Errors of attack.json and attack.md, as lines."""
     raw = json.loads((folder / "attack.json").read_text("utf-8"))
     text = (folder / "attack.md").read_text("utf-8")
     runs = raw["runs"]
@@ -38,7 +38,7 @@ def faults(folder):
 
 
 def main():
-    """Check what the command line names."""
+    """Check the folder of the command line."""
     if len(sys.argv) != 2:
         print(__doc__, file=sys.stderr)
         sys.exit(2)

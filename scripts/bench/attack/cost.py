@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Inside the guest: instructions that a packet of an attack takes, all that
-comes of it included.
+"""Inside the guest: instructions that a packet of an attack takes, with all of
+its consequences.
 
 usage: cost.py CONTESTANT NAME...
 
-Packets of a real connection are about one that nothing happens on. Writes
+Packets about a real connection are about an idle one. The program writes
 JSON to attack-cost-CONTESTANT.json in the folder for results.
 """
 
@@ -38,7 +38,7 @@ SIDES = {"atk": ("pep", "wl1"), "srv": ("pep", "sv0")}
 
 
 def quiet():
-    """Two connections, one of each family, that are up: their tuples."""
+    """Make idle connections, one of each family; return their tuples."""
     found = []
     for family in 4, 6:
         both = pair(family, port=BULK)
@@ -49,7 +49,7 @@ def quiet():
 
 
 def write(name, frames):
-    """A file of frames."""
+    """Write a file of frames; return its path."""
     path = os.path.join("/tmp", name)
     with open(path, "wb") as file:
         for frame in frames:
@@ -71,7 +71,7 @@ def frames(make, tuples, first, count):
 
 
 def send(found):
-    """Send them; return (instructions, packets)."""
+    """Send frames; return (instructions, packets)."""
     busy = packets = 0
     for ns, some in found.items():
         if some:

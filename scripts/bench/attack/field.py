@@ -6,18 +6,18 @@
    atk ----- s1 radio n1 ----- wl1      eth0
    eth0   50 Mbit/s, 40 ms
 
-radio is a host of its own: no end hears from a qdisc that it drops a packet.
-Honest subscribers are behind wl0. The attacker has a device of its own, for on
-a link that they share a flood takes from them with or without pep.
+radio is a host of its own: no qdisc notifies an end of a packet that it drops.
+Honest subscribers are behind wl0. The attacker has a device of its own,
+because on a shared link a flood takes from them with or without pep.
 """
 
 from peptest.netns import addr, ip, netem, single_packets, space_up, sysctl, tc
 
 HERE = {4: "198.18.3.2", 6: "2001:db8:3::2"}            # the attacker
-# Addresses behind the attacker: those that nobody has, and its own.
+# Addresses behind the attacker: unused ones, and its own.
 SPOOFED = {4: "198.19.{}.{}", 6: "2001:db8:19:{}::{}"}
 OWN = {4: "198.19.{}.{}", 6: "2001:db8:1a:{}::{}"}
-# Addresses behind the server that nobody has, and those that have no route.
+# Addresses behind the server: unused ones, and those without a route.
 SILENT = {4: "198.18.2.{}", 6: "2001:db8:2::{}"}
 AWAY = {4: "198.18.4.{}", 6: "2001:db8:4::{}"}
 RATE = "20mbit"
@@ -30,7 +30,7 @@ DEVICES = {"wl0": "wireless", "wl1": "wireless", "sv0": "server"}
 
 
 def field_up(link=True):
-    """Make it, with the wireless link unless told."""
+    """Make the network, by default with the wireless link."""
     ip(None, *(f"netns add {name}" for name in (
         "sub", "atk", "radio", "pep", "srv")),
        "link add eth0 netns sub type veth peer name s0 netns radio",
@@ -73,7 +73,7 @@ def field_up(link=True):
 
 
 def _radio(end, gate, rate, link):
-    """Have packets that come by one device of the radio leave by the other,
+    """Redirect packets that one device of the radio receives to the other,
     the ones to the end at a rate when there is a link."""
     ip("radio", f"link set {end} up", f"link set {gate} up")
     for dev, out in (end, gate), (gate, end):

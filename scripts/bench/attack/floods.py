@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Packets of attacks, each made by a function of its number, random numbers
-and the connections that it may be about, (address, port, address, port) from
-the subscriber to the server. It returns where it comes from, "atk" or "srv",
-and the packet. The families take turns."""
+"""Packets of attacks. A function makes each one from its number, random
+numbers and the connections that it may be about, (address, port, address,
+port) from the subscriber to the server. The function returns the sending
+namespace, "atk" or "srv", and the packet. The families take turns."""
 
 import struct
 
@@ -22,7 +22,7 @@ def _family(number):
 
 
 def spoofed(number):
-    """One of 30,000 addresses that nobody has."""
+    """One of 30,000 unused addresses."""
     number //= 2
     return {4: SPOOFED[4].format(number // 250 % 120, 1 + number % 250),
             6: SPOOFED[6].format(f"{number % 0x8000:x}", 1)}

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Inside the guest: what attacks leave of honest traffic, in simulated time.
+"""Inside the guest: honest traffic beside attacks, in simulated time.
 
 usage: guest.py RESULTS CONTESTANT SECONDS NAME...
 
@@ -30,8 +30,8 @@ from peptest.env import PEPADM  # noqa: E402
 from peptest.netns import Within, run, spaces_down  # noqa: E402
 
 WARM = 5                # seconds of honest traffic before an attack
-LEFT = 150              # seconds after an attack until one looks
-LOOK = 0.5              # seconds between looks at memory
+LEFT = 150              # seconds from an attack to the count of its remains
+LOOK = 0.5              # seconds between samples of memory
 STATE = "flows", "pending", "followed"
 FILES = 1 << 17         # descriptors that this process may have
 DUMP = 10_000           # characters of each program when something is left
@@ -54,7 +54,7 @@ def attached(settings):
 
 
 def available():
-    """Memory of the guest that is left, KiB."""
+    """Available memory of the guest, KiB."""
     with open("/proc/meminfo", encoding="ascii") as file:
         line, = (text for text in file if text.startswith("MemAvailable:"))
     return int(line.split()[1])
@@ -70,7 +70,7 @@ def sockets():
 
 
 def dump():
-    """Print what is left of connections, and what the hosts count."""
+    """Print the connections that are left, and the hosts' counters."""
     for ns, *words in (("pep", PEPADM, "conn", "show"),
                        ("radio", "tc", "-s", "qdisc", "show"),
                        ("srv", "ss", "-tnaioH"), ("atk", "ss", "-tnaioH"),
@@ -99,13 +99,13 @@ class Battle:
             self.loop.at(time.monotonic() + TICK, self.tick)
 
     def look(self):
-        """See how much memory there is."""
+        """Sample the available memory."""
         self.least = min(self.least, available())
         if time.monotonic() < self.end:
             self.loop.at(time.monotonic() + LOOK, self.look)
 
     def run(self):
-        """Fight; return what was measured."""
+        """Run the attack; return the measurements."""
         honest, begin = self.honest, time.monotonic()
         self.end = begin + self.seconds
         self.least = self.start = available()
@@ -119,7 +119,7 @@ class Battle:
                  "kib": self.start - self.least}
         state = pep.stats()
         self.attack.end()
-        # Objects that were asked for have their time, too.
+        # Requested objects have their time, too.
         self.loop.run(self.end + 11)
         honest.close()
         self.server.close()
@@ -140,7 +140,7 @@ class Battle:
 
 
 def main():
-    """Do what the command line says."""
+    """Run the attacks of the command line."""
     path, contestant, seconds, *names = sys.argv[1:]
     resource.setrlimit(resource.RLIMIT_NOFILE, (FILES, FILES))
     with open(path, "w", encoding="utf-8") as out:

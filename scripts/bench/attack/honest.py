@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Honest subscribers, and the server that they and attackers talk to."""
+"""Honest subscribers, and the server that they and attackers use."""
 
 import errno
 import select
@@ -9,8 +9,9 @@ import time
 from peptest.netns import Within, addr
 from peptest.tcp import FAMILIES
 
-# Ports of the server. It sends without end; an object for a request; reads and
-# sends nothing; reads nothing; sends without end from a small buffer.
+# Ports of the server: it sends without end; sends an object for a request;
+# reads and sends nothing; reads nothing; sends without end from a small
+# buffer.
 BULK, OBJECT, SINK, MUTE, SMALL = range(5000, 5005)
 CLOSED = 9              # nobody listens
 SIZE = 30_000           # bytes of an object
@@ -33,7 +34,7 @@ class Server:
                 self.listen(family, kind, port)
 
     def listen(self, family, kind, port):
-        """Have a listener."""
+        """Open a listener."""
         with Within("srv"):
             sock = socket.socket(kind)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -48,7 +49,7 @@ class Server:
         self.conns.add(sock)
 
     def accept(self, listener, port):
-        """Take one in."""
+        """Accept a connection."""
         try:
             sock, _ = listener.accept()
         except OSError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Sockets and times of one thread: whatever happens next is done next."""
+"""Sockets and times of one thread, handled in the order of events."""
 
 import heapq
 import itertools
@@ -17,7 +17,7 @@ class Loop:
         self.order = itertools.count()
 
     def watch(self, sock, events, handler):
-        """Call a function with the events of a socket; again to change it."""
+        """Call a function with the events of a socket; may be repeated."""
         fd = sock.fileno()
         if fd in self.handlers:
             self.epoll.modify(fd, events)
@@ -36,7 +36,7 @@ class Loop:
         heapq.heappush(self.timers, (when, next(self.order), function))
 
     def run(self, until):
-        """Until a time."""
+        """Run until a time."""
         while True:
             now = time.monotonic()
             while self.timers and self.timers[0][0] <= now:

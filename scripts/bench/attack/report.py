@@ -19,8 +19,8 @@ from attacks import ATTACKS  # noqa: E402
 from honest import EVERY, PATIENCE, SIZE  # noqa: E402
 from results import ReportError  # noqa: E402
 
-LEAST = 0.95            # of their goodput and objects honest subscribers keep
-LOST = 0.02             # by so much more pep may lose than forwarding
+LEAST = 0.95            # share of honest goodput and objects that is kept
+LOST = 0.02             # share that pep may lose more than forwarding
 CONTESTANTS = "forward", "pep"
 TITLES = {"none": "no attack", "none-early": "no attack, connect early"}
 
@@ -57,7 +57,7 @@ def title(name):
 
 
 def calm(name):
-    """The name of what an attack is compared with."""
+    """The name of the run that an attack is compared with."""
     early = name in ATTACKS and ATTACKS[name].settings
     return "none-early" if early else "none"
 
@@ -81,7 +81,7 @@ def kept(share):
 
 
 def percentile(run, part):
-    """Of the times of objects, as text."""
+    """A percentile of the times of objects, as text."""
     times = run["times"]
     return f"{times[int(part * (len(times) - 1))]:.2f}" if times else "-"
 

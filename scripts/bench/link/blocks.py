@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The parts that a report consists of, and how Markdown shows them.
 
-Text knows one mark, `code`; a cell of a grid is text or a Toned text.
+Text has one mark, `code`; a cell of a grid is text or a Toned text.
 """
 
 import dataclasses

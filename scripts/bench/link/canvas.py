@@ -10,7 +10,7 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-# Of Okabe and Ito: the colour-blind can tell them apart.
+# Of Okabe and Ito: the colour-blind can distinguish them.
 COLOURS = {"cubic": "#000000", "bbr": "#e69f00", "haproxy": "#009e73",
            "pep": "#0072b2", "early": "#56b4e9", "pair": "#cc79a7",
            "pair-early": "#d55e00"}
@@ -44,7 +44,7 @@ def panels(width, height, rows=1, columns=1, place=None, **options):
 
 
 def style(contestant):
-    """How the line of a contestant looks, the same in every plot; pep's is
+    """The style of a contestant's line, the same in every plot; pep's is
     broad and below the others, so that none hides another."""
     return {"color": COLOURS.get(contestant, "#882255"),
             "marker": MARKS.get(contestant, "x"), "clip_on": False,

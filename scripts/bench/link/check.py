@@ -20,7 +20,7 @@ REFERENCE = re.compile(r"""\b(?:src|href)\s*=\s*["']?([^"'\s>]*)|"""
 
 
 def missing_cells(table):
-    """Cells that were promised and are not there or hold nothing."""
+    """Cells of the header that are missing or empty."""
     for key in table.header.get("cells", []):
         if tuple(key) not in table.cells:
             yield f"no cell {' '.join(key)}"
@@ -31,7 +31,7 @@ def missing_cells(table):
 
 
 def data_faults(table):
-    """What is wrong with link.jsonl, as lines."""
+    """Errors of link.jsonl, as lines."""
     for key in ABOUT:
         if not table.about.get(key):
             yield f"nothing says with which {key}"
@@ -43,7 +43,7 @@ def data_faults(table):
 
 
 def outside(text):
-    """What a page refers to outside itself."""
+    """References of a page to targets outside itself."""
     for match in REFERENCE.finditer(text):
         where = next((group for group in match.groups() if group), "")
         if not where.startswith("#"):
@@ -65,7 +65,7 @@ def plot_faults(page, folder):
 
 
 def text_faults(table, folder):
-    """What is wrong with link.md and link.html, as lines."""
+    """Errors of link.md and link.html, as lines."""
     for name, escape in (("link.md", str), ("link.html", html.escape)):
         path = folder / name
         if not path.exists():
@@ -82,7 +82,7 @@ def text_faults(table, folder):
 
 
 def faults(folder):
-    """What is wrong with the report, as lines."""
+    """Errors of the report, as lines."""
     try:
         table = read(folder / "link.jsonl")
     except ReportError as error:
@@ -93,7 +93,7 @@ def faults(folder):
 
 
 def main():
-    """Check what the command line names."""
+    """Check the folder of the command line."""
     if len(sys.argv) != 2:
         print(__doc__, file=sys.stderr)
         sys.exit(2)

@@ -15,7 +15,7 @@ import sys
 from figures import percent, show
 from table import SAME, ReportError, ratio, read
 
-MOST = 20       # cells that the text lists of those that one side lacks
+MOST = 20       # cells that one side lacks, listed at most
 
 
 def change(new, old, key):
@@ -52,7 +52,7 @@ def compared(new, old):
 
 
 def origin(side, about):
-    """How one side came about, as a line."""
+    """The origin of one side, as a line."""
     return (f"{side}: `{about.get('command')}`, set {about.get('set')}, "
             f"seed {about.get('seed')}, kernel {about.get('kernel')}")
 
@@ -91,7 +91,7 @@ def lines(result):
 
 
 def main():
-    """Compare what the command line names."""
+    """Compare the files of the command line."""
     words = [word for word in sys.argv[1:] if word != "--json"]
     if len(words) != 2:
         print(__doc__, file=sys.stderr)

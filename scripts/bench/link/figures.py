@@ -39,7 +39,7 @@ METRICS = {
 }
 
 
-ENOUGH = 6          # samples that a 95th percentile is shown of
+ENOUGH = 6          # samples from which on a 95th percentile is shown
 
 
 def metric(name):
@@ -48,7 +48,7 @@ def metric(name):
 
 
 def number(value):
-    """Three digits that count, at most four of them decimals."""
+    """Three significant digits, at most four of them decimals."""
     if not value:
         return "0"
     places = 2 - math.floor(math.log10(abs(value)))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The floor of a cell: the time that physics and the subscriber leave.
+"""The floor of a cell: the least time by physics and the subscriber.
 
 That is a round trip for the handshake and one for the request, both of the
 whole path; the payload at the link's rate with its headers; and the receive
 window that the subscriber offers, which an acknowledgment over the wireless
-link moves on. Nothing is lost and nobody has to find out how fast the link is.
+link moves on. Nothing is lost, and the link's rate is known from the start.
 """
 
 import bisect
@@ -17,8 +17,8 @@ PAYLOAD = {4: 1448, 6: 1428}    # of a segment with timestamps
 
 def load(link, window, size):
     """Seconds from the first byte that can be sent until the last of an object
-    is received. window is what the subscriber has offered as it received:
-    pairs of bytes received and the right edge, both growing."""
+    is received. window is the window that the subscriber offers as it
+    receives: pairs of bytes received and the right edge, both growing."""
     payload = PAYLOAD[link.family]
     frame = FRAME * 8e-6 / link.rate
     edges = [edge for _, edge in window]

@@ -56,7 +56,7 @@ def cells_of(link, contestant, names, job):
 
 
 def records(job):
-    """All that is to be measured."""
+    """Measure all parts of the job; yield the records."""
     link = LINKS[job["link"]]
     if job.get("floors"):
         yield {"link": link.name, "floors": floors(link, window(link))}
@@ -71,7 +71,7 @@ def records(job):
 
 
 def main():
-    """Do what the job says."""
+    """Do the job of the command line."""
     if len(sys.argv) != 3:
         print(__doc__, file=sys.stderr)
         return 2

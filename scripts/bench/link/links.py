@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The links of the laboratory: what lies between subscriber and server.
+"""The links of the laboratory, between subscriber and server.
 
-A name says the group and the parameter that differs; g60-l1 is the grid's link
-of 60 ms and 1 % loss. The defaults are those of the class.
+A name gives the group and the parameter that differs; g60-l1 is the grid's
+link of 60 ms and 1 % loss. The defaults are those of the class.
 """
 
 import dataclasses
@@ -56,7 +56,7 @@ class Link:
 HELD_BACK = 10          # ms that a late packet comes behind its turn
 HANDOVER_GAP = 0.3      # s
 HANDOVER_LEFT = 0.002   # of the rate in the gap: a packet at most
-HANDOVER_RATE = 0.4     # of the rate that is left behind it
+HANDOVER_RATE = 0.4     # of the rate that is left after it
 HANDOVER_RTT = 1.5      # of the round trip
 
 GRID_RTT = 10, 60, 150, 600
@@ -133,7 +133,7 @@ def _others():
 
 
 def _cross():
-    """Every combination of the main dimensions, of the set full alone."""
+    """Every combination of the main dimensions, only for the set full."""
     for rtt, rate, loss, server, window, family in itertools.product(
             GRID_RTT, RATES, GRID_LOSS, SERVERS, ("linux", "phone"), (4, 6)):
         yield Link(f"x{rtt}-r{rate}-l{loss:g}-s{server}-{window}-v{family}",

@@ -45,7 +45,7 @@ class Ping:
         self.timer = self.loop.after(STEP, self.ask)
 
     def answer(self, _):
-        """Take in what has come."""
+        """Receive the replies that have come."""
         try:
             while True:
                 data = self.sock.recv(2048)

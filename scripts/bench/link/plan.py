@@ -34,7 +34,7 @@ PACKAGES = "haproxy", "iproute2", "gcc", "linux-source-6.12"
 WIDE = 0.1              # spread of a median above which a cell is run again
 TIMELINES = {"g60-l1": ["object-1m-warm"], "phone-600-l0.1":
              ["object-1m-warm"], "g600-l0.1": ["object-100k-cold"]}
-# Simulated s of a long transfer, with what comes before and after.
+# Simulated s of a long transfer, with the time before and after it.
 LASTS = {"long": 20, "both": 15, "beside": 42}
 
 
@@ -59,11 +59,11 @@ class Plan:
         return self.path(link, repeat, "jsonl").exists()
 
     def claimed(self, link, repeat):
-        """Has somebody begun it?"""
+        """Has a run been claimed?"""
         return self.path(link, repeat, "claim").exists()
 
     def open(self):
-        """Runs that were planned from the beginning and not begun, the
+        """Runs that were planned from the beginning and not claimed, the
         longest first."""
         runs = [(link, repeat) for repeat in range(self.set.repeats)
                 for link in self.cells if not self.done(link, repeat)
@@ -106,7 +106,7 @@ class Plan:
                 if stat and (stat.spread is None or stat.spread > WIDE)]
 
     def records(self, link, repeat):
-        """What was measured in a run."""
+        """The records of a run."""
         with open(self.path(link, repeat, "jsonl"), encoding="utf-8") as file:
             return [json.loads(line) for line in file]
 
@@ -135,8 +135,8 @@ class Plan:
         return "wait" if busy else ""
 
     def finished(self):
-        """The claims of what has been done and the seconds that it took, all
-        of this machine's CPUs at work."""
+        """The claims of finished runs and the seconds that these took, all of
+        this machine's CPUs at work."""
         found = [path for path in self.folder.glob("*.claim")
                  if path.with_suffix(".jsonl").exists()]
         took = sum(path.with_suffix(".jsonl").stat().st_mtime -
@@ -144,7 +144,7 @@ class Plan:
         return found, took / (os.cpu_count() or 1)
 
     def progress(self):
-        """How far it is, a line."""
+        """The progress, a line."""
         finished, took = self.finished()
         weights = sum(self.weight(job["link"], job["cells"]) for job in (
             json.loads(path.read_text("utf-8")) for path in finished))
@@ -172,7 +172,7 @@ def weight(link, task):
 def header(plan, command, kernel, floors, minutes):
     """The first line of link.jsonl."""
     def public(link):
-        """What the report shows of a link."""
+        """The properties of a link for the report."""
         return {"title": link.title, "group": link.group, "rtt": link.rtt,
                 "jitter": link.jitter, "rate": link.rate, "uprate": link.up,
                 "loss": link.loss, "queue": link.queue,
@@ -180,7 +180,7 @@ def header(plan, command, kernel, floors, minutes):
                 "family": link.family}
 
     def task(found):
-        """What the report shows of a task."""
+        """The properties of a task for the report."""
         return {"title": found.title, "kind": found.kind,
                 "metric": found.metric, "unit": found.unit,
                 "better": found.better, "size": found.size or None,
@@ -225,7 +225,7 @@ def gather(plan, command, kernel):
 
 
 def claimed(plan):
-    """Claim a run, one process at a time, and show how far it is."""
+    """Claim a run, one process at a time, and show the progress."""
     with open(plan.folder / "lock", "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         job = plan.next()
@@ -235,7 +235,7 @@ def claimed(plan):
 
 
 def main():
-    """Do what the command line asks for."""
+    """Run the subcommand of the command line."""
     verb, *rest = sys.argv[1:] or [""]
     try:
         if verb == "next" and len(rest) >= 3:

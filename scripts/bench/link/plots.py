@@ -164,7 +164,7 @@ def loss_plot(table):
 
 
 def alike(table, link):
-    """What two links share that differ in the depth of the queue alone."""
+    """The properties of a link except title, group and queue depth."""
     return {key: value for key, value in table.links[link].items()
             if key not in ("title", "group", "queue")}
 
@@ -246,7 +246,7 @@ def timeline_plot(timeline):
 
 
 def empty():
-    """A plot that says that nothing was measured for it."""
+    """A plot with the note that nothing was measured for it."""
     figure, ((axes,),) = panels(380, 80)
     axes.set_axis_off()
     axes.text(0.5, 0.5, "not measured in this run", ha="center")

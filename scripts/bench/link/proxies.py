@@ -14,7 +14,7 @@ from peptest.netns import ip, sysctl, tc
 from transfer import OTHER_PORTS
 
 FILES = 1 << 17         # descriptors that a process may have
-SPARED = 50             # preference of rules and filters that spare
+SPARED = 50             # preference of rules and filters for these ports
 
 
 def _spared_ports():
@@ -45,7 +45,7 @@ def _raise_files():
 
 
 def _spare(ns, dev):
-    """Have packets of the other ports pass pep's filters."""
+    """Make packets of the other ports bypass pep's filters."""
     first, last = _spared_ports()
     tc(ns, *(f"filter add dev {dev} ingress pref {SPARED + number} "
              f"protocol {protocol} flower ip_proto tcp {end}_port "
@@ -76,8 +76,8 @@ def _attached(*options, gateways=(("pep", "wl0", "sv0"),)):
 
 
 def pair(*options):
-    """pep on both sides of the link, each with it as its wireless side; the
-    terminal's has the options."""
+    """pep on both sides of the link, which is the wireless side of each; the
+    one on the terminal has the options."""
     return _attached(*options, gateways=(("pep", "wl0", "sv0"),
                                          ("term", "up0", "lan0")))
 

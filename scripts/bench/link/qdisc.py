@@ -101,7 +101,7 @@ class Tbf:
 
 
 def _share(per_cent):
-    """A probability as netem has it."""
+    """A probability in the form of netem."""
     return min(round(per_cent / 100 * (1 << 32)), (1 << 32) - 1)
 
 
@@ -119,7 +119,7 @@ class Port:
         return struct.pack("IHHII", 16 + len(body), kind, flags, 1, 0) + body
 
     def set(self, qdisc, seed):
-        """Have the device do so from now on; it keeps the packets that it
+        """Set the qdisc of the device; the device keeps the packets that it
         holds when it has a qdisc of that kind already."""
         body = struct.pack("BxxxiIII", socket.AF_UNSPEC, self.index,
                            0x10000, TC_H_ROOT, 0)

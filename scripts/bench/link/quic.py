@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A UDP flow with CUBIC's manners, in the place of QUIC beside a download.
+"""A UDP flow with CUBIC's behaviour, in place of QUIC beside a download.
 
-Sends full packets from the server to the subscriber, who acknowledges every
-second one with the highest number seen and how many have come. The links that
-it runs over keep the order, so a gap is a loss; the window follows RFC 9438,
-with slow start until the first loss, and is reduced once a round trip.
+The server sends full packets to the subscriber, which acknowledges every
+second one with the highest number seen and the number of packets received. The
+links of the flow keep the order, so a gap is a loss; the window follows
+RFC 9438, with slow start until the first loss, and is reduced once a round
+trip.
 """
 
 import errno
@@ -23,7 +24,7 @@ ACK = struct.Struct("QQ")
 BETA = 0.7
 C = 0.4
 START = 10              # packets
-PROBE = 1.0             # s without an acknowledgment after which it asks
+PROBE = 1.0             # s without an acknowledgment before a probe
 
 
 class Cubic:
@@ -65,7 +66,7 @@ class Quic:
         self.loop = loop
         self.cubic = Cubic()
         self.sent = 0               # packets, and so the next one's number
-        self.acked = 0              # that have arrived or are lost
+        self.acked = 0              # packets that have arrived or are lost
         self.recovered = 0          # numbers below belong to an old loss
         self.rtt = 0.1
         self.stamps = {}
@@ -104,7 +105,7 @@ class Quic:
                 raise
 
     def on_ack(self, _):
-        """The server learns what has arrived."""
+        """The server receives acknowledgments."""
         try:
             while True:
                 high, seen = ACK.unpack(self.server.recv(64))
@@ -114,7 +115,7 @@ class Quic:
         self.fill()
 
     def account(self, high, seen):
-        """Take in an acknowledgment."""
+        """Process an acknowledgment."""
         now = self.heard = time.monotonic()
         if high in self.stamps:
             sample = now - self.stamps[high]
@@ -133,7 +134,7 @@ class Quic:
                 self.recovered = self.sent
 
     def fill(self):
-        """Send what the window allows."""
+        """Send as many packets as the window allows."""
         try:
             while self.sent - self.acked < int(self.cubic.window):
                 self.stamps[self.sent] = time.monotonic()
@@ -144,7 +145,7 @@ class Quic:
             pass
 
     def probe(self):
-        """Nothing came for long: everything under way is lost."""
+        """After PROBE without an ACK, count all packets under way as lost."""
         if time.monotonic() - self.heard > PROBE:
             self.acked = self.sent - 1
             self.cubic.window = 2.0

@@ -23,7 +23,7 @@ from targets import judged
 
 
 def write(folder, table):
-    """Write all files of the report into a folder; print what matters."""
+    """Write all files of the report into a folder; print its main part."""
     # Both import matplotlib, which --json can do without.
     from page import page
     from story import blocks
@@ -64,7 +64,7 @@ def raw(table):
 
 
 def main():
-    """Do what the command line asks for."""
+    """Write the report, or print it as JSON."""
     if len(sys.argv) != 3:
         print(__doc__, file=sys.stderr)
         sys.exit(2)

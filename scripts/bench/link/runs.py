@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Doing a task over a link: what a sample of each kind is.
+"""Doing a task over a link: the samples of each kind.
 
 A sample begins with the link as it was made, seeded, and with nothing under
-way. A cold one is the first of a new subscriber.
+way. A cold sample is the first of a new subscriber.
 """
 
 import hashlib
@@ -18,13 +18,13 @@ from radio import STEP, rates
 from tasks import PAGE_LINES, SMALL
 from transfer import OTHER_PORTS, PORTS, Client, Loop, Server
 
-WARM_UP = 1_000_000     # bytes that a subscriber has loaded who is warm
+WARM_UP = 1_000_000     # bytes that a warm subscriber has loaded
 SETTLE = 3              # s of a long transfer before goodput counts
-STEADY = 12             # s in which it does, fewer where the link is fast
-STEADY_BYTES = 30e6     # that the link could carry meanwhile
-LOADED = 5              # s after these, with small loads beside
+STEADY = 12             # s in which goodput counts, fewer on a fast link
+STEADY_BYTES = 30e6     # bytes that the link could carry meanwhile
+LOADED = 5              # s after STEADY, with small loads beside
 ROUND_TRIPS = 40        # that goodput is measured over at least
-SHARED = 10, 40         # s from which and to which shares are compared
+SHARED = 10, 40         # s of the beginning and the end of a comparison
 SMALL_STEP = 0.8        # s between two small loads beside
 FOREVER = 1 << 40       # bytes
 
@@ -69,8 +69,8 @@ class Runner:
                 for name, values in samples.items()}
 
     def begin(self, task, number):
-        """End whatever a failed sample has left, wait until nothing is under
-        way, then make the link as it was."""
+        """Close the connections of a failed sample, wait until nothing is
+        under way, then restore the link."""
         self.still()
         for client in self.clients:
             client.close()
@@ -89,7 +89,7 @@ class Runner:
             self.hand_over()
 
     def play(self, start):
-        """Have the rate vary from now on, until the sample ends."""
+        """Vary the rate from now on, until the sample ends."""
         for number, share in enumerate(rates()):
             self.played.append(self.loop.at(
                 start + number * STEP,
@@ -134,7 +134,7 @@ class Runner:
         return {"ttlb": client.last - client.begun}
 
     def upload(self, task):
-        """From the SYN until the server says that it has everything."""
+        """From the SYN until the server's answer to the whole upload."""
         client = self.load([100], upload=task.size)
         return {"ttlb": client.last - client.begun}
 
@@ -167,8 +167,8 @@ class Runner:
         return {"ttlb": time.monotonic() - begun}
 
     def long(self, _):
-        """A download without end: its goodput while nothing but pings is
-        beside, then small loads of others and of the same subscriber."""
+        """A download without end: its goodput beside pings alone, then small
+        loads of another subscriber and of the same one."""
         client = self.client([FOREVER])
         self.loop.run(max(SETTLE, 20 * self.link.whole))
         ping = Ping(self.loop, self.family, self.who + 5000)
@@ -185,7 +185,7 @@ class Runner:
                    ROUND_TRIPS * self.link.whole)
 
     def steady(self, client):
-        """Goodput of a download and what it costs the link."""
+        """Goodput of a download and its cost on the link."""
         before = residence.buckets()
         got, (octets, frames) = client.got, self.world.sent()
         again = nstat(self.sender, "TcpRetransSegs")
@@ -239,7 +239,7 @@ class Runner:
 
     def beside(self, task):
         """A download and one of another kind, which the contestant leaves
-        alone unless it is of the same."""
+        alone unless both are of the same kind."""
         own = self.client([FOREVER])
         self.loop.run(1 + 2 * (self.seed % 97) / 97)
         who = self.who + 8000

@@ -127,7 +127,7 @@ def contestants(table, link, works, name=None):
 
 
 def primary_grid(table, link):
-    """Medians of what the works of a link are judged by."""
+    """Medians of the primary metrics of a link's works."""
     works = table.measured(link)
     there = contestants(table, link, works)
     rows = []

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""The named sets of cells: which tasks are done over which links by whom.
+"""The named sets of cells: tasks over links by contestants.
 
 usage: sets.py SET [FILTER...]
 
-A FILTER leaves some of a set's cells: link=NAME,.. or work=NAME,.. or
-by=CONTESTANT,... As a program it checks a choice, with exit code 1 and a line
-on standard error for one that is wrong.
+A FILTER selects some of a set's cells: link=NAME,.. or work=NAME,.. or
+by=CONTESTANT,... The program checks a choice; a wrong one causes exit code 1
+and a line on standard error.
 """
 
 import dataclasses

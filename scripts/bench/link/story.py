@@ -18,7 +18,7 @@ no proxy in front of a CUBIC server, above 1 when better."""
 
 
 def sentence(about):
-    """How the figures came about as a sentence."""
+    """The origin of the figures as a sentence."""
     packages = ", ".join(f"{name} {version}" for name, version
                          in sorted(about["packages"].items()))
     return (f"Written by `{about['command']}` in {about['minutes']:.0f} "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the guests measured: cells, their statistics and their factors."""
+"""The results of the guests: cells, their statistics and factors."""
 
 import dataclasses
 import json
@@ -28,9 +28,9 @@ class Stat:
 
     spread is the half of the 95 % confidence interval of the median over the
     median, as for normal samples: Student's t times 1.253 standard errors. The
-    standard deviation is that of the samples, from eight of them on that which
-    the interquartile range stands for. None for a single sample or a median of
-    0.
+    standard deviation is that of the samples, from eight of them on the one
+    derived from the interquartile range. None for a single sample or a median
+    of 0.
     """
 
     n: int
@@ -151,7 +151,7 @@ class Table:
                      self.median(link, work, contestant, name), better)
 
     def floor(self, link, work):
-        """What the link itself allows, in the unit of the work."""
+        """The best that the link itself allows, in the unit of the work."""
         return self.floors.get(link, {}).get(work)
 
     def over_floor(self, link, work, contestant):
@@ -162,7 +162,7 @@ class Table:
         return 1 / gained if gained else None
 
     def measured(self, link):
-        """The works that somebody has a cell of on a link, in order."""
+        """The works with a cell of any contestant on a link, in order."""
         return [work for work in self.works
                 if any((link, work, who) in self.cells
                        for who in self.contestants)]

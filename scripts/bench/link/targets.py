@@ -75,7 +75,7 @@ TARGETS = (
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    """A target with what was measured; value is None when nothing was."""
+    """A target with the measured value, which is None without any."""
 
     target: Target
     value: typing.Optional[float]
@@ -83,7 +83,7 @@ class Verdict:
 
     @property
     def met(self):
-        """Is the target met? None when that was not measured."""
+        """Is the target met? None when nothing was measured."""
         return None if self.value is None else self.target.met(self.value)
 
     def text(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What is done over a link, and what a run of it is judged by."""
+"""The tasks over a link, and the metrics that judge their runs."""
 
 import dataclasses
 import typing
@@ -12,16 +12,16 @@ PAGE_OBJECTS = 30
 PAGE_LINES = 6
 PAGE_OBJECT = 40 * KB
 UPLOAD = 2 * KB * KB
-SMALL = 30 * KB        # what is loaded beside a long download
+SMALL = 30 * KB        # an object beside a long download
 OTHERS = {"cubic": "a CUBIC flow", "bbr": "a BBR flow",
           "quic": "UDP with CUBIC's manners", "self": "another of its kind"}
 
 
 @dataclasses.dataclass(frozen=True)
 class Task:
-    """One task: samples is how often a run of the cell does it, metric what
-    the cell is judged by and better which way is good. state is "warm" when
-    the subscriber has loaded something in the last minute."""
+    """One task: samples is how often a run of the cell does it, metric the
+    one that judges the cell and better the good direction. state is "warm"
+    when the subscriber has loaded something in the last minute."""
 
     name: str
     title: str

@@ -16,9 +16,9 @@ from world import World
 
 TCP_INFO_RCV_WND = 232      # offset in struct tcp_info, 32 bits
 WINDOW_BYTES = 2_000_000    # that are received while the window is traced
-LARGE = 4000                # segments of an initial window that waits for none
+LARGE = 4000                # segments of an initial window that needs no ACK
 SEGMENT = 1448
-STEP = 0.01                 # s between two looks at the link's queue
+STEP = 0.01                 # s between two samples of the link's queue
 PROBE = re.compile(
     r"(?P<t>\d+\.\d+): tcp_probe: .*src=(?P<src>\S+) dest=(?P<dest>\S+) .*"
     r"data_len=(?P<data>\d+) snd_nxt=(?P<nxt>\S+) snd_una=(?P<una>\S+) "
@@ -26,8 +26,8 @@ PROBE = re.compile(
 
 
 def window(link):
-    """Pairs of bytes received and the right edge that is offered then, of a
-    subscriber to whom everything is sent at once."""
+    """Pairs of bytes received and the right edge that a subscriber offers
+    then, when the server sends everything at once."""
     clean = dataclasses.replace(link, loss=0, jitter=0, late=0, trace="",
                                 handover=0, queue=1000)
     world = World(clean)
@@ -56,7 +56,7 @@ def window(link):
 
 def timeline(link, task, seed):
     """The life of one flow through pep: congestion window, bytes in flight,
-    the link's queue and what waits in pep, bytes over seconds."""
+    the link's queue and payload waiting in pep, bytes over seconds."""
     world = World(link)
     try:
         with PROXIES["pep"]():
@@ -73,8 +73,8 @@ def timeline(link, task, seed):
 
 
 def _watch(runner, task):
-    """Load an object while tcp_probe is traced and the queue is looked at;
-    return the queue, the cookies of both legs and the time it began."""
+    """Load an object while tcp_probe is traced and the queue is sampled;
+    return the queue, the cookies of both legs and the time of the start."""
     debugfs.write("tracing/trace_clock", "mono")
     debugfs.write("tracing/buffer_size_kb", 20000)
     debugfs.write("tracing/trace", "")
@@ -132,7 +132,7 @@ def _legs(text, cookies, begun):
 
 
 def _point(line, now, event, flight):
-    """Add what an event shows of a sender to its line."""
+    """Add an event of a sender to its line."""
     line["t"].append(now)
     line["cwnd"].append(int(event["cwnd"]) * SEGMENT)
     line["flight"].append(flight % (1 << 32))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Both ends of connections, in one process and one loop of events.
 
-A client sends a request of 100 bytes that says how many bytes it wants and how
-many it sends first; the server answers when it has all of these. Payload is
-dropped by the kernel as it is received, zeros are sent.
+A client sends a request of 100 bytes with the number of bytes that it requests
+and the number that it sends first; the server answers when it has received all
+of the latter. The kernel drops payload as it is received; zeros are sent.
 """
 
 import collections
@@ -25,8 +25,8 @@ REQUEST = struct.Struct("QQ84x")
 PIECE = memoryview(bytes(1 << 18))
 BUFFER = bytearray(1 << 20)
 TCP_CONGESTION = 13
-# Ports of the server by the congestion control of what it sends. Those of the
-# others are left alone by every contestant.
+# Ports of the server by its congestion control. Every contestant leaves the
+# connections of OTHER_PORTS alone.
 PORTS = {"cubic": 8000, "bbr": 8001}
 OTHER_PORTS = {"cubic": 9000, "bbr": 9001}
 QUIC_PORT = 9002
@@ -48,8 +48,8 @@ class Timer(ctypes.Structure):
 
 class Loop:
     """Waits for sockets and for times. System calls cost most in User Mode
-    Linux: times come by a timerfd, so that nobody asks for the time when a
-    packet comes."""
+    Linux: a timerfd signals times, so that the loop does not read the clock
+    for each packet."""
 
     def __init__(self):
         self.poll = select.epoll()
@@ -67,16 +67,16 @@ class Loop:
         self.poll.register(sock, events)
 
     def want(self, sock, events):
-        """Wait for other events of it."""
+        """Wait for other events of a socket."""
         self.poll.modify(sock, events)
 
     def remove(self, sock):
-        """Wait for nothing of it any more."""
+        """Wait for no event of a socket any more."""
         if self.handlers.pop(sock.fileno(), None):
             self.poll.unregister(sock)
 
     def at(self, when, function):
-        """Call a function at a time; returns what cancel() takes."""
+        """Call a function at a time; returns the entry for cancel()."""
         entry = [when, next(self.order), function]
         heapq.heappush(self.times, entry)
         self.arm()
@@ -88,7 +88,7 @@ class Loop:
 
     @staticmethod
     def cancel(entry):
-        """Do not call it."""
+        """Do not call the function of an entry."""
         entry[2] = None
 
     def arm(self):
@@ -103,7 +103,7 @@ class Loop:
         self.armed = first
 
     def ring(self, _):
-        """Call what is due."""
+        """Call the functions that are due."""
         with contextlib.suppress(BlockingIOError):
             os.read(self.timer, 8)
         self.armed = None
@@ -115,8 +115,8 @@ class Loop:
         self.arm()
 
     def run(self, seconds=LATE, done=None):
-        """Run for some seconds, or until a function says so; raises when it
-        does not say so in time."""
+        """Run for some seconds, or until a function returns true; raises when
+        it does not in time."""
         over = []
         end = self.after(seconds, lambda: over.append(True))
         while not over and not (done and done()):
@@ -150,7 +150,7 @@ class Serving:
         loop.add(sock, select.EPOLLIN, self.event)
 
     def event(self, events):
-        """Do what can be done; a connection that fails is over."""
+        """Send and receive; a connection that fails is over."""
         try:
             if events & select.EPOLLOUT:
                 self.send()
@@ -286,7 +286,7 @@ class Client:
             self.loop.want(self.sock, select.EPOLLIN)
 
     def event(self, events):
-        """Do what can be done."""
+        """Send and receive."""
         try:
             if events & select.EPOLLOUT:
                 self.send()
@@ -296,7 +296,7 @@ class Client:
             raise TransferError(str(err)) from err
 
     def receive(self):
-        """Receive what is there."""
+        """Receive the payload that has come."""
         try:
             size = self.sock.recv_into(BUFFER, len(BUFFER), socket.MSG_TRUNC)
         except BlockingIOError:

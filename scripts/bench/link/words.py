@@ -35,7 +35,7 @@ def capped(sentences):
 
 
 def values(table, link, work, who, base=BASE):
-    """What two contestants reach: "0.42 s instead of 1.30 s"."""
+    """The medians of two contestants: "0.42 s instead of 1.30 s"."""
     unit = table.works[work]["unit"]
     name = "Jain's index " if table.works[work]["metric"] == "jain" else ""
     return (f"{name}{show(table.median(link, work, who), unit)} instead of "
@@ -43,7 +43,7 @@ def values(table, link, work, who, base=BASE):
 
 
 def rival(table, link, work):
-    """What HAProxy reaches in a cell, as the end of a sentence."""
+    """HAProxy's median in a cell, as the end of a sentence."""
     value = table.median(link, work, RIVAL)
     if value is None:
         return ""
@@ -128,7 +128,7 @@ def worse(table, base):
 
 
 def side_of(table, name):
-    """A sentence on what pep does to a metric that no cell is judged by;
+    """A sentence on pep's effect on a metric that no cell is judged by;
     None when nothing is worse or nothing was measured."""
     kind = METRICS[name]
     cells = [(table.gain(link, work, OWN, name=name), link, work)

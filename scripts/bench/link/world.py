@@ -4,13 +4,13 @@
    sub ------- [term] ------- radio ------- pep ------- srv
    eth0         lan0 up0     s0 ... n0    wl0 sv0       eth0
 
-radio is the wireless link: a packet that comes by one of its devices leaves by
-the other, through netem. It is a host of its own, so that neither end of TCP
-hears from a qdisc of its own host that the link drops a packet. A link that
-varies or reorders has two stages in there, with m0 and m1 between n0 and s0:
-one for the rate, one for the delay or for packets that come late.
+radio is the wireless link: a packet that one of its devices receives leaves by
+the other, through netem. It is a host of its own, so that no qdisc on the host
+of an end notifies TCP of a packet that the link drops. A link that varies or
+reorders has two stages in radio, with m0 and m1 between n0 and s0: one for the
+rate, one for the delay or for packets that come late.
 
-term is the subscriber's terminal, for pep at both ends alone. Subscribers have
+term is the subscriber's terminal, only for pep at both ends. Subscribers have
 addresses of SUBSCRIBERS, which are local to sub and need no configuration.
 """
 
@@ -22,7 +22,7 @@ from peptest.netns import (Within, addr, ip, offloads, space_up, spaces_down,
                            sysctl, tc)
 from qdisc import FRAME, Netem, Port, Tbf
 
-PATH_LIMIT = 100_000        # packets that are never too many
+PATH_LIMIT = 100_000        # packets, a limit that is never reached
 LEAST_DOWN = 4              # packets that the queue down holds at least
 LEAST_UP = 100              # the same up, where most are acknowledgments
 SUBSCRIBERS = {4: "198.18.128.0/17", 6: "2001:db8:4000::/34"}
@@ -40,7 +40,7 @@ def subscriber(number, family):
 
 
 def packets(rate, milliseconds):
-    """Full packets that a rate in Mbit/s makes in a time."""
+    """Full packets that a rate in Mbit/s carries in a time."""
     return rate * 1e3 * milliseconds / 8 / FRAME
 
 
@@ -63,8 +63,8 @@ class World:
         self.reset(1)
 
     def _ports(self):
-        """The devices with qdiscs; those of the server path for good. down
-        and up are the first stages, further the second ones."""
+        """Make the devices with qdiscs; those of the server path never
+        change. down and up are the first stages, further the second ones."""
         down, up = ("m0", "m1") if self.staged else ("s0", "n0")
         self.ports = {"down": Port("radio", down), "up": Port("radio", up),
                       "to_server": Port("pep", "sv0"),
@@ -76,8 +76,8 @@ class World:
             if self.staged else []
 
     def _spaces(self):
-        """Namespaces, devices and addresses; every neighbour is known, so that
-        no packet waits for one."""
+        """Make namespaces, devices and addresses; every neighbour is known, so
+        that no packet waits for its resolution."""
         near = "term" if self.terminal else "sub"
         dev = "up0" if self.terminal else "eth0"
         names = ["sub", "radio", "pep", "srv"] + ["term"] * self.terminal
@@ -111,7 +111,7 @@ class World:
 
     @staticmethod
     def _redirect(*ways):
-        """Have packets that come by one device of the radio leave by
+        """Redirect packets that one device of the radio receives to
         another."""
         for dev, out in ways:
             ip("radio", f"link set {dev} up")
@@ -135,7 +135,7 @@ class World:
                          for family in (4, 6)))
 
     def _routes(self):
-        """Default routes to the gateway, the subscribers behind theirs."""
+        """Set default routes to the gateway, and the subscribers' routes."""
         for family in 4, 6:
             many = SUBSCRIBERS[family]
             gateway = TERMINAL[family] if self.terminal else \
@@ -150,7 +150,7 @@ class World:
                 ip("term", f"route add {many} via {LAN[family]}",
                    f"route add default via {addr('pep', family)}",
                    family=family)
-        # A route makes IPv4's subscribers local, bind() wants more of IPv6's.
+        # A route makes IPv4's subscribers local, bind() to IPv6's needs more.
         sysctl("sub", "net.ipv6.ip_nonlocal_bind=1")
         for name in ["pep"] + ["term"] * self.terminal:
             sysctl(name, "net.ipv4.ip_forward=1",
@@ -175,13 +175,13 @@ class World:
                              prompt=100 - link.late))
 
     def reset(self, seed):
-        """The link as it is at the beginning of a sample, which draws its
-        random numbers from a seed."""
+        """Set the link as it is at the beginning of a sample, with random
+        numbers from a seed."""
         self.seed = seed
         self.change()
 
     def change(self, rate=1.0, delay=None):
-        """Another share of the link's rates, and delay of one way in ms."""
+        """Set another share of the link's rates, and one-way delay in ms."""
         for number, (first, second) in enumerate(self._ways(rate, delay)):
             self.ports[("down", "up")[number]].set(first, self.seed)
             if self.further:
@@ -194,8 +194,7 @@ class World:
             self.ports["down"], self.ports["up"], *self.further))
 
     def queued(self):
-        """Bytes that wait for the link down, those under way not among
-        them."""
+        """Bytes that wait for the link down, without those under way."""
         held = self.ports["down"].backlog()[0]
         under_way = 0 if self.varies else \
             self.link.rate * 1e6 / 8 * self.link.rtt / 2e3
@@ -220,7 +219,7 @@ class World:
 
 
 def bind(sock, number, family):
-    """Have a socket speak for a subscriber."""
+    """Bind a socket to the address of a subscriber."""
     sock.bind((subscriber(number, family), 0))
 
 
