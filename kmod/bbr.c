@@ -24,7 +24,8 @@
  * loss counts when the acknowledgment that reveals it has a longer round trip than
  * an empty queue gives (pep_estimate_queued()), and when these are more in a round trip
  * than 2 % plus twice the path's loss without a queue (loss_base).
- * Without a queue, a loss of more than an eighth counts: the path is policed.
+ * Without a queue, a loss of more than an eighth counts after startup: the path is
+ * policed.
  * No loss takes a flow below the BDP in the long term: less than
  * that makes no queue.
  *

@@ -27,7 +27,7 @@
 
 static struct kmem_cache *pep_flow_cache;
 
-/* The state that an event leads to; an event not listed cannot happen. */
+/* The state that an event leads to, -EINVAL where it cannot happen. */
 static const s8 pep_flow_table[][PEP_FLOW_END + 1] = {
 	[PEP_FLOW_STATE_CONNECTING] = {
 		[PEP_FLOW_UP] = PEP_FLOW_STATE_ESTABLISHED,

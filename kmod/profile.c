@@ -43,10 +43,8 @@ bool pep_profile_name_ok(const char *name)
 EXPORT_SYMBOL_IF_KUNIT(pep_profile_name_ok);
 
 /**
- * pep_profile_defaults() - settings where nothing is said
- * @values: result: pep_bbr, CUBIC, follow; zero is what the rest defaults to,
- *	but for the triggers of a split, the DSCP, which is copied, the residence
- *	and the time after which a connection is handed back
+ * pep_profile_defaults() - set the defaults of a profile
+ * @values: result; settings that are not set here default to zero
  */
 void pep_profile_defaults(struct pep_values *values)
 {

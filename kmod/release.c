@@ -34,7 +34,7 @@
 /* How far a leg's clock may be ahead of its end's, ms; see PAWS, RFC 7323. */
 #define PEP_RELEASE_AHEAD	1000
 
-/* Beyond this no number is plausible, bytes. */
+/* Beyond this no number is plausible, bytes, and no clock, ms. */
 #define PEP_RELEASE_FAR		0x40000000
 
 /*
@@ -449,7 +449,9 @@ void pep_release_packet(struct pep_conn *conn, unsigned int side,
 		self->ack = ack;
 	if (after(edge, self->edge))
 		self->edge = edge;
-	/* Before the cut may have moved: it is behind what this leaves. */
+	/* It passes when it reaches behind the cut of its side, or acknowledges all in
+	 * front of the peer's; pep_release_try() may move the cuts.
+	 */
 	way->pass = after(last, self->next) || !before(ack, peer->next);
 	if (after(last, self->high)) {
 		self->bytes += pkt->payload;

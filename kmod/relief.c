@@ -38,7 +38,7 @@
  */
 #define PEP_RELIEF_PART		2
 
-/* Subscribers who hold less than this never pay, bytes. */
+/* Subscribers that hold less than this pay only when their share is smaller, bytes. */
 #define PEP_RELIEF_LEAST	(1024 * 1024)
 
 /* Memory of a flow's queues, bytes. */

@@ -38,7 +38,7 @@
 /* The window of a leg that retreats, at least, segments: the initial one. */
 #define PEP_RESUME_LEAST	TCP_INIT_CWND
 
-/* One of so many segments that a leg has sent since it went beyond its window may
+/* One of so many segments that a leg has sent since just before its jump may
  * get lost, and so many in any case, where a loss is no congestion.
  */
 #define PEP_RESUME_LOSS_SHARE	8

@@ -8,8 +8,9 @@
  * a subscriber without an entry are bounded by the table of connections, where the
  * oldest that waits for its SYN-ACK makes room.
  *
- * Beyond a share a connection is forwarded unsplit, or not even followed. Nothing of
- * the subscriber's that exists is touched, and nobody else is.
+ * Beyond a share a new connection is forwarded unsplit, or not even followed. Existing
+ * ones stay as they are, but for flows that hold memory and make no progress, see
+ * relief.c. No other subscriber is affected.
  */
 
 #include "share.h"

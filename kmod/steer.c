@@ -450,7 +450,7 @@ retry:
 	return pep_steer_leg(pn, sk, skb, pkt);
 }
 
-/* Counter of what a packet is that is neither TCP nor a fragment of it. */
+/* Counter for a packet that is not TCP, or is a fragment that cannot be gathered. */
 static unsigned int pep_steer_other(struct pep_net *pn, struct sk_buff *skb,
 				    const struct pep_packet *pkt,
 				    enum pep_packet_kind kind)

@@ -78,7 +78,7 @@ def write(folder, name, raw, text):
 
 def program(usage, report):
     """Run a function with the folder, the command and the source of the
-    command line; print a missing result. Ends with the exit code."""
+    command line; exit when a result is missing or wrong."""
     if len(sys.argv) != 4:
         print(usage, file=sys.stderr)
         sys.exit(2)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The works that bench cost measures, their units and their targets.
+"""The works that bench cost measures, and their units.
 
 A figure is the number of instructions that a contestant adds to plain
 forwarding, measured in the same boot, for the same work. It is the mean of two

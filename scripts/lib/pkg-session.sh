@@ -40,8 +40,8 @@ nic() # LAST-BYTE
 	ip -br link | awk -v mac="$MAC:$1" '$3 == mac { print $1 }'
 }
 
-# Print the names of the devices that are in a namespace of their own, where
-# they are a subscriber and a server with the gateway as next hop.
+# Move two devices into namespaces of their own, a subscriber and a server with
+# the gateway as next hop, and have the server serve.
 peers()
 {
 	local name last net nic

@@ -6,7 +6,7 @@ ROOT_MIRROR=http://deb.debian.org/debian
 
 # Print the folder of a minimal root with some packages, parted by commas, and
 # what a hook does to it; the hook is a program of scripts/lib with arguments,
-# called with KIND, the root and these. The folder is PREFIX with a hash of all
+# called with these and the root. The folder is PREFIX with a hash of all
 # that goes in, KEY for the part that the hook's arguments do not cover. It is
 # made first when missing, and others of that prefix are removed. Removing it
 # gets the newest packages. The caller holds a lock.

@@ -61,7 +61,7 @@ def available():
 
 
 def sockets():
-    """Sockets of TCP in the gateway, without TIME_WAIT, and their pages."""
+    """Sockets of TCP in the gateway, without TIME_WAIT."""
     with Within("pep"), open("/proc/thread-self/net/sockstat",
                              encoding="ascii") as file:
         words = next(text for text in file
