@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A tally belongs to a profile's name: the number of its flows, and the generation
- * that it has now. It outlives both the profile, which may be deleted while it has
- * flows, and any of its generations, which are replaced. A name that is taken again
- * when none of these is left gets another tally.
+ * A tally belongs to a profile's name: it holds the number of the profile's flows
+ * and its current generation. It outlives both the profile, which may be deleted
+ * while it has flows, and any of its generations, which are replaced. A name that
+ * is used again when none of these is left gets another tally.
  */
 
 #include "tally.h"
@@ -13,10 +13,10 @@
 #include "gain.h"
 
 /**
- * pep_tally_create() - begin to count
+ * pep_tally_create() - create a tally
  *
  * Context: may sleep.
- * Return: a tally of no flows with a reference, or NULL.
+ * Return: a tally without flows, with a reference, or NULL.
  */
 struct pep_tally *pep_tally_create(void)
 {
@@ -29,7 +29,7 @@ struct pep_tally *pep_tally_create(void)
 
 /**
  * pep_tally_get() - take a reference
- * @tally: tally, by another reference
+ * @tally: tally that another reference keeps
  *
  * Context: any.
  * Return: @tally.

@@ -10,13 +10,13 @@ struct pep_gain;
 struct pep_gen;
 
 /**
- * struct pep_tally - what all generations of a profile have in common
+ * struct pep_tally - state that all generations of a profile share
  * @ref: one of the profile, one per generation, one per connection that was handed
  *	back and may be split again
  * @flows: live flows
- * @gen: the generation that the profile has now, NULL while no device uses it;
+ * @gen: current generation of the profile, NULL while no device uses it;
  *	read under RCU, written under pep_net.lock
- * @gain: what connections that may be split are compared by, with a reference; NULL
+ * @gain: comparison of the connections that may be split, with a reference; NULL
  *	where there is no control group; read under RCU, written under pep_net.lock
  * @rcu: frees the memory: limits are checked under RCU
  */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * TIME_WAIT sockets that legs have left go when steering does not see their packets any
+ * Removes the TIME_WAIT sockets of legs when steering does not see their packets any
  * more.
  *
- * Steering knows them, and has them give way to a new connection. Where it does not see
+ * Steering makes these sockets give way to a new connection. Where it does not see
  * a packet, early demux finds such a socket for it, and ip_forward() drops a packet that
  * has a socket: nothing is forwarded for a minute between two ends that use their
  * addresses and ports again.
@@ -33,7 +33,7 @@ static bool pep_timewait_ours(const struct net *net, const struct sock *sk)
 
 /* Take such a socket out of a bucket, with a reference; NULL when there is none. The
  * sockets are reused without a grace period, so one that moves to another bucket meanwhile
- * leads there: the end of a list says which one it is.
+ * leads there: the end of a list identifies the bucket.
  */
 static struct inet_timewait_sock *
 pep_timewait_find(const struct net *net, struct inet_ehash_bucket *bucket,
@@ -56,7 +56,7 @@ pep_timewait_find(const struct net *net, struct inet_ehash_bucket *bucket,
 	return NULL;
 }
 
-/* Remove those of a bucket. */
+/* Remove such sockets from a bucket. */
 static void pep_timewait_clear(const struct net *net,
 			       struct inet_ehash_bucket *bucket,
 			       unsigned int slot)
@@ -75,7 +75,7 @@ static void pep_timewait_clear(const struct net *net,
 	} while (tw);
 }
 
-/* Remove all of a namespace. */
+/* Remove all such sockets of a namespace. */
 static void pep_timewait_purge(const struct net *net)
 {
 	const struct inet_hashinfo *hash = net->ipv4.tcp_death_row.hashinfo;
@@ -117,23 +117,23 @@ void pep_timewait_init(struct pep_net *pn)
 }
 
 /**
- * pep_timewait_schedule() - have TIME_WAIT sockets of legs removed soon
- * @pn: instance of which a device has been detached
+ * pep_timewait_schedule() - schedule the removal of legs' TIME_WAIT sockets
+ * @pn: instance that a device has been detached from
  *
- * Those of connections by other devices go as well: late packets of these pass then.
+ * This removes those of other devices' connections as well, whose late packets pass then.
  *
  * Context: any.
  */
 void pep_timewait_schedule(struct pep_net *pn)
 {
-	/* Both do nothing behind pep_timewait_stop(). */
+	/* Both do nothing after pep_timewait_stop(). */
 	schedule_work(&pn->timewait);
 	schedule_delayed_work(&pn->timewait_late, PEP_TIMEWAIT_LATE);
 }
 
 /**
  * pep_timewait_stop() - remove the TIME_WAIT sockets of legs for good
- * @pn: instance without flows, which none is made for any more
+ * @pn: instance without flows, which gets no new ones
  *
  * Context: may sleep.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The code that the tracepoints of trace.h are made of. Those who pass them know
- * only the pointers that they hand over; what these point to is looked up here.
+ * The code of the tracepoints that trace.h defines. Callers only pass pointers;
+ * this code reads the structures that they point to.
  */
 
 #include "trace.h"
@@ -54,6 +54,6 @@ static u32 pep_trace_retrans(const struct pep_leg *leg)
 	return leg->sk ? READ_ONCE(tcp_sk(leg->sk)->total_retrans) : 0;
 }
 
-/* The code is made on reading once more. */
+/* Including the header again generates the code. */
 #define CREATE_TRACE_POINTS
 #include "trace.h"

@@ -5,13 +5,13 @@
  * Fields that several events have:
  * netns	cookie of the network namespace, as SO_NETNS_COOKIE gives it
  * flow		number of the flow in that namespace, as pepadm shows it
- * side		enum pep_side of what the event is about: where a packet came
- *		from, or the leg that payload goes to
+ * side		enum pep_side of the event: the side that a packet came from, or
+ *		that of the leg that payload goes to
  * saddr, daddr	ends of the connection in the direction of the opener's SYN,
- *		struct sockaddr_in or struct sockaddr_in6; they stand behind
- *		fields of 8 and 4 bytes, which aligns them
- * Times are in ns unless the name says us. What is told by a counter of the
- * instance has its name, as pepadm stat shows it.
+ *		struct sockaddr_in or struct sockaddr_in6; they follow fields of
+ *		8 and 4 bytes, which aligns them
+ * Times are in ns unless the name has us. An outcome that a counter of the
+ * instance counts has the counter's name, as pepadm stat shows it.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM pep
@@ -87,8 +87,8 @@ TRACE_DEFINE_ENUM(PEP_TRACK_GONE);
 			 { PEP_RESUME_PHASE_RETREAT, "retreat" })
 
 /*
- * A packet came by a device: "taken", or the counter of why it passes. The last
- * fragment of one has the verdict on the whole.
+ * A packet came by a device: "taken", or the counter of the reason why it passes.
+ * The last fragment of a packet has the verdict on the whole.
  */
 TRACE_EVENT(pep_steer,
 
@@ -119,7 +119,7 @@ TRACE_EVENT(pep_steer,
 		  __get_str(verdict))
 );
 
-/* What became of a connection's opening, before there is a flow. */
+/* Outcome of a connection's opening, before there is a flow. */
 DECLARE_EVENT_CLASS(pep_opening,
 
 	TP_PROTO(const struct pep_net *pn, const struct pep_tuple *tuple,
@@ -152,7 +152,7 @@ DECLARE_EVENT_CLASS(pep_opening,
 		  __entry->saddr, __entry->daddr, __get_str(result))
 );
 
-/* A SYN that no socket is there for: the counter of what becomes of it. */
+/* A SYN that has no socket: the counter of its outcome. */
 DEFINE_EVENT(pep_opening, pep_syn,
 	TP_PROTO(const struct pep_net *pn, const struct pep_tuple *tuple,
 		 unsigned int side, const char *result),
@@ -170,8 +170,8 @@ DEFINE_EVENT(pep_opening, pep_accept,
 );
 
 /*
- * The target's answer to a flow is there, "answered", or will never be, the
- * counter of why. The latency is counted from the opener's SYN.
+ * The target has answered a flow, "answered", or never will, the counter of the
+ * reason. The latency is counted from the opener's SYN.
  */
 TRACE_EVENT(pep_connect,
 
@@ -209,7 +209,7 @@ TRACE_EVENT(pep_connect,
 		  __get_str(result), __entry->latency_ns)
 );
 
-/* A flow changes its state, or passes the end of its second direction on. */
+/* A flow changes its state, or passes on the end of its second direction. */
 TRACE_EVENT(pep_state,
 
 	TP_PROTO(const struct pep_flow *flow, unsigned int next),
@@ -235,7 +235,7 @@ TRACE_EVENT(pep_state,
 		  pep_show_state(__entry->new))
 );
 
-/* A connection that is followed comes to another stage; "gone" is its end. */
+/* A connection that is followed enters another stage; "gone" is its end. */
 TRACE_EVENT(pep_stage,
 
 	TP_PROTO(const struct pep_net *pn, const struct pep_conn *conn,
@@ -302,16 +302,17 @@ DEFINE_EVENT(pep_backpressure, pep_stall,
 	TP_ARGS(flow, side)
 );
 
-/* It can take some again. */
+/* The leg can take payload again. */
 DEFINE_EVENT(pep_backpressure, pep_resume,
 	TP_PROTO(const struct pep_flow *flow, unsigned int side),
 	TP_ARGS(flow, side)
 );
 
 /*
- * The leg of a subscriber begins with what is known of the link, RFC 9959: another
- * phase. Rate in bytes per second; what the subscriber's legs may have under way,
- * and what the others have, bytes; the leg's window, segments.
+ * The leg of a subscriber, which begins with the known properties of the link,
+ * RFC 9959, enters another phase. Rate in bytes per second; bytes that the
+ * subscriber's legs may have in flight, and that the others have; the leg's
+ * window, segments.
  */
 TRACE_EVENT(pep_careful,
 
@@ -388,7 +389,7 @@ TRACE_EVENT(pep_relay,
 		  __entry->taken)
 );
 
-/* A sample of how long payload has stayed on its way to a leg. */
+/* A sample of the time that payload has stayed on its way to a leg. */
 TRACE_EVENT(pep_residence,
 
 	TP_PROTO(const struct pep_flow *flow, unsigned int side, u64 ns),
@@ -474,7 +475,7 @@ TRACE_EVENT(pep_close,
 
 #endif
 
-/* Found from the folder above, which the compiler is told to look into. */
+/* Found from the folder above, which is in the compiler's include path. */
 #undef TRACE_INCLUDE_PATH
 #define TRACE_INCLUDE_PATH kmod
 #undef TRACE_INCLUDE_FILE

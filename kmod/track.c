@@ -3,10 +3,10 @@
  * The table of connections that are followed.
  *
  * A SYN makes an entry, and both directions' packets find it with one lookup,
- * under RCU. It leaves the table at a reset, when the flow that has taken it
- * over has ended, and after a silence, see sweep.c. Memory is bounded by
- * that of the machine: when the table is full the connection that has waited
- * longest for its SYN-ACK makes room.
+ * under RCU. The entry leaves the table at a reset, when the flow that has taken
+ * it over has ended, and after a silence, see sweep.c. The machine's memory
+ * bounds the table: when it is full the connection that has waited longest for
+ * its SYN-ACK makes room.
  */
 
 #include "track.h"
@@ -40,7 +40,7 @@ static struct kmem_cache *pep_track_cache;
  * struct pep_track_key - how the table finds a connection
  * @tuple: tuple of a packet of either direction
  * @vrf: VRF that the packet is received by, 0 for none
- * @across: the answer to a connection's packets, by whichever VRF
+ * @across: match answers to a connection's packets, from any VRF
  */
 struct pep_track_key {
 	const struct pep_tuple *tuple;
@@ -154,7 +154,7 @@ static const struct rhashtable_params pep_track_params = {
 /**
  * pep_track_next() - look up a transition
  * @stage: enum pep_track_stage
- * @event: what happens
+ * @event: event that occurs
  *
  * Return: the stage that follows, or -EINVAL when the event cannot happen.
  */
@@ -174,8 +174,8 @@ EXPORT_SYMBOL_IF_KUNIT(pep_track_next);
  *
  * A connection's packets of both directions may come by different VRFs.
  *
- * Context: RCU read side, which the connection stays for.
- * Return: the connection, which may be going, or NULL.
+ * Context: RCU read side, which keeps the connection.
+ * Return: the connection, which may be leaving the table, or NULL.
  */
 struct pep_conn *pep_track_find(struct pep_net *pn,
 				const struct pep_tuple *tuple, int vrf)
@@ -208,7 +208,7 @@ void pep_track_put(struct pep_conn *conn)
 		call_rcu(&conn->rcu, pep_track_free);
 }
 
-/* It leaves the table, or never gets there. */
+/* The connection leaves the table, or never gets there. */
 static void pep_track_forget(struct pep_conn *conn)
 {
 	if (conn->path)
@@ -216,19 +216,19 @@ static void pep_track_forget(struct pep_conn *conn)
 	conn->path = NULL;
 }
 
-/* Nothing waits for its SYN-ACK any more. */
+/* The connection no longer waits for its SYN-ACK. */
 static void pep_track_settle(struct pep_net *pn, struct pep_conn *conn)
 {
 	spin_lock(&pn->track_lock);
 	list_del(&conn->unanswered);
 	spin_unlock(&pn->track_lock);
-	/* In the same place. */
+	/* These take the place of the list entry. */
 	conn->tally = NULL;
 	conn->meter = NULL;
 }
 
 /**
- * pep_track_decide() - have no trigger split a connection any more
+ * pep_track_decide() - keep triggers from splitting a connection
  * @conn: connection, locked; it has been taken over, or never will be
  *
  * Context: BH off.
@@ -249,9 +249,9 @@ void pep_track_decide(struct pep_conn *conn)
  * pep_track_advance() - change a connection's stage
  * @pn: its instance
  * @conn: connection, locked
- * @event: what has happened
+ * @event: event that has occurred
  *
- * At its end it leaves the table and gives its flow and its copies up.
+ * At its end the connection leaves the table and drops its flow and its copies.
  *
  * Context: BH off.
  */
@@ -266,7 +266,7 @@ void pep_track_advance(struct pep_net *pn, struct pep_conn *conn,
 	trace_pep_stage(pn, conn, next);
 	if (conn->stage == PEP_TRACK_OPENING && next != PEP_TRACK_OPENING)
 		pep_track_settle(pn, conn);
-	/* pep_follow_packet() looks at it without the lock. */
+	/* pep_follow_packet() reads it without the lock. */
 	smp_store_release(&conn->stage, next);
 	if (event == PEP_TRACK_RELEASED) {
 		pep_flow_put(conn->flow);
@@ -287,8 +287,8 @@ void pep_track_advance(struct pep_net *pn, struct pep_conn *conn,
  * pep_track_end() - end a connection, and report it where no flow has it
  * @pn: its instance
  * @conn: connection, locked, in the table
- * @cause: enum pep_conn_cause; of one that both ends have closed it is
- *	PEP_CONN_CAUSE_CLOSED, unless it is a reset
+ * @cause: enum pep_conn_cause; PEP_CONN_CAUSE_CLOSED replaces it when both ends
+ *	have closed the connection, unless it is a reset
  *
  * The end of a flow is reported with the flow.
  *
@@ -305,7 +305,7 @@ void pep_track_end(struct pep_net *pn, struct pep_conn *conn,
 }
 
 /**
- * pep_track_schedule() - have a connection looked after soon
+ * pep_track_schedule() - schedule a connection's job
  * @conn: connection, under RCU
  *
  * Context: BH off.
@@ -318,7 +318,7 @@ void pep_track_schedule(struct pep_conn *conn)
 		pep_queue_job(&conn->job);
 }
 
-/* Let the connection that has waited longest for its SYN-ACK go. */
+/* Evict the connection that has waited longest for its SYN-ACK. */
 static bool pep_track_evict(struct pep_net *pn)
 {
 	struct pep_conn *conn;
@@ -329,7 +329,7 @@ static bool pep_track_evict(struct pep_net *pn)
 	spin_unlock(&pn->track_lock);
 	if (!conn)
 		return false;
-	/* It stays for as long as the RCU read side. */
+	/* The RCU read side keeps it. */
 	spin_lock(&conn->lock);
 	if (conn->stage == PEP_TRACK_OPENING) {
 		pep_track_end(pn, conn, PEP_CONN_CAUSE_EVICTED);
@@ -362,7 +362,7 @@ struct pep_conn *pep_track_new(const struct pep_tuple *tuple, int vrf)
 	return conn;
 }
 
-/* One that was followed before goes on where it was. */
+/* A connection that was followed before goes on where it was. */
 static void pep_track_go_on(struct pep_net *pn, struct pep_conn *conn)
 {
 	conn->path = pep_path_get(pn, &conn->tuple, conn->opener);
@@ -373,7 +373,7 @@ static void pep_track_go_on(struct pep_net *pn, struct pep_conn *conn)
 		pep_track_advance(pn, conn, PEP_TRACK_FINS);
 }
 
-/* Into the list of those that wait, and into the table. */
+/* Add a connection to the list of those that wait, and to the table. */
 static int pep_track_enter(struct pep_net *pn, struct pep_conn *conn)
 {
 	struct pep_track_key key = { .tuple = &conn->tuple, .vrf = conn->vrf };
@@ -433,14 +433,15 @@ int pep_track_insert(struct pep_net *pn, struct pep_conn *conn)
  * @pn: started instance
  * @conn: from pep_track_new(), filled in; freed when it cannot be entered
  *
- * It goes on as followed, or as closing when both ends have sent a FIN.
+ * The connection goes on as followed, or as closing when both ends have sent a
+ * FIN.
  *
  * Context: BH off, RCU read side.
  * Return: 0 or an error of pep_track_insert().
  */
 int pep_track_import(struct pep_net *pn, struct pep_conn *conn)
 {
-	/* Before another connection makes room for it. */
+	/* Check before another connection makes room for it. */
 	if (pep_track_find(pn, &conn->tuple, conn->vrf)) {
 		pep_track_put(conn);
 		return -EEXIST;
@@ -476,7 +477,7 @@ int pep_track_start(struct pep_net *pn)
 
 /**
  * pep_track_stop() - free the table
- * @pn: instance after pep_sweep_purge(), that no packet comes to any more
+ * @pn: instance after pep_sweep_purge(), which receives no packets any more
  *
  * Context: may sleep.
  */

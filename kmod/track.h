@@ -17,7 +17,7 @@ struct pep_path;
 struct pep_tally;
 
 /**
- * enum pep_track_stage - how far a connection has come
+ * enum pep_track_stage - progress of a connection
  * @PEP_TRACK_OPENING: the SYN has passed
  * @PEP_TRACK_ANSWERED: the SYN-ACK has passed
  * @PEP_TRACK_FOLLOWED: both ends have completed the handshake
@@ -39,12 +39,12 @@ enum pep_track_stage {
 };
 
 /**
- * enum pep_track_event - what moves a connection from stage to stage
+ * enum pep_track_event - event that moves a connection from stage to stage
  * @PEP_TRACK_SYNACK: the target's answer to the SYN
  * @PEP_TRACK_ACK: the opener's answer to that
  * @PEP_TRACK_FINS: the second of both ends' FINs
- * @PEP_TRACK_ADOPT: a flow takes it over, of an opener that is answered early at
- *	once
+ * @PEP_TRACK_ADOPT: a flow takes it over, at once for an opener that is answered
+ *	early
  * @PEP_TRACK_CUT: the flow begins to hand it back
  * @PEP_TRACK_RELEASED: the flow has handed it back
  * @PEP_TRACK_IMPORT: it was followed before, by another module
@@ -68,9 +68,9 @@ enum pep_track_event {
 #define PEP_TRACK_SACK		BIT(1)	/* its SYN permits SACK */
 #define PEP_TRACK_STAMPS	BIT(2)	/* its SYN has a timestamp */
 #define PEP_TRACK_ECN		BIT(3)	/* its SYN negotiates ECN */
-#define PEP_TRACK_ACCECN	BIT(4)	/* its SYN asks for AccECN, RFC 9768 */
+#define PEP_TRACK_ACCECN	BIT(4)	/* its SYN requests AccECN, RFC 9768 */
 #define PEP_TRACK_FIN		BIT(5)	/* it has sent its FIN */
-#define PEP_TRACK_UNSPLIT	BIT(6)	/* no socket can be in its place */
+#define PEP_TRACK_UNSPLIT	BIT(6)	/* no socket can take its place */
 #define PEP_TRACK_REPLIED	BIT(7)	/* all of its turn has a reply */
 
 /* Those that netlink shows. */
@@ -79,23 +79,22 @@ enum pep_track_event {
 /**
  * struct pep_track_end - an end of a connection, by its packets
  * @bytes: payload sent, bytes, repeated one included
- * @next: all before it has passed without a hole; sequence number, as those
- *	below
- * @high: behind the highest byte sent
+ * @next: sequence number, as those below: all before it has passed without a
+ *	hole
+ * @high: number after the highest byte sent
  * @turn: where its turn began, see pep_follow_turn()
- * @ack: highest acknowledgment sent: what the other end has got through
- * @edge: highest right edge offered: what the other end may send
+ * @ack: highest acknowledgment sent: the other end's data before it has arrived
+ * @edge: highest right edge offered: the other end may send up to it
  * @tsval: its clock, RFC 7323, as the other end has seen it in order
- * @isn: initial sequence number; of a connection that was imported only the opener's is
- *	known
+ * @isn: initial sequence number; only the opener's is known for an imported connection
  * @seen: when its latest packet came, jiffies; after a flow has had the connection,
- *	the latest acknowledgment that its leg has processed
+ *	that of the latest acknowledgment that its leg has processed
  * @repeated: payload sent a second time, bytes
  * @rtt: round trip between here and the end, us, of the handshake, or the
  *	smallest that a leg has seen lately; 0 when unknown
  * @ifindex: device that its packets come by
  * @mss: largest segment that it accepts, bytes
- * @wscale: how far its windows are shifted
+ * @wscale: shift of its windows
  * @flags: PEP_TRACK_SCALES and so on
  */
 struct pep_track_end {
@@ -125,8 +124,8 @@ struct pep_track_end {
  *	BH off
  * @stage: enum pep_track_stage; only track.c writes it; read locklessly
  * @opener: side that sent the SYN, enum pep_side
- * @trigger: PEP_SPLIT_TRIGGER_* that it may yet be split by, a mask
- * @due: those of them that have come
+ * @trigger: PEP_SPLIT_TRIGGER_* that may still split it, a mask
+ * @due: those of them that have fired
  * @repeated: its SYN or SYN-ACK was sent again: no sample of a round trip
  * @early: its opener is to be answered early; constant
  * @resume: packets may have passed unseen since its numbers were noted: it was
@@ -141,18 +140,18 @@ struct pep_track_end {
  *	locklessly
  * @born: when the SYN came, ns of ktime_get_ns()
  * @end: by side, enum pep_side
- * @rcu: in its place when there is no reference any more: frees the memory
+ * @rcu: in the place of @end when no reference is left: frees the memory
  * @copies: unacknowledged payload while it may be split, or NULL
  * @path: entry of its subscriber, with a reference, where it counts for the share; or
  *	NULL
  * @flow: the flow that has it or had it last, with a reference as long as it
  *	has it; or NULL; read locklessly
- * @job: takes it over, and sees to its end; holds a reference while queued
+ * @job: takes it over, and handles its end; holds a reference while queued
  * @unanswered: in pep_net.unanswered for as long as it is in PEP_TRACK_OPENING
  * @tally: after that: of the profile that may split it again, with a reference;
  *	NULL unless it was handed back for being idle
- * @meter: beside @tally: what it gets while that is compared, or NULL; read under
- *	RCU while it is split
+ * @meter: beside @tally: measures it while connections are compared, or NULL; read
+ *	under RCU while it is split
  */
 struct pep_conn {
 	struct rhash_head node;

@@ -40,7 +40,7 @@ void pep_tuple_of_peer(struct pep_tuple *tuple, const struct sock *sk)
 		tuple->dst.v4 = sk->sk_rcv_saddr;
 	}
 	tuple->sport = sk->sk_dport;
-	/* One that is closed has no sk_num any more. */
+	/* A closed socket has no sk_num any more. */
 	tuple->dport = inet_sk(sk)->inet_sport;
 }
 

@@ -3,20 +3,20 @@
  * Keeping conntrack out of split connections.
  *
  * The two legs differ in nothing but the direction: conntrack takes them for
- * one connection whose sequence numbers make no sense. What comes in is marked
- * as untracked where it is delivered. What goes out is marked by a hook on
- * LOCAL_OUT before conntrack's, when it is sent by a socket of ours, or by
- * none in answer to a packet of ours: SYN cookies, resets, and what TIME_WAIT
- * answers, which TCP's control sockets send.
+ * one connection whose sequence numbers make no sense. Received packets are
+ * marked as untracked where they are delivered. A hook on LOCAL_OUT before
+ * conntrack's marks the packets that a socket of ours sends, and those that none
+ * sends in answer to a packet of ours: SYN cookies, resets, and the answers of
+ * TIME_WAIT, which TCP's control sockets send.
  *
- * That a packet of ours is in the stack is noted per CPU, as a list because
+ * Each CPU notes the packets of ours that are in the stack, in a list because
  * devices that hand a packet over at once make deliveries nest. Deliveries run
  * with BH off and so stay on their CPU, but with PREEMPT_RT others may run on
  * it meanwhile, hence the task.
  *
- * A connection that was followed first has an entry of conntrack's, which sees
- * none of it while it is split. The entry is made liberal about windows, so that
- * packets are valid when the connection is handed back.
+ * Conntrack has an entry for a connection that was followed first, but sees none
+ * of its packets while it is split. The entry is made liberal about windows, so
+ * that packets are valid when the connection is handed back.
  */
 
 #include "untrack.h"
@@ -44,7 +44,7 @@
 static DEFINE_PER_CPU(struct pep_untrack_scope *, pep_untrack_scopes);
 
 /**
- * pep_untrack_skb() - have conntrack overlook a packet
+ * pep_untrack_skb() - make conntrack ignore a packet
  * @skb: packet, not shared
  *
  * Context: any.
@@ -56,8 +56,8 @@ void pep_untrack_skb(struct sk_buff *skb)
 }
 
 /**
- * pep_untrack_enter() - a packet of ours is handed to the local stack
- * @scope: to be given to pep_untrack_leave() when the stack has returned
+ * pep_untrack_enter() - note that a packet of ours enters the local stack
+ * @scope: for pep_untrack_leave() when the stack has returned
  * @net: namespace
  *
  * Context: softirq or BH off.
@@ -91,8 +91,8 @@ void pep_untrack_leave(struct pep_untrack_scope *scope)
 }
 
 /*
- * nf_conntrack_find_get(), once conntrack is there; with a reference to its module
- * that is given back at unload. A symbol of its own would need the module loaded.
+ * nf_conntrack_find_get(), once conntrack is loaded; with a reference to its module
+ * that is dropped at unload. A direct call would need the module loaded.
  */
 static typeof(nf_conntrack_find_get) *pep_untrack_find;
 
@@ -109,7 +109,7 @@ static typeof(nf_conntrack_find_get) *pep_untrack_finder(void)
 }
 
 /**
- * pep_untrack_exit() - let go of conntrack
+ * pep_untrack_exit() - drop the reference to conntrack
  *
  * Context: may sleep; once, at unload.
  */
@@ -120,11 +120,11 @@ void pep_untrack_exit(void)
 }
 
 /**
- * pep_untrack_liberal() - have conntrack accept a connection when it comes back
+ * pep_untrack_liberal() - make conntrack accept a connection once handed back
  * @net: namespace
  * @tuple: tuple of the opener's packets
  *
- * Of the default zone, and without NAT, as no other connection is split.
+ * It is in the default zone, and without NAT, as no other connection is split.
  *
  * Context: BH off.
  */
@@ -193,9 +193,9 @@ static bool pep_untrack_is_ours(const struct sk_buff *skb,
 	return pep_untrack_within(state->net);
 }
 
-/* Is it a leg whose end is to hear of a reset, whatever gets lost? A closed socket sends
- * nothing but that from within pep_flow_end(), which has the flow locked. Of a flow that
- * has never been up, it is repeated only where this host wants its end.
+/* Is it a leg whose end has to get a reset, whatever is lost? A closed socket sends only
+ * resets, from within pep_flow_end(), which has the flow locked. The reset of a flow
+ * that has never been up is repeated only where this host ends the flow.
  */
 static bool pep_untrack_ends(const struct sock *sk)
 {
@@ -231,7 +231,7 @@ static const struct nf_hook_ops pep_untrack_ops[] = {
 };
 
 /**
- * pep_untrack_start() - begin to mark what goes out
+ * pep_untrack_start() - begin to mark sent packets
  * @pn: instance
  *
  * Context: may sleep, pn->lock held.

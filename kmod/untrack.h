@@ -12,7 +12,7 @@ struct task_struct;
  * struct pep_untrack_scope - a packet of ours is in the local stack
  * @next: the scope around this one on the same CPU
  * @net: namespace of the stack
- * @task: who runs the stack, or was interrupted by who does
+ * @task: task that runs the stack, or that the softirq running it interrupted
  *
  * Lives on the stack of pep_deliver_local().
  */

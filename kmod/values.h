@@ -4,12 +4,12 @@
 
 #include <uapi/linux/pep.h>
 
-/* Congestion control of subscribers' legs where nothing is said. */
+/* Congestion control of subscribers' legs where none is configured. */
 #define PEP_VALUES_CC	"pep_bbr"
 
 /**
  * struct pep_values - the settings of a profile
- * @max_rate: rate that a leg sends at most with, per side, enum pep_side, bytes
+ * @max_rate: highest rate that a leg sends at, per side, enum pep_side, bytes
  *	per second; 0: unlimited
  * @cc: congestion control per side, enum pep_side
  * @server_dev: device that server legs are bound to; empty for none
@@ -19,33 +19,33 @@
  * @split_bytes: payload of either end in one turn at which
  *	PEP_SPLIT_TRIGGER_BYTES takes it over, bytes; PEP_SPLIT_BYTES_DEFAULT
  *	without that flag
- * @mptcp: what becomes of SYNs of Multipath TCP, enum pep_mptcp_mode
- * @source: whose address legs to a server take, enum pep_source_mode
+ * @mptcp: treatment of SYNs of Multipath TCP, enum pep_mptcp_mode
+ * @source: source address of legs to a server, enum pep_source_mode
  * @mark: firewall mark of the legs' packets
  * @dscp: DSCP of the legs' packets, or PEP_DSCP_COPY
  * @keepalive_idle: silence before the first probe, seconds; 0: sysctl
  * @keepalive_interval: time between probes, seconds; 0: sysctl
  * @keepalive_count: unanswered probes that end a leg; 0: sysctl
  * @user_timeout: how long data may go unacknowledged, ms; 0: sysctl
- * @idle_timeout: after how long without progress a flow ends, seconds; 0:
+ * @idle_timeout: time without progress after which a flow ends, seconds; 0:
  *	never
- * @release_idle: after how long without progress a connection is handed back to
+ * @release_idle: time without progress after which a connection is handed back to
  *	its ends, seconds; 0: never
  * @residence: how long payload may stay here, or one round trip of the leg
  *	that it leaves by if that is longer, ms; 0: as long as it fits
- * @initial_window: congestion window that the wireless leg begins with at least,
+ * @initial_window: least congestion window that the wireless leg begins with,
  *	segments; 0: its route's
- * @resume: whether that leg begins with what is known of the subscriber's link,
- *	enum pep_resume_mode
- * @resume_max: what the subscriber's legs may have under way at most then, bytes
- * @link_rate: rate of the subscribers' link, bytes per second; 0: what it has
- *	shown
- * @link_rtt: smallest round trip of that link, ms; 0: what it has shown
+ * @resume: whether that leg begins with the known properties of the
+ *	subscriber's link, enum pep_resume_mode
+ * @resume_max: most bytes that the subscriber's legs may have in flight then
+ * @link_rate: rate of the subscribers' link, bytes per second; 0: the one that it
+ *	has shown
+ * @link_rtt: smallest round trip of that link, ms; 0: the one that it has shown
  * @sndbuf: send buffer per side, enum pep_side, half the bytes that the kernel
  *	takes for it; 0: TCP's own sizing
  * @rcvbuf: receive buffer in the same way
  * @control: share of the connections that are never split, for comparison, 1/10,000
- * @control_by: by what these are chosen, enum pep_control_by
+ * @control_by: criterion that these are chosen by, enum pep_control_by
  * @max_flows: live flows that there may be; 0: as many as the namespace may have
  */
 struct pep_values {

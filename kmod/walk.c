@@ -3,8 +3,8 @@
  * The dump of connections that are followed.
  *
  * A walk through the table cannot go on exactly where it was once the table has
- * changed. The request therefore takes a reference to each connection that may be
- * meant, and the parts of the dump go through these. A connection that has ended
+ * changed. The request therefore takes a reference to each connection that may
+ * match, and the parts of the dump go through these. A connection that has ended
  * by then is left out.
  */
 
@@ -28,7 +28,7 @@
 #define PEP_WALK_TRIES		5
 
 /**
- * struct pep_walk_filter - connections that agree with all of it are meant
+ * struct pep_walk_filter - conditions that a connection has to meet, all of them
  * @family: AF_INET or AF_INET6, 0 for any
  * @end: ends, by the enum pep_side that they are on
  * @stage: enum pep_track_stage, or U32_MAX for any
@@ -49,8 +49,8 @@ struct pep_walk_filter {
 
 /**
  * struct pep_walk - a dump that goes on
- * @filter: connections that are meant
- * @conns: connections that may be, each with a reference
+ * @filter: conditions for connections
+ * @conns: connections that may meet them, each with a reference
  * @room: how many fit there
  * @n: how many there are
  * @next: the first of them that is still to be looked at; those before it have
@@ -92,7 +92,7 @@ static int pep_walk_parse(const struct genl_info *info,
 				    &filter->end[PEP_SIDE_SERVER]);
 }
 
-/* May a connection be meant, by what never changes of it? */
+/* May a connection match, by its fields that never change? */
 static bool pep_walk_may(const struct pep_walk_filter *f,
 			 const struct pep_conn *conn)
 {
@@ -100,7 +100,7 @@ static bool pep_walk_may(const struct pep_walk_filter *f,
 	       pep_filter_ends(f->family, f->end, conn->opener, &conn->tuple);
 }
 
-/* Is one of them meant now? Locked. */
+/* Does such a connection match now? Locked. */
 static bool pep_walk_match(const struct pep_walk_filter *f,
 			   const struct pep_conn *conn)
 {
@@ -114,23 +114,23 @@ static bool pep_walk_match(const struct pep_walk_filter *f,
 	       end[0].bytes + end[1].bytes >= f->bytes;
 }
 
-/* Note a connection if it may be meant; false when there is no room. */
+/* Note a connection if it may match; false when there is no room. */
 static bool pep_walk_note(struct pep_walk *walk, struct pep_conn *conn)
 {
 	if (!pep_walk_may(&walk->filter, conn))
 		return true;
 	if (walk->n == walk->room)
 		return false;
-	/* The last reference of one that ends may have gone. */
+	/* The last reference to a connection that ends may be gone. */
 	if (refcount_inc_not_zero(&conn->ref))
 		walk->conns[walk->n++] = conn;
 	return true;
 }
 
 /*
- * Let other work have its turn. Of a connection that goes meanwhile only the
- * number is kept that it had in its chain, which others that go make wrong: stop
- * at the first one. Return: one that has not been seen, or NULL.
+ * Let other work have its turn. For a connection that goes meanwhile, the walk
+ * keeps only its position in its chain, which is wrong once others go: stop at
+ * the first one. Return: a connection that has not been seen, or NULL.
  */
 static struct pep_conn *pep_walk_pause(struct rhashtable_iter *iter,
 				       const struct pep_conn *last, bool *twice)
@@ -145,7 +145,7 @@ static struct pep_conn *pep_walk_pause(struct rhashtable_iter *iter,
 	return conn == last ? NULL : conn;
 }
 
-/* Note what is in a table; false when there is no room. */
+/* Note the connections of a table; false when there is no room. */
 static bool pep_walk_table(struct pep_walk *walk, struct rhashtable *table,
 			   bool *twice)
 {
@@ -192,7 +192,7 @@ static int pep_walk_compare(const void *a, const void *b)
 	return left < right ? -1 : left > right;
 }
 
-/* Each one once. A connection with a reference keeps its place in memory. */
+/* Keep each one once. A connection with a reference keeps its place in memory. */
 static void pep_walk_unique(struct pep_walk *walk)
 {
 	size_t i, n = 0;
@@ -208,7 +208,7 @@ static void pep_walk_unique(struct pep_walk *walk)
 	walk->n = n;
 }
 
-/* Note all connections that may be meant. */
+/* Note all connections that may match. */
 static int pep_walk_collect(struct pep_walk *walk, struct pep_net *pn)
 {
 	bool twice, done;
@@ -240,7 +240,7 @@ static int pep_walk_collect(struct pep_walk *walk, struct pep_net *pn)
 typedef int pep_walk_fill(struct sk_buff *skb, const struct pep_net *pn,
 			  const struct pep_conn *conn);
 
-/* Add a connection to a part of the dump, if it is meant. */
+/* Add a connection to a part of the dump, if it matches. */
 static int pep_walk_put(struct sk_buff *skb, const struct genl_info *info,
 			const struct pep_walk *walk, struct pep_conn *conn,
 			pep_walk_fill *fill)
@@ -310,7 +310,7 @@ static int pep_walk_part(struct sk_buff *skb, struct netlink_callback *cb,
 
 /**
  * pep_nl_conn_get_dumpit() - make a part of a dump of connections
- * @skb: where to
+ * @skb: message to fill
  * @cb: state of the dump
  *
  * A connection that is there throughout is in the dump once.
@@ -325,7 +325,7 @@ int pep_nl_conn_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 
 /**
  * pep_nl_flow_export_dumpit() - make a part of a dump of connections' states
- * @skb: where to
+ * @skb: message to fill
  * @cb: state of the dump
  *
  * Context: may sleep.

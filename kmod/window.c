@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Payload is not to wait here: what an end may send is bound to what the leg
- * towards the other end can send on.
+ * Keeps payload from waiting here: the window of an end is bound to the rate at
+ * which the leg towards the other end can send.
  *
- * The end is offered what that leg can send on during the end's round trip and
- * half of the time that payload may stay here, less what is here already. What
- * the leg can send on is its pacing rate, but no more than twice what it has
- * been seen to deliver: the pacing rate is a guess while a connection is young,
- * and twice is as fast as any slow start grows. Every congestion control keeps
- * the pacing rate somewhat above what it delivers, so that payload is left with
- * which to find out that a link has become faster. Before anything has been
- * delivered it is offered what a SYN can offer.
+ * The end is offered the bytes that this leg can send during the end's round
+ * trip and half of the time that payload may stay here, less those that are here
+ * already. The leg can send at its pacing rate, but at no more than twice the
+ * rate that it has been seen to deliver: the pacing rate is a guess while a
+ * connection is young, and twice is as fast as any slow start grows. Every
+ * congestion control keeps the pacing rate somewhat above its delivery rate, so
+ * that payload is left for finding out that a link has become faster. Before
+ * anything has been delivered the end is offered as much as a SYN can offer.
  *
- * While payload is left unread the window may close: the read that is to come
- * opens it. Without, nobody would, so a few segments stay on offer.
+ * While payload is left unread the window may close: the next read opens it.
+ * Otherwise nothing would, so a few segments stay on offer.
  */
 
 #include "window.h"
@@ -24,22 +24,22 @@
 #include "share.h"
 #include "socket.h"
 
-/* What an end may send at least when nothing is unread, bytes: about the first
- * ten segments, and more where segments are large.
+/* Least window of an end when nothing is unread, bytes: about the first ten
+ * segments, and more where segments are large.
  */
 #define PEP_WINDOW_MIN		(16U * 1024)
 #define PEP_WINDOW_SEGMENTS	4U
 
-/* What may be here and on its way here while no rate is known, bytes. */
+/* Limit of payload here and on its way here while no rate is known, bytes. */
 #define PEP_WINDOW_START	(64 * 1024)
 
-/* What a leg may hold unsent, bytes: more than is sent between two softirqs,
- * and no more than PEP_SOCKET_NOTSENT.
+/* Payload that any leg may hold unsent, bytes: more than it sends between two
+ * softirqs, and no more than PEP_SOCKET_NOTSENT.
  */
 #define PEP_WINDOW_UNSENT_MIN	(16 * 1024)
 
-/* The highest rate that is reckoned with, bytes per second: times 10 s and a
- * round trip in us it fits into 64 bits.
+/* The highest rate in calculations, bytes per second: times 10 s and a round
+ * trip in us it fits into 64 bits.
  */
 #define PEP_WINDOW_RATE_MAX	BIT_ULL(36)
 
@@ -55,10 +55,10 @@ static u32 pep_window_stay(const struct pep_flow *flow,
 }
 
 /*
- * Round trip time of an end that sends, us; 0 when nothing is known of it. TCP
- * measures that of what it sends itself, which may have been long ago; that of
- * what it receives it knows from the echoes of timestamps. Without these it
- * takes the time of a whole window, which this very bound makes longer.
+ * Round trip time of an end that sends, us; 0 when it is unknown. TCP measures
+ * the round trip of data that it sends itself, which may have been long ago, and
+ * takes that of data that it receives from the echoes of timestamps. Without
+ * these it takes the time of a whole window, which this very bound makes longer.
  */
 static u32 pep_window_rtt(const struct tcp_sock *in)
 {
@@ -70,9 +70,9 @@ static u32 pep_window_rtt(const struct tcp_sock *in)
 }
 
 /*
- * What a leg can send on, bytes per second, and 0 before anything was seen to
- * be delivered; see tcp_compute_delivery_rate(). At the beginning of a leg it is
- * what its link is KNOWN for, at least.
+ * Rate at which a leg can send, bytes per second, and 0 before anything was seen
+ * to be delivered; see tcp_compute_delivery_rate(). At the beginning of a leg it
+ * is at least the rate that its link is KNOWN for.
  */
 static u64 pep_window_rate(const struct tcp_sock *out, u64 known)
 {
@@ -86,14 +86,14 @@ static u64 pep_window_rate(const struct tcp_sock *out, u64 known)
 	return min3(pacing, rate, PEP_WINDOW_RATE_MAX);
 }
 
-/* What an end can be offered at most, bytes. */
+/* Largest window that an end can be offered, bytes. */
 static u32 pep_window_max(const struct tcp_sock *in)
 {
 	return min_t(u32, tcp_full_space((const struct sock *)in),
 		     U16_MAX << in->rx_opt.rcv_wscale);
 }
 
-/* What may be here and on its way here, bytes. */
+/* Limit of payload here and on its way here, bytes. */
 static u32 pep_window_all(u64 rate, const struct tcp_sock *in, u32 stay)
 {
 	u64 rtt = pep_window_rtt(in), all = PEP_WINDOW_START;
@@ -105,8 +105,8 @@ static u32 pep_window_all(u64 rate, const struct tcp_sock *in, u32 stay)
 
 /*
  * Offer no more than @window from the next ACK on, and @at_once now: TCP grows
- * the one towards the other, see tcp_grow_window(). It takes back nothing that
- * it has offered, but for where net.ipv4.tcp_shrink_window tells it to.
+ * the latter towards the former, see tcp_grow_window(). It takes back nothing
+ * that it has offered, unless net.ipv4.tcp_shrink_window is set.
  */
 static void pep_window_offer(struct tcp_sock *in, u32 window, u32 at_once)
 {
@@ -122,8 +122,8 @@ static void pep_window_offer(struct tcp_sock *in, u32 window, u32 at_once)
  * pep_window_hold() - keep the bound where it is while payload arrives
  * @leg: leg that has received
  *
- * TCP offers so much beyond what it has received; the bound of
- * pep_window_couple() is a place in the stream.
+ * TCP offers so much beyond the data that it has received; the bound of
+ * pep_window_couple() is a position in the stream.
  *
  * Context: softirq, with the leg's socket locked.
  */
@@ -141,14 +141,14 @@ void pep_window_hold(const struct pep_leg *leg)
 }
 
 /**
- * pep_window_couple() - bind what an end may send to the other leg's rate
+ * pep_window_couple() - bind the window of an end to the other leg's rate
  * @flow: flow with its legs locked
  * @from: side of the end, enum pep_side
- * @done: payload of it that is with the other leg, though not yet marked as
+ * @done: payload of the end that the other leg has, though not yet marked as
  *	read, bytes
  *
- * For a few segments, where nothing waits and most of what is on offer is left,
- * it does nothing.
+ * For a few segments, where nothing waits and most of the offered window is
+ * left, it does nothing.
  *
  * Context: softirq.
  */
@@ -176,13 +176,13 @@ void pep_window_couple(struct pep_flow *flow, unsigned int from, u32 done)
 		   clamp_t(u64, div_u64(rate * (stay / 4), USEC_PER_SEC),
 			   PEP_WINDOW_UNSENT_MIN, PEP_SOCKET_NOTSENT));
 	window = pep_window_all(rate, in, stay);
-	/* A link that has carried little is known for a low rate. */
+	/* The known rate of a link that has carried little is low. */
 	if (!out->rate_interval_us)
 		window = max(window, min_t(u32, PEP_WINDOW_START,
 					   pep_window_max(in)));
 	/* Without timestamps the end's round trip may be longer than is known,
-	 * so that it is this bound that the other leg waits for. As long as
-	 * nothing waits here go on as a slow start does.
+	 * so that the other leg waits for this bound. As long as nothing waits
+	 * here go on as a slow start does.
 	 */
 	if (!held && leg->coupled && !in->rx_opt.tstamp_ok)
 		window = max(window, min(leg->window + done,
@@ -199,8 +199,8 @@ void pep_window_couple(struct pep_flow *flow, unsigned int from, u32 done)
 		window = 0;
 	leg->edge = in->rcv_nxt + window;
 	leg->coupled = true;
-	/* Up again no faster than the end sends, and not while TCP wants its
-	 * memory back; what fits into the buffer is its own affair.
+	/* Grow again no faster than the end sends, and not while TCP wants its
+	 * memory back; TCP itself keeps to the size of the buffer.
 	 */
 	at_once = max(in->rcv_ssthresh + 2 * done, least);
 	if (tcp_under_memory_pressure(leg->sk))

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 /**
- * expect() - stop with a finding unless something holds
- * @condition: what has to hold
+ * expect() - stop with a finding unless a condition holds
+ * @condition: condition that has to hold
  */
 #define expect(condition)						\
 	do {								\

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Packets out of inputs. Checksums are made right unless the input says otherwise,
- * for no fuzzer guesses them, and most of the parser lies behind.
+ * Packets from inputs. Checksums are corrected unless the input forbids it, as no
+ * fuzzer guesses them, and most of the parser comes after their check.
  */
 
 #include "frame.h"
@@ -15,7 +15,7 @@
 
 #define FRAME_CONTROL		10
 
-/* From this number of further bytes on it is one of pages of 16 KiB. */
+/* From this number on, further bytes are counted in pages of 16 KiB. */
 #define FRAME_PAGES		248
 #define FRAME_PAGE		16384
 
@@ -52,7 +52,7 @@ static void frame_mend_tcp(struct frame *frame)
 		       reading.end - reading.thoff, reading.pseudo);
 }
 
-/* Length of what is added, bytes: most packets are short, and many can be tried. */
+/* Length of the added bytes: most packets are short, and many can be tried. */
 static u32 frame_more(u8 number)
 {
 	if (number < FRAME_PAGES)
@@ -99,7 +99,7 @@ bool frame_is_gso(const struct frame *frame)
 	return frame->flags & (FRAME_GSO_TCP | FRAME_GSO_UDP);
 }
 
-/* Has somebody else found the checksum right, or is it yet to be made? */
+/* Has the checksum been found right before, or is it yet to be made? */
 bool frame_trusts_sum(const struct frame *frame)
 {
 	u8 summed = frame->summed & FRAME_SUMMED;
@@ -139,7 +139,7 @@ void frame_to_skb(const struct frame *frame, struct sk_buff *skb)
 /**
  * frame_equals() - is a struct sk_buff still the packet that it was made from?
  * @frame: packet
- * @skb: what frame_to_skb() has made of it
+ * @skb: result of frame_to_skb()
  *
  * Return: whether all bytes are the same.
  */
@@ -155,7 +155,7 @@ bool frame_equals(const struct frame *frame, const struct sk_buff *skb)
 /**
  * frame_clone_is_kept() - is a clone still the packet that it was made from?
  * @frame: packet
- * @skb: what frame_to_skb() has made of it, which may have a copy of its own
+ * @skb: result of frame_to_skb(), which may have a copy of its own
  *
  * Return: whether the linear part is the same, or there is no clone.
  */
@@ -167,9 +167,9 @@ bool frame_clone_is_kept(const struct frame *frame, const struct sk_buff *skb)
 }
 
 /**
- * frame_free() - give up a packet
+ * frame_free() - free a packet
  * @frame: packet
- * @skb: what frame_to_skb() has made of it
+ * @skb: result of frame_to_skb()
  */
 void frame_free(struct frame *frame, struct sk_buff *skb)
 {

@@ -28,9 +28,9 @@
  * @allocations: how many allocations succeed until one fails, -1 for all
  * @ack: a number to acknowledge
  *
- * An input begins with ten bytes: flags; summed; two of linear; how many bytes, each with
- * its place as its value, are added at the end, from 248 on pages of 16 KiB; the number
- * of the allocation that fails, 0 for none; four of ack. The packet follows.
+ * An input begins with ten bytes: flags; summed; two of linear; the number of bytes that
+ * are added at the end, each with its offset as its value, from 248 on pages of 16 KiB;
+ * the number of the allocation that fails, 0 for none; four of ack. The packet follows.
  */
 struct frame {
 	u8 *bytes;

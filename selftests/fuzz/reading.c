@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A second reader of packets, to hold the module's parser against. It sees the packet
- * as a row of bytes, by offsets and numbers of the RFCs, and is neither fast nor
- * concerned with what is linear.
+ * A second reader of packets, to compare the module's parser with. It reads the
+ * packet as an array of bytes, by offsets and numbers of the RFCs, and is neither
+ * fast nor concerned with the linear part.
  *
- * Where a packet passes unsplit for one reason or another, bytes behind the end that
- * its IP header claims count as part of it, as long as they are there.
+ * Where a packet passes unsplit for one reason or another, bytes after the end that
+ * its IP header gives count as part of it, as long as they are there.
  */
 
 #include "reading.h"
@@ -104,7 +104,7 @@ void reading_icmp(const struct frame *frame, struct reading *reading)
 	reading->kind = PEP_PACKET_ICMP;
 }
 
-/* Read the options of an IPv4 header and all behind it. */
+/* Read the options of an IPv4 header and all after it. */
 static void reading_inner4(const struct frame *frame, struct reading *reading,
 			   u32 hlen)
 {

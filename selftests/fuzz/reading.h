@@ -7,16 +7,16 @@
 #include "packet.h"
 
 /**
- * struct reading - a packet as the RFCs have it, read byte by byte
+ * struct reading - a packet as the RFCs define it, read byte by byte
  * @kind: verdict on it
  * @segment: there is a TCP header that fits; a wrong checksum does not matter
  * @summed: the segment's checksum is right
  * @tuple: as in struct pep_packet
- * @protocol: the one behind all IP headers
+ * @protocol: protocol after all IP headers
  * @nhoff: offset of the byte that has @protocol
  * @thoff: offset of the TCP or ICMP header
  * @hlen: length of the TCP header with its options, bytes
- * @end: length that the IP header claims, bytes
+ * @end: length that the IP header gives, bytes
  * @pseudo: sum of the pseudo header
  * @dsfield: DSCP and ECN
  * @ip_options: there are IPv4 options or extension headers
@@ -43,7 +43,7 @@ struct reading {
 
 /**
  * struct reading_options - the options of a SYN, read byte by byte
- * @options: as pep_option_scan() is to find them
+ * @options: as pep_option_scan() has to find them
  * @mptcp: there are options of Multipath TCP before any broken one
  */
 struct reading_options {

@@ -6,7 +6,7 @@
 #include "reading.h"
 #include "sum.h"
 
-/* Extension headers that are stepped over at most. */
+/* Most extension headers that are skipped. */
 #define READING_6_MOST		8
 
 static enum pep_packet_kind reading_6_fragment(const struct frame *frame,
@@ -30,7 +30,7 @@ static enum pep_packet_kind reading_6_fragment(const struct frame *frame,
 	}
 }
 
-/* Step over options or a routing header. Return: PEP_PACKET_TCP, or what is wrong. */
+/* Skip options or a routing header. Return: PEP_PACKET_TCP, or the verdict. */
 static enum pep_packet_kind reading_6_step(const struct frame *frame,
 					   struct reading *reading)
 {
@@ -55,7 +55,7 @@ static enum pep_packet_kind reading_6_step(const struct frame *frame,
 	return skipped ? PEP_PACKET_TCP : PEP_PACKET_EXTHDR;
 }
 
-/* Find TCP or ICMPv6. Return: PEP_PACKET_TCP, or what else there is. */
+/* Find TCP or ICMPv6. Return: PEP_PACKET_TCP, or the verdict on another packet. */
 static enum pep_packet_kind reading_6_headers(const struct frame *frame,
 					      struct reading *reading)
 {

@@ -8,8 +8,8 @@
  * @opt: the options
  * @len: their length, bytes
  *
- * Return: PEP_PACKET_EXTHDR for a source route with places to go to,
- * PEP_PACKET_MALFORMED, or PEP_PACKET_TCP when nothing is against the packet.
+ * Return: PEP_PACKET_EXTHDR for a source route with addresses left,
+ * PEP_PACKET_MALFORMED, or PEP_PACKET_TCP when the packet is acceptable.
  */
 enum pep_packet_kind reading_header4(const u8 *opt, u32 len)
 {
@@ -41,9 +41,9 @@ enum pep_packet_kind reading_header4(const u8 *opt, u32 len)
  * reading_header6() - read a hop-by-hop or destination options header, RFC 8200
  * @opt: the options
  * @len: their length, bytes
- * @jumbo: the option of jumbo payloads, RFC 2675, is all right
+ * @jumbo: the option of jumbo payloads, RFC 2675, is allowed
  *
- * Return: whether a node that knows none of them skips over all.
+ * Return: whether a node that supports none of them skips them all.
  */
 bool reading_header6(const u8 *opt, u32 len, bool jumbo)
 {

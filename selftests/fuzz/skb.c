@@ -16,7 +16,7 @@ static bool skb_allocates(struct sk_buff *skb)
 	return !skb->starved;
 }
 
-/* Move the linear part to a block of LEN bytes, and into it as many as that takes. */
+/* Move the linear part to a block of LEN bytes, and fill that from the paged part. */
 static bool skb_move(struct sk_buff *skb, unsigned int len)
 {
 	unsigned int headlen = skb_headlen(skb), more = len - headlen;
@@ -81,7 +81,7 @@ __wsum csum_partial(const void *buffer, int len, __wsum sum)
 	return len ? csum_add(sum, byte[0]) : sum;
 }
 
-/* The kernel stops when it is asked to sum up more than there is. */
+/* The kernel stops on a request to sum up more bytes than there are. */
 __wsum skb_checksum(const struct sk_buff *skb, int offset, int len,
 		    __wsum csum)
 {

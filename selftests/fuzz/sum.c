@@ -7,9 +7,9 @@
  * sum_bytes() - add up 16-bit words in network byte order, by one's complement
  * @bytes: the words; a last odd byte is the upper half of one
  * @len: their length, bytes
- * @sum: sum of what comes before
+ * @sum: sum of the words before
  *
- * Return: the sum; that over a right checksum is 0xffff.
+ * Return: the sum; 0xffff where it covers a right checksum.
  */
 u16 sum_bytes(const u8 *bytes, u32 len, u32 sum)
 {

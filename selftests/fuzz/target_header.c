@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The options of IP headers are judged as the second reader judges them. The first
+ * The parser judges the options of IP headers as the second reader does. The first
  * byte of an input chooses: bit 0 IPv6, bit 1 that a jumbo payload is expected.
  */
 
@@ -11,7 +11,7 @@
 #include "expect.h"
 #include "reading.h"
 
-/* As many as there can be behind an IPv4 header, and in a header of IPv6, bytes. */
+/* Most options after an IPv4 header, and in a header of IPv6, bytes. */
 #define TARGET_MOST4		40
 #define TARGET_MOST6		2046
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The options of a SYN: they are read as the second reader reads them, and stripped. */
+/* The module reads the options of a SYN as the second reader does, and strips them. */
 
 #include "target.h"
 
@@ -9,14 +9,14 @@
 #include "option.h"
 #include "reading.h"
 
-/* As many as a TCP header can have, bytes. */
+/* Most options of a TCP header, bytes. */
 #define TARGET_MOST		40
 
 static void target_scan(const u8 *opt, u32 len, struct pep_options *found)
 {
 	struct reading_options reading;
 
-	/* The scan sets all of it. */
+	/* The scan sets all members. */
 	memset(found, 0xa5, sizeof(*found));
 	reading_of_options(opt, len, &reading);
 	pep_option_scan(opt, len, found);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A packet is parsed as the second reader reads it, wherever its linear part ends, and
- * not a byte of it changes.
+ * The parser reads a packet as the second reader does, wherever its linear part ends,
+ * and changes no byte of it.
  */
 
 #include "target.h"
@@ -32,7 +32,7 @@ static void target_tcp(const struct frame *frame, const struct sk_buff *skb,
 	       (reading->summed || frame_trusts_sum(frame)));
 }
 
-/* Parse once and hold the result against the reading. */
+/* Parse once and compare the result with the reading. */
 static void target_parse(const struct frame *frame, struct sk_buff *skb,
 			 const struct reading *reading, u8 before)
 {
@@ -59,7 +59,7 @@ static void target_parse(const struct frame *frame, struct sk_buff *skb,
 		target_tcp(frame, skb, &pkt, reading);
 }
 
-/* The place of TCP or ICMPv6, as deliver.c asks for it. */
+/* The offset of TCP or ICMPv6, as deliver.c requests it. */
 static void target_headers6(struct sk_buff *skb, const struct reading *reading)
 {
 	struct pep_headers6 h;
@@ -81,7 +81,7 @@ int target_run(const u8 *input, size_t size)
 		return 0;
 	reading_of_frame(&frame, &reading);
 	frame_to_skb(&frame, &skb);
-	/* The second time all that is wanted is linear already. */
+	/* The second time all bytes needed are linear already. */
 	target_parse(&frame, &skb, &reading, 0xa5);
 	target_parse(&frame, &skb, &reading, 0x5a);
 	if (!skb.starved && reading.tuple.family == 10 &&

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A segment is rewritten: what is meant to change does and nothing else, its checksum
- * is as right or as wrong as before, and without memory nothing changes. A clone keeps
- * the packet that it was made of.
+ * Rewriting a segment changes the intended bytes and nothing else, its checksum stays
+ * as right or as wrong as before, and without memory nothing changes. A clone keeps
+ * the packet that it was made from.
  */
 
 #include "target.h"
@@ -22,8 +22,8 @@
 
 /**
  * struct target - a packet that is rewritten
- * @frame: as it came, for its clone
- * @expected: as it has to be now
+ * @frame: the packet as received, for its clone
+ * @expected: the packet as it has to be now
  * @skb: the packet
  * @pkt: its headers
  */
@@ -43,7 +43,7 @@ static u16 target_sum(const struct target *target)
 			 pkt->end - pkt->thoff, 0) % 0xffff;
 }
 
-/* The checksum is taken from the packet: with it the SUM has to be as before. */
+/* Take the checksum from the packet: with it the SUM has to be as before. */
 static void target_check(struct target *target, u16 sum)
 {
 	u32 thoff = target->pkt.thoff, at = thoff + TARGET_SUM;
@@ -88,7 +88,7 @@ static void target_strip(struct target *target)
 	target_check(target, sum);
 }
 
-/* Whatever was rewritten, the packet is parsed as before. */
+/* After all rewrites, the packet is parsed as before. */
 static void target_parse_again(struct target *target, bool csum_ok)
 {
 	struct pep_packet *before = &target->pkt, again;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The end that asks, measures, and prints the figures as JSON. */
+/* The end that sends requests, measures, and prints the figures as JSON. */
 #include "load.h"
 
 #include <err.h>
@@ -17,15 +17,15 @@
  */
 #define PIECE		(4 << 20)
 
-/* What comes after the last byte belongs to the work, too: ACKs, ends, us. */
+/* Time for ACKs and ends after the last byte, which belong to the work, us. */
 #define SETTLE		50000
 
 /**
  * struct conn - a connection
  * @fd: its descriptor
  * @connected: it is established
- * @requests: that were sent
- * @left: bytes of the present answer that have not come
+ * @requests: requests sent
+ * @left: bytes of the present answer that are missing
  */
 struct conn {
 	int fd;
@@ -35,13 +35,13 @@ struct conn {
 };
 
 /**
- * struct client - all of them
- * @job: what to do
+ * struct client - all connections
+ * @job: job of the client
  * @place: the server
  * @epoll: descriptor
  * @opened: connections so far
  * @done: connections that came to an end, or are held
- * @bytes: received
+ * @bytes: bytes received
  * @parts: busy time, since the start and by parts of the held connections
  */
 struct client {
@@ -116,7 +116,7 @@ static void conn_connected(struct client *client, struct conn *conn)
 		conn_ask(client, conn);
 }
 
-/* Take what has come; ask again or end when the answer is complete. */
+/* Receive an answer; send a request or end when it is complete. */
 static void conn_read(struct client *client, struct conn *conn)
 {
 	ssize_t n = recv(conn->fd, NULL, PIECE, MSG_TRUNC);
@@ -156,9 +156,9 @@ static void print(const struct client *client, struct meter took)
 }
 
 /**
- * client_run() - do a job and print what it took
+ * client_run() - do a job and print its cost
  * @place: address and first port of the server
- * @job: what to do
+ * @job: the job
  */
 void client_run(const struct place *place, const struct job *job)
 {

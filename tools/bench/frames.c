@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Frames out of a file, as they are. */
+/* Frames from a file, unchanged. */
 #include "load.h"
 
 #include <arpa/inet.h>
@@ -15,7 +15,7 @@
 #define BATCH		64
 #define LONGEST		2048
 
-/* Time between two of these, and for the last frame to arrive, us; see packets.c. */
+/* Time between two calls, and for the last frame to arrive, us; see packets.c. */
 #define PAUSE		1000
 #define SETTLE		50000
 
@@ -23,7 +23,7 @@
  * struct batch - frames of one system call
  * @iov: the data
  * @messages: a message each
- * @data: all frames, one behind the other
+ * @data: all frames, one after the other
  * @count: how many
  */
 struct batch {
@@ -70,7 +70,7 @@ static int frames_socket(const char *dev)
 }
 
 /**
- * frames_run() - send frames and print what it took as JSON
+ * frames_run() - send frames and print the cost as JSON
  * @dev: device that they leave by
  * @path: file that they are in
  */
@@ -86,7 +86,7 @@ void frames_run(const char *dev, const char *path)
 
 	if (!file)
 		err(1, "%s", path);
-	/* Reading is none of their cost. */
+	/* The cost does not include reading the file. */
 	for (batch_read(&batch, file); batch.count; batch_read(&batch, file)) {
 		took = meter_start();
 		n = sendmmsg(fd, batch.messages, batch.count, 0);

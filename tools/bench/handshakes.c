@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Handshakes between ends that have no sockets, so that only the gateway's
- * memory of the connections is taken. Both ends' packets are sent from here, and
- * the ends have to drop what comes.
+ * Handshakes between ends that have no sockets, so that the connections take
+ * memory of the gateway only. This program sends both ends' packets, and the
+ * ends have to drop those that they receive.
  */
 #include "load.h"
 
@@ -28,7 +28,7 @@
 /* Time for the packets of one kind to pass, us; see packets.c. */
 #define PAUSE		1000
 
-/* Bytes of options that a SYN has, and that an ACK has. */
+/* Bytes of options of a SYN, and of an ACK. */
 #define SYN_OPTIONS	20
 #define ACK_OPTIONS	12
 
@@ -53,11 +53,11 @@ enum step {
 };
 
 /**
- * struct packet - one of them
- * @ip: its header, of either family
- * @tcp: its header
- * @options: of TCP
- * @iov: the IP header, and all behind it
+ * struct packet - a packet of a handshake
+ * @ip: its IP header, of either family
+ * @tcp: its TCP header
+ * @options: its TCP options
+ * @iov: the IP header, and all after it
  */
 struct packet {
 	union {
@@ -72,7 +72,7 @@ struct packet {
 /**
  * struct ends - all connections
  * @opener: address and port of the first one's opener
- * @server: address and port of all
+ * @server: address and port of the server of all
  * @fd: raw sockets that are connected to the server and to the first opener
  */
 struct ends {
@@ -224,9 +224,9 @@ static void space_enter(int fd)
 }
 
 /**
- * handshakes_run() - make connections and print what it took as JSON
+ * handshakes_run() - make connections and print the cost as JSON
  * @server: address and port that they are opened to
- * @address: of the first opener, numeric; each of those that follow has the
+ * @address: address of the first opener, numeric; each further opener has the
  *	next one
  * @space: name of the server's network namespace
  * @count: how many, rounded down to whole batches

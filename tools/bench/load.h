@@ -11,19 +11,19 @@
 
 #include <linux/types.h>
 
-/* Bytes of a request, whatever it asks for. */
+/* Bytes of any request. */
 #define REQUEST_SIZE	100
 
 /* Events taken from epoll at once. */
 #define EVENTS		64
 
-/* Parts of the time in which connections are made that are shown apart. */
+/* Parts of all connections for which the busy time is shown separately. */
 #define PARTS		10
 
 /**
- * struct request - what a client sends, all of it in one piece
+ * struct request - a request of a client, sent in one piece
  * @answer: bytes that the server sends, less than 4 GB
- * @close: 1 if it shall close the connection then
+ * @close: 1 if the server has to close the connection then
  * @padding: zeros
  */
 struct request {
@@ -34,7 +34,7 @@ struct request {
 
 /**
  * struct place - an IP address and a port
- * @sa: both, as bind() and connect() want it
+ * @sa: both, as bind() and connect() take them
  * @len: bytes of it
  */
 struct place {
@@ -43,14 +43,15 @@ struct place {
 };
 
 /**
- * struct job - what a client does
- * @connections: that it makes in all
- * @concurrent: that it has at the same time; being made, when they are held
- * @requests: on each of them, one after the other's answer
+ * struct job - the job of a client
+ * @connections: connections in all
+ * @concurrent: connections at the same time; those being made, when they are
+ *	held
+ * @requests: requests on each of them, one after the other's answer
  * @answer: bytes of an answer
  * @close: the server closes after the last answer, not the client
  * @hold: keep the connections until standard input ends
- * @ports: of the server that are used in turn
+ * @ports: number of the server's ports, which are used in turn
  */
 struct job {
 	unsigned long connections;
@@ -63,9 +64,9 @@ struct job {
 };
 
 /**
- * struct meter - the time that went by, ns
- * @elapsed: CLOCK_MONOTONIC
- * @idle: in which CPUs were idle, the sum of all
+ * struct meter - the time that has elapsed, ns
+ * @elapsed: by CLOCK_MONOTONIC
+ * @idle: idle time of the CPUs, the sum of all
  */
 struct meter {
 	__u64 elapsed;
@@ -73,8 +74,8 @@ struct meter {
 };
 
 /**
- * struct parts - what each part of all connections took to be made
- * @start: of the measurement
+ * struct parts - the cost of making each part of all connections
+ * @start: start of the measurement
  * @all: how many connections there will be
  * @busy: busy time at the end of each part, ns
  */

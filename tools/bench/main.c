@@ -29,7 +29,7 @@ static unsigned long parse_number(const char *text)
 	return value;
 }
 
-/* As many descriptors as are allowed. */
+/* Raise the limit of descriptors as far as possible. */
 static void raise_files(void)
 {
 	struct rlimit limit;
@@ -41,7 +41,7 @@ static void raise_files(void)
 		err(1, "setrlimit");
 }
 
-/* Fill in what a word asks for; false when there is no such job. */
+/* Fill in the job that a word names; false when there is no such job. */
 static bool parse_job(struct job *job, int argc, char **argv)
 {
 	const char *word = argv[1];

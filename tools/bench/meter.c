@@ -13,7 +13,7 @@
 
 /*
  * The sum of the idle time of all CPUs, ns. /proc/stat has it in hundredths
- * of seconds only. That of the CPU that reads does not grow meanwhile.
+ * of seconds only. The idle time of the reading CPU does not grow meanwhile.
  */
 static __u64 idle_time(void)
 {
@@ -42,7 +42,7 @@ static __u64 now(void)
 }
 
 /**
- * meter_stop() - end to measure; may be called again for a longer time
+ * meter_stop() - end a measurement; may be called again for a longer time
  * @start: from meter_start()
  *
  * Return: the time since.
@@ -57,15 +57,15 @@ struct meter meter_stop(struct meter start)
 }
 
 /**
- * meter_start() - begin to measure
+ * meter_start() - begin a measurement
  *
- * Return: what meter_stop() needs.
+ * Return: the start, for meter_stop().
  */
 struct meter meter_start(void)
 {
 	struct meter start;
 
-	/* Its pages may have to be read first, and that wait is idle time. */
+	/* Its first call may have to read pages, and that wait is idle time. */
 	meter_stop((struct meter){ });
 	start.idle = idle_time();
 	start.elapsed = now();
@@ -99,7 +99,7 @@ void parts_note(struct parts *parts, unsigned long done)
 
 /**
  * parts_print() - print the busy times as a member of a JSON object
- * @parts: all connections of which are made
+ * @parts: the busy times, once all connections are made
  */
 void parts_print(const struct parts *parts)
 {

@@ -13,16 +13,16 @@
 /* Packets of one system call. */
 #define BATCH		64
 
-/* A port that the kernel gives no connection by itself. */
+/* A port that the kernel does not assign by itself. */
 #define FROM_PORT	1000
 
-/* Bytes behind the transport header. */
+/* Bytes after the transport header. */
 #define PAYLOAD		64
 
 /*
- * Time between two of these, us. The kernel passes packets on one by one or,
- * under a load that does not end, many at once out of a queue, which is cheaper;
- * with pauses it is always the former.
+ * Time between two calls, us. The kernel passes packets on one by one or, under
+ * a load that does not end, many at once from a queue, which is cheaper; with
+ * pauses it always does the former.
  */
 #define PAUSE		1000
 
@@ -31,7 +31,7 @@
 
 /**
  * struct segment - a packet without its IP header
- * @tcp: its header; UDP's is made by the kernel
+ * @tcp: its header; the kernel makes that of UDP
  * @payload: zeros
  */
 struct segment {
@@ -40,8 +40,8 @@ struct segment {
 };
 
 /*
- * Make an ACK with payload, out of zeros, in the middle of a connection that
- * nobody knows of.
+ * Turn zeros into an ACK with payload in the middle of a connection that does
+ * not exist.
  */
 static void segment_make(struct segment *segment, int fd,
 			 const struct place *place)
@@ -69,8 +69,8 @@ static void segment_make(struct segment *segment, int fd,
 }
 
 /**
- * packets_run() - send packets and print what it took as JSON
- * @place: where to
+ * packets_run() - send packets and print the cost as JSON
+ * @place: destination
  * @protocol: IPPROTO_UDP or IPPROTO_TCP
  * @count: how many, rounded down to whole batches
  */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Addresses, ports, and sockets of them. */
+/* Addresses, ports, and their sockets. */
 #include "load.h"
 
 #include <err.h>
@@ -41,8 +41,8 @@ void place_port_add(struct place *place, unsigned int number)
 }
 
 /**
- * place_port() - the port
- * @place: it and the address
+ * place_port() - get the port
+ * @place: address and port
  *
  * Return: the port in network byte order.
  */
@@ -67,8 +67,8 @@ void place_address_add(struct place *place, unsigned int number)
 }
 
 /**
- * place_address() - the address alone
- * @place: it and the port
+ * place_address() - get the address alone
+ * @place: address and port
  *
  * Return: its 4 or 16 bytes.
  */
@@ -102,9 +102,9 @@ int place_socket(const struct place *place, int type, int protocol)
  * place_poll() - epoll_ctl(), or end the program
  * @epoll: descriptor of epoll
  * @op: EPOLL_CTL_*
- * @fd: the one that is waited for
+ * @fd: descriptor to wait for
  * @events: EPOLL*
- * @data: comes back with an event
+ * @data: returned with an event
  */
 void place_poll(int epoll, int op, int fd, __u32 events, void *data)
 {

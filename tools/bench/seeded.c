@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * getrandom() with a seed, to be loaded in front of the C library into a kernel
- * of User Mode Linux, whose only source of random numbers it is: in simulated
+ * of User Mode Linux, which has no other source of random numbers: in simulated
  * time two runs with the same SIM_SEED are the same to the nanosecond.
  */
 #include <stdint.h>

@@ -15,11 +15,11 @@
 /**
  * struct conn - a connection, or a listener
  * @fd: its descriptor
- * @got: bytes of the present request that have come
+ * @got: bytes of the present request that have arrived
  * @left: bytes of the present answer that are not sent
  * @request: the present one
  * @listens: it is a listener
- * @waits: for room to send
+ * @waits: it waits for room to send
  */
 struct conn {
 	int fd;
@@ -38,7 +38,7 @@ static void conn_close(struct conn *conn)
 	free(conn);
 }
 
-/* Take all connections of a listener. */
+/* Accept all connections of a listener. */
 static void conn_accept(int epoll, int listener)
 {
 	const int on = 1;
@@ -59,8 +59,8 @@ static void conn_accept(int epoll, int listener)
 }
 
 /*
- * Send what is left of an answer; false when the connection is over. Waits
- * for room only as long as there is none.
+ * Send the rest of an answer; false when the connection is over. Waits for room
+ * only as long as there is none.
  */
 static bool conn_send(int epoll, struct conn *conn)
 {

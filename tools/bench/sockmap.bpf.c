@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What a socket of the proxy receives goes out by the one it is paired with. */
+/* Payload that a socket of the proxy receives leaves by the other of a pair. */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 
@@ -13,7 +13,7 @@ struct {
 	__type(value, __u64);
 } sockets SEC(".maps");
 
-/* The number of the other socket of a pair, by the cookie of the one. */
+/* The number of the other socket of a pair, by a socket's cookie. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, SOCKMAP_SOCKETS);

@@ -24,7 +24,7 @@
 /* Events taken from epoll at once. */
 #define EVENTS	64
 
-/* Time after which it is looked again whether payload has moved, ms. */
+/* Time between two checks whether payload has moved, ms. */
 #define AGAIN	1
 
 /**
@@ -32,7 +32,7 @@
  * @fd: its descriptor
  * @number: its key in the map of sockets
  * @ended: its peer has closed its direction
- * @told: the other leg has been told so
+ * @told: that end has been passed on to the other leg
  * @pair: the connection; NULL for a listener
  */
 struct leg {
@@ -66,10 +66,10 @@ struct pair {
  * @epoll: descriptor
  * @sockets: descriptor of the map of sockets
  * @peers: descriptor of the map of pairs
- * @unused: keys of the former that nobody has
+ * @unused: keys of @sockets that are free
  * @n_unused: how many
  * @waiting: pairs of which a leg has ended and payload is still on its way
- * @closed: pairs to free when no event can name them any more
+ * @closed: pairs to free when no event can refer to them any more
  */
 struct proxy {
 	int epoll;
@@ -101,7 +101,7 @@ static __u64 cookie_of(int fd)
 	return cookie;
 }
 
-/* Let a socket have addresses that are not this machine's. */
+/* Let a socket use addresses that are not this machine's. */
 static void set_transparent(int fd, int family)
 {
 	const int on = 1;
@@ -136,7 +136,7 @@ static void pair_close(struct pair *pair)
 	proxy.closed = pair;
 }
 
-/* Free what was closed. */
+/* Free the closed pairs. */
 static void closed_run(void)
 {
 	struct pair *pair;
@@ -157,8 +157,8 @@ static void leg_pair(const struct leg *leg, const struct leg *other)
 }
 
 /*
- * From here on the program moves what a leg receives; reading makes it see
- * what has come before.
+ * From here on the program moves the payload that a leg receives; reading makes
+ * it see the payload that came before.
  */
 static void leg_relay(const struct leg *leg)
 {
@@ -200,7 +200,7 @@ static void info_of(int fd, struct tcp_info *info)
 }
 
 /*
- * Has all that one leg received been given to the other? The end of a
+ * Has the other leg been given all bytes that one leg received? The end of a
  * direction counts as a byte received.
  */
 static bool leg_drained(const struct leg *from, const struct leg *to)
@@ -222,7 +222,7 @@ static void leg_end(struct leg *from, struct leg *to)
 	}
 }
 
-/* Pass on what has ended; close, or look again later. */
+/* Pass on the ends of both directions; close, or look again later. */
 static void pair_end(struct pair *pair)
 {
 	struct leg *client = &pair->client, *server = &pair->server;
@@ -252,7 +252,7 @@ static void waiting_run(void)
 	}
 }
 
-/* Connect to where the client wanted to, with the client's address. */
+/* Connect to the client's destination, with the client's address. */
 static void pair_connect(int client)
 {
 	struct sockaddr_storage from, to;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* sockmap - what the daemon and its BPF program agree on. */
+/* sockmap - definitions that the daemon and its BPF program share. */
 #ifndef PEP_BENCH_SOCKMAP_H
 #define PEP_BENCH_SOCKMAP_H
 

@@ -17,10 +17,10 @@ static __u32 sum_add(__u32 sum, const void *data, size_t size)
 
 /**
  * sum_segment() - the checksum of a segment, RFC 9293 section 3.1
- * @segment: TCP header, with 0 for the checksum, and all behind it
+ * @segment: TCP header, with 0 for the checksum, and all after it
  * @size: bytes of it, even
- * @from: address that it comes from, of the same family as
- * @to: the one that it goes to
+ * @from: source address
+ * @to: destination address, of the same family
  *
  * Return: the checksum in network byte order.
  */

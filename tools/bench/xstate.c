@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * ptrace() for hosts whose CPU has more state than User Mode Linux knows, to be
+ * ptrace() for hosts whose CPU has more state than User Mode Linux supports, to be
  * loaded in front of the C library into its kernel.
  *
  * The kernel keeps 2696 bytes of a program's extended state (HOST_FP_SIZE), and the
- * host takes nothing but all of it: with the tiles of AMX that is 11 KB, and
- * every PTRACE_SETREGSET fails with EFAULT. Programs in a guest have no tiles, for
- * the host gives these only to a program that has asked for them. So the state is
- * made as long as the host wants it, with everything beyond as at the beginning.
+ * host accepts only all of it: with the tiles of AMX that is 11 KB, and every
+ * PTRACE_SETREGSET fails with EFAULT. Programs in a guest have no tiles, as the
+ * host gives these only to a program that has requested them. So this function
+ * makes the state as long as the host needs it, with initial values beyond.
  */
 #include <cpuid.h>
 #include <elf.h>
@@ -23,7 +23,7 @@
 /* Longer than the state of any CPU, bytes. */
 #define STATE_MAX	65536
 
-/* Where the header of the state says which components it has: XSTATE_BV. */
+/* Offset of the mask of the components that the state has: XSTATE_BV. */
 #define STATE_HEADER	512
 
 /* The leaf of CPUID about the extended state. */
@@ -32,7 +32,7 @@
 static unsigned char state[STATE_MAX];
 static size_t length;
 
-/* As the C library does it: the system call stores a word that is peeked. */
+/* As in the C library: the system call stores a word that is peeked. */
 static long call(long request, long pid, void *addr, void *data)
 {
 	long word, err;
@@ -89,7 +89,7 @@ static long extend(long pid, const struct iovec *given)
 
 /**
  * ptrace() - trace a process, in place of the C library's function
- * @request: what is to be done
+ * @request: PTRACE_*
  *
  * Return: as ptrace(2), with errno.
  */

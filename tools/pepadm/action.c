@@ -7,7 +7,7 @@
 #include <linux/rtnetlink.h>
 #include <linux/tc_act/tc_pepsplit.h>
 
-/* Add the filters that have an action to those of its side. */
+/* Add the filters that have an action to the count of its side. */
 static void add_action(const struct nlattr *nest, __u64 *filters)
 {
 	const struct nlattr *options[TCA_PEPSPLIT_MAX + 1];
@@ -27,7 +27,7 @@ static void add_action(const struct nlattr *nest, __u64 *filters)
 		filters[side] += (__u64)fixed->bindcnt;
 }
 
-/* Look at the actions of one message of a dump. */
+/* Read the actions in one message of a dump. */
 static int read_actions(const struct nlmsghdr *nlh, void *data)
 {
 	const struct nlattr *tb[TCA_ROOT_MAX + 1];
@@ -45,8 +45,8 @@ static int read_actions(const struct nlmsghdr *nlh, void *data)
  * @nl: rtnetlink socket
  * @filters: how many there are on each side, PEP_ACTION_SIDES of them
  *
- * Whoever has made them, and of whatever kind they are. One that has several
- * of our actions counts for each.
+ * It counts filters of all owners and kinds. A filter that has several of our
+ * actions counts for each.
  *
  * Return: 0 or a negative errno value.
  */

@@ -17,7 +17,7 @@
 #define LIST_LEN 512
 
 /**
- * pep_args_left() - tell whether words are left
+ * pep_args_left() - check whether words are left
  * @args: the words
  *
  * Return: true when there is at least one.
@@ -63,7 +63,7 @@ static enum pep_exit check_length(const char *field, const char *value)
 
 /**
  * pep_args_check_name() - check a name that a line of a file can have
- * @field: what the name is for, as the usage text calls it
+ * @field: purpose of the name, in the words of the usage text
  * @value: the name
  *
  * Return: PEP_OK, or PEP_USAGE after a message.
@@ -78,7 +78,7 @@ enum pep_exit pep_args_check_name(const char *field, const char *value)
 
 /**
  * pep_args_check_profile() - check the name of a profile
- * @field: what the name is for, as the usage text calls it
+ * @field: purpose of the name, in the words of the usage text
  * @value: the name
  *
  * Return: PEP_OK, or PEP_USAGE after a message.
@@ -105,7 +105,7 @@ enum pep_exit pep_args_check_profile(const char *field, const char *value)
 /**
  * pep_args_name() - take a name of 1 to 15 characters
  * @args: the words
- * @field: what the name is for, as the usage text calls it
+ * @field: purpose of the name, in the words of the usage text
  * @value: where the name goes
  *
  * Return: PEP_OK, or PEP_USAGE after a message.
@@ -122,7 +122,7 @@ enum pep_exit pep_args_name(struct pep_args *args, const char *field,
 /**
  * pep_args_u32() - take a decimal number from 1 to 4294967295
  * @args: the words
- * @field: what the number is, as the usage text calls it
+ * @field: name of the number, in the words of the usage text
  * @value: where the number goes
  *
  * Return: PEP_OK, or PEP_USAGE after a message.
@@ -164,7 +164,7 @@ static bool read_u32(const char *word, __u64 *value)
 	return true;
 }
 
-/* Read a number as an option has it. */
+/* Read a number in the form that an option takes. */
 static bool read_value(const struct pep_args_option *option, const char *word,
 		       __u64 *number)
 {
@@ -175,7 +175,7 @@ static bool read_value(const struct pep_args_option *option, const char *word,
 	return read_u32(word, number);
 }
 
-/* Write one in the same way; PEP_RATE_LEN bytes. */
+/* Write a number in the same form; PEP_RATE_LEN bytes. */
 static void write_value(const struct pep_args_option *option, char *text,
 			__u64 number)
 {
@@ -188,7 +188,7 @@ static void write_value(const struct pep_args_option *option, char *text,
 			 (unsigned long long)number);
 }
 
-/* Read the number of an option; false when it is none, or not one of those. */
+/* Read the number of an option; false when it is none, or not an allowed one. */
 static bool read_number(struct pep_args_option *option, const char *word)
 {
 	__u64 number;
@@ -202,7 +202,7 @@ static bool read_number(struct pep_args_option *option, const char *word)
 	return number >= option->min && number <= option->max;
 }
 
-/* What a value is called that is a number. */
+/* Name of the kind of a numeric value. */
 static const char *number_kind(const struct pep_args_option *option)
 {
 	if (option->rate)
@@ -280,7 +280,7 @@ static struct pep_args_option *find_option(struct pep_args_option *options,
 /**
  * pep_args_options() - take all words that are left as "WORD VALUE" pairs
  * @args: the words
- * @options: the pairs that the command knows; each may be given once
+ * @options: the pairs of the command; each may be given once
  * @n: number of entries in @options
  *
  * Return: PEP_OK, or PEP_USAGE after a message.

@@ -23,7 +23,7 @@ struct pep_args {
 };
 
 /**
- * struct pep_args_option - one "WORD VALUE" pair that a command knows
+ * struct pep_args_option - one "WORD VALUE" pair of a command
  * @word: the keyword
  * @choices: the values allowed, indexed by number, NULL where a number has no
  *	word; NULL for a free name or number
@@ -31,17 +31,17 @@ struct pep_args {
  * @numeric: the value may be a number
  * @rate: that number is a rate, bytes per second
  * @percent: that number is a share, 1/10,000, given in percent
- * @min: the smallest one
- * @max: the largest one
+ * @min: the smallest number allowed
+ * @max: the largest number allowed
  * @check: further check of a free name, or NULL
- * @required: the command cannot do without it
- * @gone: a value that there was once, or NULL
+ * @required: the command needs it
+ * @gone: a value that was removed, or NULL
  * @instead: the one to use instead of it
  * @text: the value as given, NULL when it was not given
  * @number: the number given, or the index of the value in @choices
  *
- * All but the last two members are filled in by the command, those by
- * pep_args_options().
+ * The command fills in all but the last two members, pep_args_options() fills
+ * in those.
  */
 struct pep_args_option {
 	const char *word;

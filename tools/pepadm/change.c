@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * From one configuration to another: what is in force is read first, so that
+ * From one configuration to another: the one in force is read first, so that
  * the change can be undone by going back.
  */
 #include "change.h"
@@ -20,7 +20,7 @@
 
 /**
  * struct way - how to get to a configuration
- * @through: go on behind a failure, to get as near as can be
+ * @through: go on after a failure, to get as near as possible
  * @err: the first failure, or PEP_OK
  */
 struct way {
@@ -35,7 +35,7 @@ static bool step(struct way *way, enum pep_exit err)
 	return way->through || !way->err;
 }
 
-/* Make profiles and limits what a configuration says; no profile goes. */
+/* Set profiles and limits as in a configuration; delete no profile. */
 static bool apply_values(const struct pep_config *conf, struct way *way)
 {
 	const struct pep_config_line *line;
@@ -60,7 +60,7 @@ static bool apply_values(const struct pep_config *conf, struct way *way)
 	return step(way, pep_limit_replace(&args));
 }
 
-/* Detach the devices that are not wanted, or wanted on the other side. */
+/* Detach the devices that a configuration lacks, or has on the other side. */
 static bool apply_gone(const struct pep_config *conf,
 		       const struct pep_config *now, struct way *way)
 {
@@ -86,7 +86,7 @@ static bool apply_gone(const struct pep_config *conf,
 	return on;
 }
 
-/* Attach the devices that are not, and mend what is not as wanted of others. */
+/* Attach the devices that are missing, and correct the filters of others. */
 static bool apply_devs(const struct pep_config *conf, struct way *way)
 {
 	const struct pep_config_line *line;
@@ -104,8 +104,8 @@ static bool apply_devs(const struct pep_config *conf, struct way *way)
 }
 
 /*
- * Delete a profile that is used by no device of ours, but not one that filters
- * of others use.
+ * Delete a profile that no device of ours uses, but not one that filters of
+ * others use.
  */
 static enum pep_exit drop_profile(const char *name)
 {
@@ -122,7 +122,7 @@ static enum pep_exit drop_profile(const char *name)
 	return PEP_OK;
 }
 
-/* Delete the profiles that are not wanted; the default one stays, as new. */
+/* Delete the profiles that a configuration lacks; reset the default one. */
 static bool apply_rest(const struct pep_config *conf,
 		       const struct pep_config *now, struct way *way)
 {
@@ -145,8 +145,8 @@ static bool apply_rest(const struct pep_config *conf,
 }
 
 /*
- * Go from what is in force to a configuration. Devices come last, and last of
- * all profiles that they may have used go.
+ * Go from the configuration in force to another. Devices come last; after them
+ * only the profiles that they may have used are deleted.
  */
 static void apply(const struct pep_config *conf, const struct pep_config *now,
 		  struct way *way)
@@ -155,7 +155,7 @@ static void apply(const struct pep_config *conf, const struct pep_config *now,
 	       apply_devs(conf, way) && apply_rest(conf, now, way));
 }
 
-/* Go back to what was in force before something failed, as near as can be. */
+/* Go back to the configuration before a failure, as near as possible. */
 static void restore(const struct pep_config *before)
 {
 	struct way way = { .through = true };
@@ -171,7 +171,7 @@ static void restore(const struct pep_config *before)
 		pep_err_warning("not all of what was configured before could be restored");
 }
 
-/* Go to a configuration, over no devices at all if told; all or nothing. */
+/* Go to a configuration, with @anew over no devices at all; all or nothing. */
 static enum pep_exit change(const struct pep_config *conf, bool anew)
 {
 	const struct pep_config none = { 0 };
@@ -183,7 +183,7 @@ static enum pep_exit change(const struct pep_config *conf, bool anew)
 		pep_config_free(&before);
 		return way.err;
 	}
-	/* What can be refused comes before what ends flows. */
+	/* Steps that can be refused come before those that end flows. */
 	if (anew && apply_values(conf, &way))
 		apply_gone(&none, &before, &way);
 	if (!way.err)
@@ -202,11 +202,11 @@ static enum pep_exit change(const struct pep_config *conf, bool anew)
  * @conf: the configuration
  * @anew: over no devices at all, which ends the flows
  *
- * All or nothing, and to its end, whoever hangs up or interrupts meanwhile; not
- * while another pepadm does the same.
+ * All or nothing, and to its end, despite signals meanwhile; not while another
+ * pepadm does the same.
  *
  * Return: PEP_OK; after a message PEP_USAGE or PEP_FAILED, with nothing changed
- * unless it says so.
+ * unless a warning reports otherwise.
  */
 enum pep_exit pep_change(const struct pep_config *conf, bool anew)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The objects that pepadm knows, one file each. */
+/* The objects of pepadm, one file each. */
 #ifndef _PEPADM_CMD_H
 #define _PEPADM_CMD_H
 
@@ -7,9 +7,9 @@
 #include "err.h"
 
 /**
- * struct pep_cmd_verb - what can be done with an object
+ * struct pep_cmd_verb - an action on an object
  * @name: word on the command line
- * @run: does it, with the words after the verb
+ * @run: carries it out, with the words after the verb
  */
 struct pep_cmd_verb {
 	const char *name;
@@ -19,8 +19,8 @@ struct pep_cmd_verb {
 /**
  * struct pep_cmd_object - something that pepadm shows or changes
  * @name: word on the command line
- * @verbs: what can be done with it; ends with an entry without a name
- * @show: what is done when no verb is given, and for "show", "list", "ls"
+ * @verbs: its actions; ends with an entry without a name
+ * @show: action when no verb is given, and for "show", "list", "ls"
  * @usage: its part of the usage text, lines of a grammar
  */
 struct pep_cmd_object {

@@ -7,7 +7,7 @@
  * Practical Nonparametric Statistics, 3rd edition, section 3.2). Times of a
  * connection resemble each other, and some connections have many more than others:
  * the ranks are those of as many independent times as all are worth at least (Kish,
- * Survey Sampling, section 8.2). The interval of the factor is made of both on a
+ * Survey Sampling, section 8.2). The interval of the factor combines both on a
  * logarithmic scale, where independent errors add up as squares, each end by itself,
  * as long tails are above (Zou and Donner, Statistics in Medicine 27, 2008).
  */
@@ -45,8 +45,8 @@ double pep_compare_total(const struct pep_gain_bins *bins)
 	return sum;
 }
 
-/* The time below which a share of all is, us: within a bin, as if it were filled
- * evenly. The last bin, which has no end, is its beginning.
+/* The time below which a share of all times is, us: within a bin, as if it were
+ * filled evenly. The last bin, which has no end, counts as its beginning.
  */
 static double quantile_of(const struct pep_gain_bins *bins, double share)
 {
@@ -91,7 +91,7 @@ static double distance(double from, double to)
  * pep_compare_worth() - find how many independent times those in bins are worth
  * @bins: times
  *
- * Return: their number if all of a connection were the same; as many as there are
+ * Return: their number if all times of a connection were the same; the number of
  * connections where each has as many, and fewer otherwise. 0 when there is none.
  */
 double pep_compare_worth(const struct pep_gain_bins *bins)
@@ -104,7 +104,7 @@ double pep_compare_worth(const struct pep_gain_bins *bins)
 /**
  * pep_compare_quantile() - compare a quantile of two groups
  * @control: times of the control group
- * @treated: those of the other one
+ * @treated: times of the other one
  * @quantile: which one, more than 0 and less than 1
  * @result: filled
  *

@@ -11,7 +11,7 @@
  * struct pep_compare - a quantile of two groups
  * @us: the quantile by group, us
  * @enough: there are enough times in both for an interval
- * @gain: that of the control group over that of the other one
+ * @gain: quantile of the control group over that of the other one
  * @low: lower end of its interval of 95 %
  * @high: upper end
  */

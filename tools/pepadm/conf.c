@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* pepadm conf: all that is configured in a namespace, as a file. */
+/* pepadm conf: the whole configuration of a namespace, as a file. */
 #include "cmd.h"
 
 #include <stdbool.h>
@@ -53,7 +53,7 @@ static enum pep_exit wait_devs(const struct pep_config *conf, __u32 seconds)
 	return err;
 }
 
-/* Take "wait SECONDS", which may be there, and nothing else. */
+/* Take an optional "wait SECONDS", and nothing else. */
 static enum pep_exit take_wait(struct pep_args *args, __u32 *seconds)
 {
 	*seconds = 0;
@@ -67,8 +67,8 @@ static enum pep_exit take_wait(struct pep_args *args, __u32 *seconds)
 }
 
 /*
- * Take FILE off the command line, and "wait SECONDS" where that is known, and
- * read the file; to be freed in any case.
+ * Take FILE off the command line, and "wait SECONDS" where the command has it,
+ * and read the file; @conf has to be freed in any case.
  */
 static enum pep_exit take_conf(struct pep_args *args, __u32 *seconds,
 			       struct pep_config *conf)
@@ -103,7 +103,7 @@ static enum pep_exit conf_check(struct pep_args *args)
 	return err;
 }
 
-/* Put a file in force, over no devices at all if told. */
+/* Put a file in force, with @anew over no devices at all. */
 static enum pep_exit put(struct pep_args *args, bool anew)
 {
 	struct pep_config conf;
@@ -128,7 +128,7 @@ static enum pep_exit conf_sync(struct pep_args *args)
 	return put(args, false);
 }
 
-/* Write what is in force, and tell what lines cannot say. */
+/* Write the configuration in force, with warnings for all that has no line. */
 static enum pep_exit conf_write(FILE *file)
 {
 	return pep_config_write(file, true);

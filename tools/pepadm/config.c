@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A line says what an object is to be, "profile NAME OPTIONS", "limit OPTIONS"
- * or "dev DEV OPTIONS", in any order. What is in force is written in the same
- * form and read back.
+ * A line describes an object, "profile NAME OPTIONS", "limit OPTIONS" or
+ * "dev DEV OPTIONS", in any order. The configuration in force is written in the
+ * same form and read back.
  */
 #include "config.h"
 
@@ -24,7 +24,7 @@ static const char * const names_kind[] = {
 
 /**
  * pep_config_free() - free a configuration's lines
- * @conf: what pep_config_read() or pep_config_now() made, whole or not
+ * @conf: from pep_config_read() or pep_config_now(), complete or not
  */
 void pep_config_free(struct pep_config *conf)
 {
@@ -68,7 +68,7 @@ void pep_config_place(const struct pep_config *conf,
 /**
  * pep_config_find() - find the line about an object
  * @conf: configuration
- * @kind: what the object is
+ * @kind: kind of the object
  * @name: its name, "" for the limits
  *
  * Return: the line, or NULL when there is none.
@@ -110,7 +110,7 @@ static struct pep_config_line *line_new(struct pep_config *conf,
 	return line;
 }
 
-/* Find out what a line is about and whether its words are right. */
+/* Find the object of a line and check its words. */
 static enum pep_exit line_check(struct pep_config_line *line)
 {
 	struct pep_args args = pep_config_args(line);
@@ -159,7 +159,7 @@ static enum pep_exit add_line(struct pep_args *args, unsigned int number,
 	return PEP_OK;
 }
 
-/* Check what lines say about each other: a device's profile is there. */
+/* Check the references between lines: a device's profile exists. */
 static enum pep_exit check_names(const struct pep_config *conf)
 {
 	enum pep_exit err = PEP_OK;
@@ -182,8 +182,8 @@ static enum pep_exit check_names(const struct pep_config *conf)
 /**
  * pep_config_read() - read and check a configuration
  * @file: open file
- * @name: how messages call it, NULL for what is in force; has to stay
- * @conf: where to; to be freed in any case
+ * @name: its name in messages, NULL for the configuration in force; has to stay
+ * @conf: result; to be freed in any case
  *
  * Return: PEP_OK; after a message PEP_USAGE for a mistake in it or PEP_FAILED.
  */
@@ -198,9 +198,9 @@ enum pep_exit pep_config_read(FILE *file, const char *name,
 }
 
 /**
- * pep_config_write() - write what is in force
- * @file: where to
- * @tell: warn of what lines cannot say
+ * pep_config_write() - write the configuration in force
+ * @file: open file
+ * @tell: warn about all that has no line
  *
  * Return: PEP_OK, or PEP_FAILED after a message.
  */
@@ -214,8 +214,8 @@ enum pep_exit pep_config_write(FILE *file, bool tell)
 }
 
 /**
- * pep_config_now() - read what is in force
- * @conf: where to; to be freed in any case
+ * pep_config_now() - read the configuration in force
+ * @conf: result; to be freed in any case
  *
  * Return: PEP_OK, or PEP_FAILED after a message.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What is configured in a namespace, or is to be, as lines of words. */
+/* The present or intended configuration of a namespace, as lines of words. */
 #ifndef _PEPADM_CONFIG_H
 #define _PEPADM_CONFIG_H
 
@@ -12,7 +12,7 @@
 #include "err.h"
 
 /**
- * enum pep_config_kind - what a line is about
+ * enum pep_config_kind - kind of a line's object
  * @PEP_CONFIG_PROFILE: a profile
  * @PEP_CONFIG_LIMIT: the limits
  * @PEP_CONFIG_DEV: a device
@@ -26,11 +26,11 @@ enum pep_config_kind {
 /**
  * struct pep_config_line - a line of a configuration
  * @number: its number in the file
- * @kind: what it is about
+ * @kind: kind of its object
  * @words: its words, with the object
  * @n_words: how many
  * @name: name of the profile or device, "" for limits
- * @dev: of a device, what the words say
+ * @dev: configuration of a device
  */
 struct pep_config_line {
 	unsigned int number;
@@ -43,7 +43,7 @@ struct pep_config_line {
 
 /**
  * struct pep_config - a configuration
- * @file: where it is from, for messages; NULL for what is in force
+ * @file: name of its file, for messages; NULL for the configuration in force
  * @lines: its lines
  * @n: how many
  */

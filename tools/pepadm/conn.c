@@ -36,7 +36,7 @@ static void show_flags(const char *key, const char *label,
 	pep_out_string(NULL, label, text);
 }
 
-/* Show both ends; in text the one that opened the connection comes first. */
+/* Show both ends; in text the opener comes first. */
 static void show_ends(const struct nlattr **tb)
 {
 	__u64 family = pep_nl_uint(tb[PEP_A_CONN_FAMILY]);
@@ -50,7 +50,7 @@ static void show_ends(const struct nlattr **tb)
 			  pep_nl_uint(tb[PEP_A_CONN_OPENER]));
 }
 
-/* Show what an end has sent, once its SYN or SYN-ACK has passed. */
+/* Show the data that an end has sent, once its SYN or SYN-ACK has passed. */
 static void show_side(const char *side, const struct nlattr *nest)
 {
 	const struct nlattr *tb[PEP_A_END_MAX + 1];
@@ -79,7 +79,7 @@ static void show_side(const char *side, const struct nlattr *nest)
 }
 
 /**
- * pep_conn_show() - show all there is of a connection, within an object
+ * pep_conn_show() - show all attributes of a connection, within an object
  * @tb: its attributes, by PEP_A_CONN_*
  */
 void pep_conn_show(const struct nlattr **tb)

@@ -10,17 +10,17 @@
 #include "uses.h"
 
 /*
- * Packets of ended flows that are still under way are answered with resets as
+ * Packets of ended flows that are still in flight are answered with resets as
  * long as the device is attached: give them this long, seconds.
  */
 #define LATE_PACKETS	1
 
-/* tc frees a filter a little after it was deleted: ask so often, us apart. */
+/* tc frees a filter a little after its deletion: tries, and us between them. */
 #define FREED_TRIES	500
 #define FREED_EVERY	10000
 
 /**
- * struct progress - what has been done about all devices
+ * struct progress - results of the work on all devices
  * @released: flows whose connections are being handed back to their ends
  * @killed: flows that were ended
  * @deleted: filters that were deleted, each with an action
@@ -31,7 +31,7 @@ struct progress {
 	__u64 deleted;
 };
 
-/* What is done with a device. */
+/* An action on a device. */
 typedef enum pep_exit dev_fn(struct pep_nl *nl, const struct pep_link *link,
 			     struct progress *progress);
 
@@ -148,7 +148,7 @@ struct devices {
 	size_t n;
 };
 
-/* Ask once for the connections of all devices to be handed back. */
+/* Request once that the connections of all devices be handed back. */
 static enum pep_exit ask_release(void *data, __u64 *n)
 {
 	struct progress progress = { 0 };
@@ -166,8 +166,8 @@ static enum pep_exit ask_release(void *data, __u64 *n)
  * @n: how many
  *
  * Connections that were taken over in mid-stream go back to their ends; other
- * flows end before the first device is detached. At the end the devices'
- * profiles are used no more by them, and can be deleted.
+ * flows end before the first device is detached. At the end the devices no
+ * longer use their profiles, which can be deleted.
  *
  * Return: PEP_OK, or another one after a message; flows may have ended then,
  * and some of the devices be detached.

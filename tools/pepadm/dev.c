@@ -14,10 +14,10 @@
 #include "out.h"
 #include "tc.h"
 
-/* What our filters are called. */
+/* Names of our filters. */
 static const char * const protocols[PEP_TC_FILTERS] = { "ip", "ipv6" };
 
-/* What is done with a device that has our filters; FILE is the caller's. */
+/* An action on a device that has our filters; FILE is the caller's. */
 typedef void dev_fn(const struct pep_link *link,
 		    const struct pep_tc_found *found, FILE *file);
 
@@ -28,8 +28,9 @@ static enum pep_exit take_dev(struct pep_args *args, const char **name)
 }
 
 /*
- * Tell why a qdisc or filter could not be added. "Not found" with nothing
- * said by our module is about the kind of something that is not there.
+ * Report why a qdisc or filter could not be added. "Not found" without a
+ * message of our module means that the kernel lacks the kind of qdisc, filter
+ * or action.
  */
 static enum pep_exit add_failed(const struct pep_nl *nl)
 {
@@ -44,7 +45,7 @@ static bool has_filters(const struct pep_tc_found *found)
 	return found->mine[0] || found->mine[1];
 }
 
-/* Make one of our filters as wanted; one that is like this stays. */
+/* Add or change one of our filters; one that is already as wanted stays. */
 static int put_filter(struct pep_nl *nl, __u32 ifindex, unsigned int which,
 		      const struct pep_tc_found *found, __u32 side,
 		      const char *profile)
@@ -57,7 +58,7 @@ static int put_filter(struct pep_nl *nl, __u32 ifindex, unsigned int which,
 	return pep_tc_action_set(nl, found->index[which], side, profile);
 }
 
-/* Make one of our filters what it was before. */
+/* Restore one of our filters. */
 static void restore_filter(struct pep_nl *nl, __u32 ifindex,
 			   unsigned int which,
 			   const struct pep_tc_found *found)
@@ -70,7 +71,7 @@ static void restore_filter(struct pep_nl *nl, __u32 ifindex,
 				  pep_tc_preference(which));
 }
 
-/* Make our filters as wanted, all or none; @found is what is there. */
+/* Add or change our filters, all or none; @found are the present ones. */
 static enum pep_exit put_filters(struct pep_nl *nl, __u32 ifindex,
 				 const struct pep_tc_found *found, __u32 side,
 				 const char *profile)
@@ -115,7 +116,7 @@ static enum pep_exit add(struct pep_nl *nl, const struct pep_link *link,
 /**
  * pep_dev_check() - read the words that attach a device
  * @args: the words, name first
- * @conf: what they say
+ * @conf: result
  *
  * Return: PEP_OK, or PEP_USAGE after a message.
  */
@@ -144,7 +145,7 @@ enum pep_exit pep_dev_check(struct pep_args *args, struct pep_dev_conf *conf)
 	return PEP_OK;
 }
 
-/* Attach a device, which may be attached already if told. */
+/* Attach a device, which with @replace may be attached already. */
 static enum pep_exit attach(const struct pep_dev_conf *conf, bool replace)
 {
 	struct pep_tc_found found;
@@ -175,11 +176,11 @@ static enum pep_exit dev_add(struct pep_args *args)
 }
 
 /**
- * pep_dev_replace() - have a device attached in a way
- * @conf: how
+ * pep_dev_replace() - attach a device, or correct its filters
+ * @conf: its configuration
  *
- * One that is attached like this stays as it is; where a filter is missing, or
- * is not as wanted, that is mended in place. Flows that are there stay.
+ * A device that is attached like this stays as it is; a filter that is missing
+ * or differs is corrected in place. Existing flows stay.
  *
  * Return: PEP_OK, or another one after a message, with nothing changed.
  */
@@ -188,7 +189,7 @@ enum pep_exit pep_dev_replace(const struct pep_dev_conf *conf)
 	return attach(conf, true);
 }
 
-/* Change the actions of the filters that are there, all or none. */
+/* Change the actions of the present filters, all or none. */
 static enum pep_exit set(struct pep_nl *nl, const struct pep_link *link,
 			 const char *profile)
 {
@@ -312,7 +313,7 @@ static void write_one(const struct pep_link *link,
 			names_side[found->side], found->profile);
 }
 
-/* The same; what such a line cannot say is told. */
+/* The same, with warnings for all that has no such line. */
 static void save_one(const struct pep_link *link,
 		     const struct pep_tc_found *found, FILE *file)
 {
@@ -369,8 +370,8 @@ static enum pep_exit with_all(struct pep_nl *nl, dev_fn *fn, FILE *file)
 
 /**
  * pep_dev_save() - write all devices as lines of a configuration
- * @file: where to
- * @tell: tell as a warning what these lines cannot say
+ * @file: open file
+ * @tell: warn about all that has no line
  *
  * Return: PEP_OK, or another one after a message.
  */

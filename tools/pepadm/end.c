@@ -10,7 +10,7 @@
 
 /**
  * pep_end_get() - read address and port of one end
- * @end: where to
+ * @end: result
  * @family: AF_INET6, anything else for AF_INET
  * @addr: attribute with the address, NULL when the kernel sent none
  * @port: attribute with the port, NULL for 0
@@ -32,8 +32,8 @@ void pep_end_get(struct pep_end *end, __u64 family, const struct nlattr *addr,
 /**
  * pep_end_read() - read both ends of a flow
  * @tb: its attributes, by PEP_A_FLOW_*
- * @subscriber: the one on the wireless side
- * @server: the one on the server side
+ * @subscriber: the end on the wireless side
+ * @server: the end on the server side
  */
 void pep_end_read(const struct nlattr **tb, struct pep_end *subscriber,
 		  struct pep_end *server)
@@ -49,7 +49,7 @@ void pep_end_read(const struct nlattr **tb, struct pep_end *subscriber,
 /**
  * pep_end_text() - write an end as "ADDR:PORT" or "[ADDR]:PORT"
  * @end: the end
- * @text: where to, PEP_END_LEN bytes
+ * @text: result, PEP_END_LEN bytes
  */
 void pep_end_text(const struct pep_end *end, char *text)
 {
@@ -79,9 +79,9 @@ void pep_end_show(const char *key, const struct pep_end *end)
 
 /**
  * pep_end_show_both() - show both ends of a connection, and their family
- * @subscriber: the one on the wireless side
- * @server: the one on the server side
- * @opener: side of the one that opened the connection, the first one in text
+ * @subscriber: the end on the wireless side
+ * @server: the end on the server side
+ * @opener: side of the end that opened the connection, the first one in text
  */
 void pep_end_show_both(const struct pep_end *subscriber,
 		       const struct pep_end *server, __u64 opener)
@@ -102,7 +102,7 @@ void pep_end_show_both(const struct pep_end *subscriber,
 /**
  * pep_end_show_dev() - show the device of an end, when it is known
  * @ifindex: attribute with its number, or NULL
- * @dev: attribute with its name, NULL when it has gone
+ * @dev: attribute with its name, NULL when the device is gone
  */
 void pep_end_show_dev(const struct nlattr *ifindex, const struct nlattr *dev)
 {

@@ -5,11 +5,11 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* What is being done: two words that every message starts with, or NULL. */
+/* The current command: two words that every message starts with, or NULL. */
 static const char *context_object;
 static const char *context_verb;
 
-/* Where the command stands, NULL for on the command line. */
+/* File and line of the command, NULL for the command line. */
 static const char *place_file;
 static unsigned int place_line;
 
@@ -18,7 +18,7 @@ static bool quiet;
 
 /**
  * pep_err_quiet() - print no messages for a while
- * @on: whether to begin or to end that
+ * @on: true to begin, false to end
  */
 void pep_err_quiet(bool on)
 {
@@ -26,7 +26,7 @@ void pep_err_quiet(bool on)
 }
 
 /**
- * pep_err_place() - say where the commands that come next stand
+ * pep_err_place() - set the file and line of the commands that follow
  * @file: name of a file; kept, not copied; NULL for none
  * @line: line in it, from 1
  */
@@ -47,7 +47,7 @@ void pep_err_context(const char *object, const char *verb)
 	context_verb = verb;
 }
 
-/* Have a text be one line that leaves the terminal alone. */
+/* Make a text one line that does not control the terminal. */
 static void tame(char *text)
 {
 	for (; *text; text++)
@@ -56,9 +56,9 @@ static void tame(char *text)
 }
 
 /*
- * Print one line. Whatever the user or the kernel put into the text, or into
- * the name of a file: control characters are shown as a question mark, and what
- * is over 1023 bytes is cut.
+ * Print one line. In the text and in the name of a file, which may come from
+ * the user or the kernel, control characters are shown as a question mark, and
+ * bytes over 1023 are cut.
  */
 __printf(2, 0)
 static void print_line(const char *kind, const char *fmt, va_list ap)

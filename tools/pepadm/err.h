@@ -9,10 +9,10 @@
 					     a, b)))
 
 /**
- * enum pep_exit - what pepadm returns to its caller
+ * enum pep_exit - exit code of pepadm
  * @PEP_OK: The command was carried out.
  * @PEP_FAILED: The kernel refused, or something else failed on the way.
- * @PEP_USAGE: The command line is wrong; the kernel was not asked.
+ * @PEP_USAGE: The command line is wrong; the kernel got no request.
  */
 enum pep_exit {
 	PEP_OK = 0,

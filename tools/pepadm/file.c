@@ -12,7 +12,7 @@
 
 #include "hold.h"
 
-/* Write to an open file, and close that. */
+/* Write to an open file, and close it. */
 static enum pep_exit write_open(int fd, const char *path, bool sync,
 				pep_file_fn *write)
 {
@@ -24,7 +24,7 @@ static enum pep_exit write_open(int fd, const char *path, bool sync,
 		return pep_err_failed("%.256s: %s", path, strerror(errno));
 	}
 	err = write(file);
-	/* What was lost in the middle may leave no other trace. */
+	/* An error in the middle may leave no other trace. */
 	if (!err && ferror(file))
 		err = pep_err_failed("%.256s: not all could be written", path);
 	if (!err && (fflush(file) || (sync && fsync(fd))))
@@ -35,8 +35,8 @@ static enum pep_exit write_open(int fd, const char *path, bool sync,
 }
 
 /*
- * Give a new file the owner and the mode of the one whose place it takes; the
- * mode comes last, as a change of owner takes bits from it.
+ * Give a new file the owner and the mode of the one that it replaces; the mode
+ * comes last, as a change of owner clears bits of it.
  */
 static bool become(int fd, const struct stat *like)
 {
@@ -51,8 +51,8 @@ static bool become(int fd, const struct stat *like)
 }
 
 /*
- * Write to a new file beside another, whose place that then takes; @like NULL
- * when there is no other yet, and the new one gets a mode.
+ * Write to a new file beside another, which it then replaces; @like is NULL
+ * when there is no other yet, and the new one gets @mode.
  */
 static enum pep_exit write_beside(const char *path, const struct stat *like,
 				  mode_t mode, pep_file_fn *write)
@@ -78,7 +78,7 @@ static enum pep_exit write_beside(const char *path, const struct stat *like,
 	return err;
 }
 
-/* The same, to its end, so that no draft stays behind. */
+/* The same, with signals held back, so that no draft stays behind. */
 static enum pep_exit write_whole(const char *path, const struct stat *like,
 				 mode_t mode, pep_file_fn *write)
 {
@@ -92,16 +92,16 @@ static enum pep_exit write_whole(const char *path, const struct stat *like,
 }
 
 /**
- * pep_file_write() - write to what a path stands for
- * @path: that of a new file, of one that is there, or of a device
+ * pep_file_write() - write to the file or device of a path
+ * @path: path of a new file, of an existing one, or of a device
  * @mode: mode of a new file
  * @write: writes the contents
  *
- * A file is always a whole one, the old or the new; it keeps its owner, group
+ * A file is always complete, the old or the new one; it keeps its owner, group
  * and mode, and a symbolic link to it stays one.
  *
- * Return: how @write ended, PEP_FAILED after a message when the file cannot be
- * written.
+ * Return: result of @write, or PEP_FAILED after a message when the file cannot
+ * be written.
  */
 enum pep_exit pep_file_write(const char *path, mode_t mode, pep_file_fn *write)
 {

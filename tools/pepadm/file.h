@@ -10,7 +10,7 @@
 
 /**
  * typedef pep_file_fn - write the contents of a file
- * @file: where to
+ * @file: open file
  *
  * Return: PEP_OK, or another one after a message.
  */

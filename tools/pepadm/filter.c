@@ -16,10 +16,10 @@
 
 /**
  * struct pep_filter_word - a word that chooses flows, or connections
- * @option: how its value is read
+ * @option: describes its value
  * @put: adds it to a request
  * @attr: its attribute
- * @prefix: of an address, the attribute of the bits that count
+ * @prefix: attribute of the number of bits that count, for an address
  */
 struct pep_filter_word {
 	struct pep_args_option option;
@@ -167,7 +167,7 @@ static void put_bytes(struct pep_nl_request *req,
 	pep_nl_put(req, word->attr, &number, sizeof(number), option->word);
 }
 
-/* Of "dev" find_dev() has looked up the number. */
+/* find_dev() has looked up the number of "dev". */
 static const struct pep_filter_word flow_words[PEP_FILTER_WORDS] = {
 	{ { .word = "subscriber", .check = check_prefix }, put_prefix,
 	  PEP_A_FLOW_SUBSCRIBER_ADDR, PEP_A_FLOW_SUBSCRIBER_PREFIX },
@@ -190,7 +190,7 @@ static const struct pep_filter_word flow_words[PEP_FILTER_WORDS] = {
 	  PEP_A_FLOW_BYTES_MIN, 0 },
 };
 
-/* The same of connections. */
+/* The same for connections. */
 static const struct pep_filter_word conn_words[PEP_FILTER_WORDS] = {
 	{ { .word = "subscriber", .check = check_prefix }, put_prefix,
 	  PEP_A_CONN_SUBSCRIBER_ADDR, PEP_A_CONN_SUBSCRIBER_PREFIX },
@@ -214,7 +214,7 @@ static const struct pep_filter_word conn_words[PEP_FILTER_WORDS] = {
 	  PEP_A_CONN_BYTES_MIN, 0 },
 };
 
-/* The same of what is known of links. */
+/* The same for the known properties of links. */
 static const struct pep_filter_word path_words[] = {
 	{ { .word = "subscriber", .check = check_prefix }, put_prefix,
 	  PEP_A_PATH_SUBSCRIBER_ADDR, PEP_A_PATH_SUBSCRIBER_PREFIX },
@@ -266,7 +266,7 @@ static enum pep_exit take_words(struct pep_args *args,
  * pep_filter_take() - take all words that are left, which choose flows
  * @args: the words: the number of a flow, "all", or pairs of a word and its
  *	value; none for all
- * @filter: where they go
+ * @filter: result
  *
  * Return: PEP_OK, or another one after a message.
  */
@@ -284,7 +284,7 @@ enum pep_exit pep_filter_take(struct pep_args *args, struct pep_filter *filter)
 /**
  * pep_filter_take_conns() - take all words that are left, which choose connections
  * @args: the words: "all", or pairs of a word and its value; none for all
- * @filter: where they go
+ * @filter: result
  *
  * Return: PEP_OK, or another one after a message.
  */
@@ -297,7 +297,7 @@ enum pep_exit pep_filter_take_conns(struct pep_args *args,
 /**
  * pep_filter_take_paths() - take all words that are left, which choose subscribers
  * @args: the words: "all", or pairs of a word and its value; none for all
- * @filter: where they go
+ * @filter: result
  *
  * Return: PEP_OK, or another one after a message.
  */
@@ -312,7 +312,7 @@ enum pep_exit pep_filter_take_paths(struct pep_args *args,
  * @req: the request
  * @filter: the filter
  *
- * Return: true when something was added, false when all are meant.
+ * Return: true when something was added, false when the filter matches all.
  */
 bool pep_filter_put(struct pep_nl_request *req, const struct pep_filter *filter)
 {

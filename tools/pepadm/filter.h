@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Which flows, or connections, a command is about. */
+/* The choice of flows, or connections, for a command. */
 #ifndef _PEPADM_FILTER_H
 #define _PEPADM_FILTER_H
 
@@ -18,8 +18,8 @@
 struct pep_filter_word;
 
 /**
- * struct pep_filter - flows, or connections, that agree with all of it
- * @words: the words that there are
+ * struct pep_filter - conditions that flows, or connections, have to meet
+ * @words: the words of such a filter
  * @n: how many
  * @id: number of the flow, 0 for any
  * @options: the other words, with their values

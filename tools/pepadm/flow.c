@@ -34,7 +34,7 @@ static const char * const tcp_states[] = {
 	[12] = "NEW-SYN-RECV",
 };
 
-/* Show both ends; in text the one that opened the connection comes first. */
+/* Show both ends; in text the opener comes first. */
 static void show_ends(const struct nlattr **tb)
 {
 	struct pep_end subscriber, server;
@@ -44,7 +44,7 @@ static void show_ends(const struct nlattr **tb)
 			  pep_nl_uint(tb[PEP_A_FLOW_OPENER]));
 }
 
-/* Show packets by the names that ss has for them, those that are told. */
+/* Show the packet counts that the kernel sent, by the names that ss uses. */
 static void show_packets(const struct nlattr **tb)
 {
 	static const struct {
@@ -65,7 +65,7 @@ static void show_packets(const struct nlattr **tb)
 				     pep_nl_uint(tb[counts[i].attr]));
 }
 
-/* Show where a leg has connected from, when that is this host. */
+/* Show the source of a leg's connection, when that is this host. */
 static void show_source(const struct nlattr **tb)
 {
 	const struct nlattr *addr = tb[PEP_A_LEG_SOURCE_ADDR];
@@ -80,7 +80,7 @@ static void show_source(const struct nlattr **tb)
 	pep_end_show("source", &end);
 }
 
-/* Show the number of its socket, in text as ss does. */
+/* Show the number of a leg's socket, in text as ss does. */
 static void show_cookie(const struct nlattr *cookie)
 {
 	char text[17];
@@ -93,7 +93,7 @@ static void show_cookie(const struct nlattr *cookie)
 	pep_out_string(NULL, pep_out_detail("sk"), text);
 }
 
-/* Show what the leg of a subscriber has begun with. */
+/* Show the phase of a subscriber's leg, and the values that it began with. */
 static void show_resume(const struct nlattr **tb)
 {
 	char rate[PEP_RATE_LEN];
@@ -155,7 +155,7 @@ static void show_leg(const char *side, const struct nlattr *nest)
 }
 
 /**
- * pep_flow_show() - show all that is told of a flow, within an object
+ * pep_flow_show() - show all attributes of a flow, within an object
  * @tb: its attributes, by PEP_A_FLOW_*
  */
 void pep_flow_show(const struct nlattr **tb)
@@ -204,7 +204,7 @@ static int show_flow(const struct nlmsghdr *nlh, void *data)
 	return MNL_CB_OK;
 }
 
-/* Show one flow, or those that a filter tells. */
+/* Show one flow, or those that a filter matches. */
 static enum pep_exit flow_show(struct pep_args *args)
 {
 	struct pep_filter filter;
@@ -229,9 +229,9 @@ static enum pep_exit flow_show(struct pep_args *args)
 }
 
 /**
- * struct order - what is done with several flows
+ * struct order - an action on several flows
  * @cmd: PEP_CMD_FLOW_*
- * @attr: of the answer, how many flows it is done with
+ * @attr: attribute of the answer with the number of flows
  * @word: name of that number
  */
 struct order {
@@ -272,7 +272,7 @@ static enum pep_exit flow_order(struct pep_args *args,
 	if (err)
 		return err;
 	pep_genl_request(&genl, &req, order->cmd, 0);
-	/* That all are meant has to be said: of any age. */
+	/* An order for all flows has to be explicit: those of any age. */
 	if (!pep_filter_put(&req, &filter))
 		pep_nl_put(&req, PEP_A_FLOW_OLDER_MS, &any_age,
 			   sizeof(any_age), "all");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * pepadm stat gain: what connections that may be split got, beside those of the
- * control group.
+ * pepadm stat gain: the performance of connections that may be split, beside that
+ * of the control group.
  */
 #include "gain.h"
 
@@ -23,8 +23,8 @@
 
 /**
  * struct fetch - a dump that is being read
- * @first: what has come
- * @last: the profile that came last, or NULL
+ * @first: the profiles received so far
+ * @last: the profile received last, or NULL
  * @failed: memory ran out
  */
 struct fetch {
@@ -90,7 +90,7 @@ static void read_group(const struct nlattr **tb, struct pep_gain_conns *group)
 	}
 }
 
-/* The profile that a message is about: all of one follow each other. */
+/* Find the profile of a message: all messages of a profile follow each other. */
 static struct pep_gain_profile *find_profile(struct fetch *fetch,
 					     const char *name)
 {
@@ -132,9 +132,9 @@ static int take(const struct nlmsghdr *nlh, void *data)
 }
 
 /**
- * pep_gain_fetch() - ask what the groups of profiles' connections got
- * @name: of the only profile that is meant, or NULL
- * @profiles: where they go, for pep_gain_free(); NULL when none has a control group
+ * pep_gain_fetch() - request the performance of the groups of profiles
+ * @name: name of the only profile wanted, or NULL
+ * @profiles: result, for pep_gain_free(); NULL when none has a control group
  *
  * Return: PEP_OK, or another one after a message, with nothing to free.
  */
@@ -164,7 +164,7 @@ enum pep_exit pep_gain_fetch(const char *name,
 }
 
 /**
- * pep_gain_free() - free what pep_gain_fetch() gave
+ * pep_gain_free() - free the profiles of pep_gain_fetch()
  * @profiles: the first one, or NULL
  */
 void pep_gain_free(struct pep_gain_profile *profiles)
@@ -189,7 +189,7 @@ static void show_share(const char *key, const char *label, __u64 part,
 	pep_out_string(NULL, label, text);
 }
 
-/* Show what is known of a group as a whole. */
+/* Show the counters of a group as a whole. */
 static void show_group(const char *name, const struct pep_gain_conns *group)
 {
 	pep_out_newline("    ");
@@ -214,7 +214,7 @@ static void show_both(const char *key, const char *label, __u64 control,
 	pep_out_close_object();
 }
 
-/* Show how a quantile compares, and nothing where a group has none. */
+/* Compare a quantile of both groups; show nothing where a group has none. */
 static void show_quantile(const char *name,
 			  const struct pep_gain_bins *control,
 			  const struct pep_gain_bins *treated, double quantile)
@@ -242,7 +242,7 @@ static void show_quantile(const char *name,
 	pep_out_close_object();
 }
 
-/* Show how much came through in the time of all objects, bytes per second. */
+/* Show the payload of all objects over their time, bytes per second. */
 static void show_goodput(const struct pep_gain_bins *control,
 			 const struct pep_gain_bins *treated)
 {

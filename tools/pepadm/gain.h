@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the groups of profiles' connections got. */
+/* The performance of the groups of profiles' connections. */
 #ifndef _PEPADM_GAIN_H
 #define _PEPADM_GAIN_H
 
@@ -12,8 +12,8 @@
 
 /**
  * struct pep_gain_bins - times in bins
- * @count: how many by bin
- * @conns: connections that they are of
+ * @count: number of times by bin
+ * @conns: connections that had these times
  * @squares: sum over these connections of the squared number of their times
  * @bytes: payload of the objects, bytes
  * @time: the times added up, us
@@ -27,7 +27,7 @@ struct pep_gain_bins {
 };
 
 /**
- * struct pep_gain_conns - what a group got
+ * struct pep_gain_conns - performance of a group
  * @size: objects by class of size
  * @delay: samples of the queueing delay
  * @conns: connections that have begun
@@ -45,12 +45,12 @@ struct pep_gain_conns {
 };
 
 /**
- * struct pep_gain_profile - what both groups of a profile got
+ * struct pep_gain_profile - performance of both groups of a profile
  * @next: the next profile, or NULL
  * @name: its name
  * @share: share of the control group, 1/10,000
- * @by: what chooses it, enum pep_control_by
- * @since_ms: how long that has gone on, ms
+ * @by: criterion that chooses it, enum pep_control_by
+ * @since_ms: how long the comparison has gone on, ms
  * @group: by enum pep_gain_group
  */
 struct pep_gain_profile {

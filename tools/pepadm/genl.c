@@ -10,7 +10,7 @@
 
 #include "out.h"
 
-/* Note the number of a multicast group if it is one of those known. */
+/* Note the number of a multicast group that pepadm uses. */
 static void keep_group(struct pep_genl *genl, const struct nlattr *nest)
 {
 	const struct nlattr *tb[CTRL_ATTR_MCAST_GRP_MAX + 1];
@@ -45,7 +45,7 @@ static int keep_family(const struct nlmsghdr *nlh, void *data)
  * pep_genl_open() - open a socket to the pep module
  * @genl: the socket
  *
- * The kernel tries to load a module for a family that it does not know.
+ * The kernel tries to load a module for an unknown family.
  *
  * Return: PEP_OK, or PEP_FAILED after a message.
  */
@@ -127,7 +127,7 @@ enum pep_exit pep_genl_talk(struct pep_genl *genl, struct pep_nl_request *req,
 }
 
 /**
- * pep_genl_ask() - ask for all there is of something
+ * pep_genl_ask() - send a request without attributes and read the answer
  * @cmd: PEP_CMD_*
  * @flags: NLM_F_DUMP or 0
  * @cb: called with each message of the answer
@@ -151,7 +151,7 @@ enum pep_exit pep_genl_ask(__u8 cmd, __u16 flags, mnl_cb_t cb, void *data)
 }
 
 /**
- * pep_genl_show() - ask for all there is of something and show it
+ * pep_genl_show() - send a request without attributes and show the answer
  * @cmd: PEP_CMD_*
  * @flags: NLM_F_DUMP or 0
  * @show: shows one message of the answer
@@ -173,7 +173,7 @@ enum pep_exit pep_genl_show(__u8 cmd, __u16 flags, mnl_cb_t show)
 /**
  * pep_genl_parse() - sort the attributes of an answer by number
  * @nlh: the answer
- * @tb: where they go, @max + 1 entries
+ * @tb: result, @max + 1 entries
  * @max: the highest number wanted
  */
 void pep_genl_parse(const struct nlmsghdr *nlh, const struct nlattr **tb,
@@ -183,7 +183,7 @@ void pep_genl_parse(const struct nlmsghdr *nlh, const struct nlattr **tb,
 }
 
 /**
- * pep_genl_name() - give the name of a number
+ * pep_genl_name() - find the name of a number
  * @names: the names, indexed by number; NULL for numbers without one
  * @n: number of entries in @names
  * @attr: the attribute with the number, or NULL for "-"

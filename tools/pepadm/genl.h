@@ -14,7 +14,7 @@
  * @nl: the netlink socket
  * @family: number that the kernel gave the module's family
  * @flows: number that it gave the multicast group of flows, 0 for none
- * @conns: the same of the group of connections that are followed
+ * @conns: the same for the group of connections that are followed
  */
 struct pep_genl {
 	struct pep_nl nl;
@@ -23,7 +23,7 @@ struct pep_genl {
 	__u32 conns;
 };
 
-/* What to ask a user whose kernel does not know us. */
+/* Hint for a user whose kernel does not have our family. */
 #define PEP_GENL_HINT "is the pep module loaded? (modprobe pep)"
 
 enum pep_exit pep_genl_open(struct pep_genl *genl);

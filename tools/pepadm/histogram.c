@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the kernel counts in buckets, as histograms of Prometheus: added up from the
- * smallest on. Behind those of compared connections stand what else is counted of
- * them.
+ * The kernel's counts in buckets as histograms of Prometheus: added up from the
+ * smallest on. Other counters of compared connections follow their histograms.
  */
 #include "histogram.h"
 
@@ -20,10 +19,10 @@
 /* Where the first bucket of links by rate ends, bytes per second. */
 #define RATE_FIRST 12500
 
-/* Where the first one by round trip ends, us. */
+/* Where the first bucket by round trip ends, us. */
 #define RTT_FIRST 1000
 
-/* Bins of times between one and twice that. */
+/* Bins between a time and twice that time. */
 #define BINS_PER_DOUBLING 8
 
 /* Write microseconds as seconds. */
@@ -33,7 +32,7 @@ static void write_seconds(char *text, size_t size, __u64 us)
 		 (unsigned long long)us % 1000000);
 }
 
-/* Show the histogram of what goes to the legs of a side. */
+/* Show the histogram of payload to the legs of a side. */
 static void show_histogram(const char *leg, const struct nlattr *samples,
 			   const struct nlattr *sum)
 {
@@ -70,8 +69,8 @@ void pep_histogram_residence(const struct nlattr * const *sides)
 		       sides[PEP_A_RESIDENCE_SUM_TO_SERVER]);
 }
 
-/* Show subscribers by a property of their links; @first is where the first bucket
- * ends, and @text what writes an end.
+/* Show subscribers by a property of their links; the first bucket ends at @first,
+ * and @text writes an end.
  */
 static void show_links(const char *metric, const struct nlattr *by, __u64 first,
 		       void (*text)(char *text, size_t size, __u64 end))
@@ -99,7 +98,7 @@ static void write_number(char *text, size_t size, __u64 number)
 }
 
 /**
- * pep_histogram_links() - show for Prometheus what is known of links
+ * pep_histogram_links() - show the known properties of links for Prometheus
  * @links: attributes of an answer to PEP_CMD_PATH_STAT_GET by number
  */
 void pep_histogram_links(const struct nlattr * const *links)
@@ -123,11 +122,11 @@ void pep_histogram_links(const struct nlattr * const *links)
 	puts(sum);
 }
 
-/* What tells groups of connections apart. */
+/* The label that distinguishes groups of connections. */
 static const char * const group_label = "group";
 
 /* Show times of a group as a histogram, with a bucket for each doubling; @size is
- * what objects are as large as at most, or NULL for no objects.
+ * the largest size of the objects, or NULL for no objects.
  */
 static void show_times(const char *metric, const struct pep_gain_profile *of,
 		       size_t group, const char *size,
@@ -240,7 +239,7 @@ static __u64 get_again(const struct pep_gain_conns *group)
 }
 
 /**
- * pep_histogram_gain() - show for Prometheus what groups of connections got
+ * pep_histogram_gain() - show the performance of groups for Prometheus
  * @profiles: the profiles that have a control group; NULL where none has one, and
  *	nothing is shown
  */

@@ -4,7 +4,7 @@
 #include <stddef.h>
 
 /**
- * pep_hold_begin() - do something to its end, whoever hangs up or interrupts
+ * pep_hold_begin() - hold back the signals that end the program
  * @old: for pep_hold_end()
  */
 void pep_hold_begin(sigset_t *old)
@@ -20,7 +20,7 @@ void pep_hold_begin(sigset_t *old)
 }
 
 /**
- * pep_hold_end() - let signals come that have been held back
+ * pep_hold_end() - deliver the signals that have been held back
  * @old: from pep_hold_begin()
  */
 void pep_hold_end(const sigset_t *old)

@@ -9,7 +9,7 @@
 
 #include "netns.h"
 
-/* Show one label, behind others if there are any. */
+/* Show one label, after others if there are any. */
 static void show_label(const char *name, const char *value, bool *others)
 {
 	printf("%c%s=\"", *others ? ',' : '{', name);
@@ -26,11 +26,11 @@ static void show_label(const char *name, const char *value, bool *others)
 }
 
 /**
- * pep_labels_show() - show which sample of a metric follows
+ * pep_labels_show() - begin a sample of a metric, with its labels
  * @metric: its name, without "pep_"
  *
- * Behind @metric there are pairs of a label's name and its value; a name of NULL ends
- * them. The first label is the namespace, where one was asked for, so that samples of
+ * Pairs of a label's name and its value follow @metric; a name of NULL ends them. The
+ * first label is the namespace, where the command line names one, so that samples of
  * several can stand beside each other.
  */
 void pep_labels_show(const char *metric, ...)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a sample for Prometheus begins with. */
+/* The beginning of a sample for Prometheus. */
 #ifndef _PEPADM_LABELS_H
 #define _PEPADM_LABELS_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/* pepadm limit and drain: how much may be split, whether at all, and which addresses
- * make a subscriber.
+/* pepadm limit and drain: limits of split connections, whether any are split, and
+ * the addresses that make a subscriber.
  */
 #include "limit.h"
 
@@ -21,7 +21,7 @@
  * @key: its key in JSON
  * @attr: its attribute
  * @min: its least value
- * @max: its largest one
+ * @max: its largest value
  */
 struct limit {
 	const char *word;
@@ -50,7 +50,7 @@ static const struct limit limits[] = {
 
 /**
  * struct change - limits that are to be changed
- * @given: those in @values, by number in the table
+ * @given: which of @values are set, by number in the table
  * @values: their values
  * @drain: whether to drain, or -1
  */
@@ -106,7 +106,7 @@ static enum pep_exit read_words(struct pep_args *args, struct change *change)
 	return err;
 }
 
-/* Nothing is given: name the words that could be. */
+/* No limit is given: name all words. */
 static enum pep_exit refuse_nothing(void)
 {
 	char words[256] = "";
@@ -145,7 +145,7 @@ enum pep_exit pep_limit_check(struct pep_args *args)
 }
 
 /**
- * pep_limit_replace() - make the limits what some words say
+ * pep_limit_replace() - replace the limits with those of some words
  * @args: the words; a limit that they do not set takes its default
  *
  * Return: PEP_OK, or another one after a message, with nothing changed.
@@ -175,7 +175,7 @@ static int save_limits(const struct nlmsghdr *nlh, void *data)
 
 /**
  * pep_limit_save() - write the limits as a line of a configuration
- * @file: where to
+ * @file: open file
  *
  * Return: PEP_OK, or another one after a message.
  */
@@ -234,7 +234,7 @@ static enum pep_exit limit_show(struct pep_args *args)
 	return err ? err : pep_genl_show(PEP_CMD_LIMIT_GET, 0, show_limits);
 }
 
-/* Begin or end to let all new connections pass unsplit. */
+/* Begin or end passing all new connections unsplit. */
 static enum pep_exit set_drain(struct pep_args *args, __u32 on)
 {
 	struct change set = { .drain = (int)on };
@@ -263,7 +263,7 @@ static int take_released(const struct nlmsghdr *nlh, void *data)
 	return MNL_CB_OK;
 }
 
-/* Ask once for all connections to be handed back. */
+/* Request once that all connections be handed back. */
 static enum pep_exit ask_release(void *data, __u64 *n)
 {
 	static const __u64 any_age;

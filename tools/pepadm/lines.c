@@ -8,7 +8,7 @@
 /* Words that a line can have; the longest command, and connection, has fewer. */
 #define MAX_WORDS 128
 
-/* Cut a line into words, up to a comment. Return: their number, or -1. */
+/* Split a line into words, up to a comment. Return: their number, or -1. */
 static int split(char *line, char **words)
 {
 	char *word, *rest = line;
@@ -30,7 +30,7 @@ static enum pep_exit run_line(char *line, size_t len, unsigned int number,
 	char *words[MAX_WORDS + 1];
 	struct pep_args args = { .argv = words };
 
-	/* What a loss of power leaves of a file can be all zeros. */
+	/* After a loss of power a file can be all zeros. */
 	if (memchr(line, '\0', len))
 		return pep_err_usage("a zero byte, this is no text");
 	args.argc = split(line, words);
@@ -40,17 +40,17 @@ static enum pep_exit run_line(char *line, size_t len, unsigned int number,
 }
 
 /**
- * pep_lines_read() - take the lines of an open file apart, one by one
+ * pep_lines_read() - split the lines of an open file into words, one by one
  * @file: the file
- * @name: how messages call it; NULL to name no line in them
- * @run: called with the words of each line that has some; they are gone after
- *	it has returned
+ * @name: its name in messages; NULL to name no line in them
+ * @run: called with the words of each line that has some; they are invalid
+ *	after it has returned
  * @data: handed to @run
  *
- * What follows a word that begins with "#" is a comment. The first line that
- * fails ends it.
+ * A word that begins with "#" begins a comment. Reading ends at the first line
+ * that fails.
  *
- * Return: how the last line ended, PEP_FAILED when the file cannot be read.
+ * Return: result of the last line, PEP_FAILED when the file cannot be read.
  */
 enum pep_exit pep_lines_read(FILE *file, const char *name, pep_lines_fn *run,
 			     void *data)
@@ -89,7 +89,7 @@ FILE *pep_lines_open(const char *path)
 }
 
 /**
- * pep_lines_close() - be done with a file of lines
+ * pep_lines_close() - close a file of lines
  * @file: from pep_lines_open()
  */
 void pep_lines_close(FILE *file)

@@ -21,7 +21,7 @@ static int read_link(const struct nlmsghdr *nlh, void *data)
 	return MNL_CB_OK;
 }
 
-/* Ask for one device, by name when @name is given, else by number. */
+/* Request one device, by name when @name is given, else by number. */
 static int get_link(struct pep_nl *nl, const char *name, __u32 ifindex,
 		    struct pep_link *link)
 {
@@ -44,8 +44,8 @@ static int get_link(struct pep_nl *nl, const char *name, __u32 ifindex,
  * @name: the name, 1 to 15 characters
  * @link: the device found
  *
- * Asked over netlink, as the ioctl() cuts a name at a colon and may load a
- * module for a name that it does not know.
+ * Uses netlink, as the ioctl() cuts a name at a colon and may load a module for
+ * an unknown name.
  *
  * Return: 0; -ENODEV when there is none; another negative errno value.
  */
@@ -71,7 +71,7 @@ int pep_link_by_index(struct pep_nl *nl, __u32 ifindex,
 
 /**
  * pep_link_open() - open a socket to rtnetlink and find a device by its name
- * @nl: where the socket goes; open only when this succeeds
+ * @nl: the socket; open only when this succeeds
  * @name: the name, 1 to 15 characters
  * @link: the device found
  *

@@ -9,16 +9,16 @@
 
 #include "err.h"
 
-/* What is locked; a folder, and root's, so that nobody else can. */
+/* The folder that is locked; it is root's, so that nobody else can lock it. */
 #define LOCKED "/run/pep"
 
 /**
  * pep_lock_take() - wait until nobody else changes the configuration
  *
- * That it waits is told. Who may not make or open what is locked goes on
- * without.
+ * It warns when it has to wait. A user that may not make or open the folder
+ * goes on without the lock.
  *
- * Return: what to give to pep_lock_release().
+ * Return: lock for pep_lock_release().
  */
 int pep_lock_take(void)
 {

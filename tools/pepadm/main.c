@@ -26,7 +26,7 @@ static const struct pep_cmd_object * const objects[] = {
 	&pep_monitor_object,
 };
 
-/* Print the usage text, that of one object when it is given. */
+/* Print the usage text, of one object only when it is given. */
 static enum pep_exit usage(const struct pep_cmd_object *object)
 {
 	size_t i;
@@ -163,7 +163,7 @@ static enum pep_exit run_batch(const char *path)
 }
 
 /**
- * struct options - what stands before the object
+ * struct options - options before the object
  * @json: print JSON
  * @pretty: with a line for each value
  * @statistics: more statistics in text
@@ -180,7 +180,7 @@ struct options {
 	const char *batch;
 };
 
-/* Report an option that getopt_long() refused, @why as it has returned. */
+/* Report an option that getopt_long() refused; @why is its result. */
 static enum pep_exit no_option(char **argv, int why)
 {
 	const struct option *known;
@@ -201,7 +201,7 @@ static enum pep_exit no_option(char **argv, int why)
 			     "--json, --pretty, --statistics, --details, --netns, --batch, --version, --help");
 }
 
-/* Do what the options tell and carry out the words that follow them. */
+/* Apply the options and carry out the words that follow them. */
 static enum pep_exit run_with(const struct options *options,
 			      struct pep_args *args)
 {

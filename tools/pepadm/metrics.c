@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The text format of Prometheus, as node_exporter's textfile collector reads
- * it. Counters that tell of one thing for several reasons are one metric with
- * a label; all samples of a metric have to follow each other.
+ * it. Counters of one event for several reasons are one metric with a label;
+ * all samples of a metric have to follow each other.
  */
 #include "metrics.h"
 
@@ -18,11 +18,11 @@
 #include "nl.h"
 
 /**
- * struct rule - what becomes of a counter
- * @name: its name, or what it begins with if there is a @label
+ * struct rule - metric of a counter
+ * @name: its name, or the beginning of its name if there is a @label
  * @metric: name of the metric, without "pep_"
  * @label: name of the label whose value is the rest of the name, or NULL
- * @help: what the metric tells, NULL for what the counter tells
+ * @help: description of the metric, NULL for that of the counter
  */
 struct rule {
 	const char *name;
@@ -31,7 +31,7 @@ struct rule {
 	const char *help;
 };
 
-/* The first that fits is taken. */
+/* The first rule that fits applies. */
 static const struct rule rules[] = {
 	{ "pending", "flows_pending", NULL, NULL },
 	{ "delivered", "packets_delivered_total", NULL, NULL },
@@ -83,7 +83,7 @@ static const struct rule *find_rule(const char *name)
 	return NULL;
 }
 
-/* Is the counter there? */
+/* Does the answer have the counter? */
 static bool there(const struct nlattr * const *stats, size_t stat)
 {
 	return *names_stat[stat] && stats[stat];
@@ -145,7 +145,7 @@ void pep_metrics_show(const struct nlattr * const *stats)
 }
 
 /**
- * pep_metrics_show_limits() - show for Prometheus how much may be split
+ * pep_metrics_show_limits() - show the limits for Prometheus
  * @limits: attributes of an answer to PEP_CMD_LIMIT_GET by number
  */
 void pep_metrics_show_limits(const struct nlattr * const *limits)
@@ -174,7 +174,7 @@ void pep_metrics_show_limits(const struct nlattr * const *limits)
 }
 
 /**
- * pep_metrics_show_filters() - show for Prometheus what is attached
+ * pep_metrics_show_filters() - show the number of filters for Prometheus
  * @filters: filters of tc that hand packets to the module, by side
  */
 void pep_metrics_show_filters(const __u64 *filters)

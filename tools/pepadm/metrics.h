@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The counters, the limits, and what is attached, for Prometheus. */
+/* The counters, the limits, and the filters, for Prometheus. */
 #ifndef _PEPADM_METRICS_H
 #define _PEPADM_METRICS_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* pepadm monitor: flows and connections that end, limits, as it happens. */
+/* pepadm monitor: events of flows, connections and limits, as they happen. */
 #include "cmd.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@
  * @new: flows that are established
  * @closed: flows that have ended
  * @limits: limits that are reached, and draining that is done
- * @conns: connections that are followed no longer, of a group of their own
+ * @conns: connections that are followed no longer; these have their own group
  */
 struct what {
 	bool new;
@@ -38,7 +38,7 @@ struct what {
 	bool conns;
 };
 
-/* What happens to a flow after its SYN, about in the order of time. */
+/* Events of a flow after its SYN, about in the order of time. */
 static const struct {
 	__u16 attr;
 	const char *key;
@@ -72,8 +72,8 @@ static const struct {
 };
 
 /*
- * Show when what happened to a flow that has ended; in text with details the
- * seconds since 1970 of the SYN, and of the others how long after it.
+ * Show the times of the events of a flow that has ended; in text with details
+ * the SYN's in seconds since 1970, and the others' relative to it.
  */
 static void show_times(const struct nlattr **tb)
 {
@@ -101,7 +101,7 @@ static void show_times(const struct nlattr **tb)
 	pep_out_close_object();
 }
 
-/* Is an event one of those that are shown? */
+/* Is an event to be shown? */
 static bool wanted(const struct what *what, __u8 cmd)
 {
 	switch (cmd) {
@@ -119,7 +119,7 @@ static bool wanted(const struct what *what, __u8 cmd)
 	}
 }
 
-/* Show what has happened to a flow. */
+/* Show an event of a flow. */
 static void show_flow(const struct nlmsghdr *nlh, bool closed)
 {
 	const struct nlattr *tb[PEP_A_FLOW_MAX + 1];
@@ -150,7 +150,7 @@ static void show_conn(const struct nlmsghdr *nlh)
 	pep_conn_show(tb);
 }
 
-/* Show what has happened to limits. */
+/* Show an event of limits. */
 static void show_limit(const struct nlmsghdr *nlh, bool overload)
 {
 	const struct nlattr *tb[PEP_A_LIMIT_MAX + 1];
@@ -191,7 +191,7 @@ static enum pep_exit show_event(const struct nlmsghdr *nlh,
 	return pep_out_finish(PEP_OK);
 }
 
-/* Tell that there were events which nobody has seen. */
+/* Report that events were lost. */
 static enum pep_exit show_lost(void)
 {
 	pep_out_open_object(NULL);
@@ -201,7 +201,7 @@ static enum pep_exit show_lost(void)
 	return pep_out_finish(PEP_OK);
 }
 
-/* End when the module has gone: one that comes has other groups. */
+/* End when the module is gone: its successor has other groups. */
 static enum pep_exit check_family(const struct nlmsghdr *nlh, __u16 family)
 {
 	const struct genlmsghdr *ghdr = mnl_nlmsg_get_payload(nlh);
@@ -262,7 +262,7 @@ static enum pep_exit listen_and_watch(struct pep_genl *genl,
 
 	if (!group)
 		return pep_err_failed("the pep module has no such events, it is older than pepadm");
-	/* As much as can be had: the greater one needs a privilege. */
+	/* As much as possible: the larger buffer needs a privilege. */
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room)))
 		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
 	if (mnl_socket_setsockopt(genl->nl.sock, NETLINK_ADD_MEMBERSHIP,

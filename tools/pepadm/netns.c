@@ -17,9 +17,9 @@ static const char *entered;
 
 /**
  * pep_netns_enter() - work in another network namespace from here on
- * @name: as of ip-netns(8), or the path of a file such as /proc/PID/ns/net
+ * @name: name of ip-netns(8), or the path of a file such as /proc/PID/ns/net
  *
- * Return: PEP_OK, PEP_USAGE for no possible name, or PEP_FAILED, both after a
+ * Return: PEP_OK, PEP_USAGE for an invalid name, or PEP_FAILED, both after a
  * message.
  */
 enum pep_exit pep_netns_enter(const char *name)
@@ -46,9 +46,9 @@ enum pep_exit pep_netns_enter(const char *name)
 }
 
 /**
- * pep_netns_name() - tell which network namespace was asked for
+ * pep_netns_name() - get the name of the network namespace
  *
- * Return: the name that pep_netns_enter() was last given, NULL without.
+ * Return: the name of the last call of pep_netns_enter(), NULL without one.
  */
 const char *pep_netns_name(void)
 {

@@ -14,7 +14,7 @@
 /* Longest datagram that the kernel makes for a dump. */
 #define ANSWER_LEN 32768
 
-/* What the module's messages start with; ours name the program already. */
+/* The beginning of the module's messages; ours name the program already. */
 #define MODULE_PREFIX "pep: "
 
 /**
@@ -78,7 +78,7 @@ void *pep_nl_request(struct pep_nl_request *req, __u16 type,
 	return mnl_nlmsg_put_extra_header(req->nlh, header_len);
 }
 
-/* Note that the attribute put next is known to the user as @field. */
+/* Note @field as the user's name for the attribute put next. */
 static void note_field(struct pep_nl_request *req, const char *field)
 {
 	if (!field || req->n_fields == PEP_NL_FIELDS)
@@ -93,7 +93,7 @@ static void note_field(struct pep_nl_request *req, const char *field)
  * @req: the request
  * @type: number of the attribute
  * @value: the string, far shorter than PEP_NL_REQUEST_LEN
- * @field: what the user calls it, NULL when it is not the user's
+ * @field: the user's name for it, NULL when it is not the user's
  */
 void pep_nl_put_string(struct pep_nl_request *req, __u16 type,
 		       const char *value, const char *field)
@@ -107,7 +107,7 @@ void pep_nl_put_string(struct pep_nl_request *req, __u16 type,
  * @req: the request
  * @type: number of the attribute
  * @value: the number
- * @field: what the user calls it, NULL when it is not the user's
+ * @field: the user's name for it, NULL when it is not the user's
  */
 void pep_nl_put_u32(struct pep_nl_request *req, __u16 type,
 		    __u32 value, const char *field)
@@ -122,7 +122,7 @@ void pep_nl_put_u32(struct pep_nl_request *req, __u16 type,
  * @type: number of the attribute
  * @data: the data
  * @len: its length, bytes, far less than PEP_NL_REQUEST_LEN
- * @field: what the user calls it, NULL when it is not the user's
+ * @field: the user's name for it, NULL when it is not the user's
  */
 void pep_nl_put(struct pep_nl_request *req, __u16 type, const void *data,
 		size_t len, const char *field)
@@ -160,7 +160,7 @@ static void keep_ext_ack(struct pep_nl *nl, const struct pep_nl_request *req,
 
 /*
  * Read the end of a conversation: an acknowledgment, a refusal or the end of
- * a dump. @fixed is the size of what stands before the attributes.
+ * a dump. @fixed is the size of the part before the attributes.
  *
  * Return: 0 or the negative errno value in it.
  */
@@ -188,8 +188,8 @@ static int read_end(struct pep_nl *nl, const struct pep_nl_request *req,
  * @cb: called for every answer, or NULL
  * @data: for @cb
  * @error: 0 or a negative errno value
- * @done: the kernel has said all
- * @interrupted: what was dumped changed meanwhile
+ * @done: the answer is complete
+ * @interrupted: the dumped objects changed meanwhile
  */
 struct conversation {
 	struct pep_nl *nl;
@@ -228,7 +228,7 @@ static void read_message(struct conversation *talk, const struct nlmsghdr *nlh)
 	}
 }
 
-/* Read datagrams until the kernel has said all. */
+/* Read datagrams until the answer is complete. */
 static void read_answers(struct conversation *talk, char *buf)
 {
 	const struct nlmsghdr *nlh;
@@ -261,8 +261,8 @@ static void read_answers(struct conversation *talk, char *buf)
  *
  * A message of the kernel that comes with success is shown as a warning.
  *
- * Return: 0; a negative errno value, when pep_nl_failed() knows more;
- * -EINTR when a dump was complete but what it shows changed meanwhile.
+ * Return: 0; a negative errno value, which pep_nl_failed() explains; -EINTR
+ * when a dump was complete but its objects changed meanwhile.
  */
 int pep_nl_talk(struct pep_nl *nl, struct pep_nl_request *req, mnl_cb_t cb,
 		void *data)
@@ -297,13 +297,13 @@ int pep_nl_talk(struct pep_nl *nl, struct pep_nl_request *req, mnl_cb_t cb,
 }
 
 /**
- * pep_nl_failed() - tell the user why the last request failed
+ * pep_nl_failed() - report why the last request failed
  * @nl: the socket
- * @hint: what to add about it, or NULL
+ * @hint: text to add, or NULL
  *
- * The word of the command line that is to blame comes first, unless the
+ * The word of the command line that caused the failure comes first, unless the
  * kernel's text starts with it already. A module of another version may not
- * know it: both versions come last then.
+ * support it: both versions come last then.
  *
  * Return: PEP_FAILED.
  */
@@ -340,7 +340,7 @@ static int sort_attr(const struct nlattr *attr, void *data)
 	const struct table *table = data;
 	__u16 type = mnl_attr_get_type(attr);
 
-	/* A newer kernel has more attributes than we know of. */
+	/* A newer kernel has more attributes. */
 	if (type <= table->max)
 		table->tb[type] = attr;
 	return MNL_CB_OK;
@@ -350,7 +350,7 @@ static int sort_attr(const struct nlattr *attr, void *data)
  * pep_nl_parse() - sort the attributes of a message by number
  * @nlh: the message
  * @header_len: size of the header of the protocol, bytes
- * @tb: where they go, @max + 1 entries
+ * @tb: result, @max + 1 entries
  * @max: the highest number wanted; higher ones are left out
  */
 void pep_nl_parse(const struct nlmsghdr *nlh, size_t header_len,
@@ -365,7 +365,7 @@ void pep_nl_parse(const struct nlmsghdr *nlh, size_t header_len,
 /**
  * pep_nl_parse_nested() - sort the attributes in another one by number
  * @nest: the attribute around them, or NULL, when none are found
- * @tb: where they go, @max + 1 entries
+ * @tb: result, @max + 1 entries
  * @max: the highest number wanted; higher ones are left out
  */
 void pep_nl_parse_nested(const struct nlattr *nest, const struct nlattr **tb,

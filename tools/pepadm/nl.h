@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Netlink: requests, answers, and what the kernel said was wrong. */
+/* Netlink: requests, answers, and the kernel's messages about errors. */
 #ifndef _PEPADM_NL_H
 #define _PEPADM_NL_H
 
@@ -14,14 +14,14 @@
 /* Bytes that a request can have; the longest has a few hundred. */
 #define PEP_NL_REQUEST_LEN 1024
 
-/* Attributes of one request that the user knows by a name. */
+/* Attributes of one request for which the user has a name. */
 #define PEP_NL_FIELDS 40
 
 /**
  * struct pep_nl_request - a request being put together
  * @nlh: its header, at the start of @buf
  * @n_fields: number of entries in use in @fields
- * @fields: the attributes that the user knows by a name
+ * @fields: the attributes for which the user has a name
  * @fields.offset: where the attribute starts, bytes from @nlh
  * @fields.name: word of the command line that its value came from
  * @buf: the request, aligned as a header has to be
@@ -43,7 +43,7 @@ struct pep_nl_request {
  * @error: errno value of the last refusal
  * @field: word of the command line that the kernel refused, or NULL
  * @own: the text came from the pep module rather than from the kernel
- * @text: what the kernel said about it; empty when it said nothing
+ * @text: the kernel's message about it; empty when there is none
  */
 struct pep_nl {
 	struct mnl_socket *sock;

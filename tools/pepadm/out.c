@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Commands describe what they show once: arrays and objects with keys for
- * JSON, labels and line ends for text. A value has a key and a label: without
- * the key it is left out of JSON, without the label out of text; an empty
- * label shows it bare. Labels of what not everybody needs are there with an
- * option only; JSON always has everything.
+ * Commands describe their output once: arrays and objects with keys for JSON,
+ * labels and line ends for text. A value has a key and a label: without the key
+ * it is left out of JSON, without the label out of text; an empty label shows
+ * it bare. Labels of values that few users need are there with an option only;
+ * JSON always has everything.
  */
 #include "out.h"
 
@@ -19,13 +19,13 @@ static bool pretty_mode;
 static bool with_statistics;
 static bool with_details;
 
-/* Columns that what is in an array or object is indented by. */
+/* Columns by which the contents of an array or object are indented. */
 #define INDENT 4
 
 /* JSON: something stands before the next value in its array or object. */
 static bool need_comma;
 
-/* JSON: opening bracket of the whole, written with the first value. */
+/* JSON: outermost opening bracket, written with the first value. */
 static char root_bracket;
 
 /* JSON: closing brackets of the arrays and objects that are open. */
@@ -47,8 +47,8 @@ void pep_out_init(bool json, bool pretty)
 }
 
 /**
- * pep_out_more() - choose what text has beside the usual
- * @statistics: more of what was counted and measured
+ * pep_out_more() - choose additional values for text
+ * @statistics: more counters and measurements
  * @details: values that are usual, numbers that only few need
  */
 void pep_out_more(bool statistics, bool details)
@@ -89,7 +89,7 @@ bool pep_out_json(void)
 	return json_mode;
 }
 
-/* JSON: begin a line, indented for what is in the innermost brackets. */
+/* JSON: begin a line, indented for the contents of the innermost brackets. */
 static void json_line(void)
 {
 	if (pretty_mode)
@@ -117,7 +117,7 @@ static size_t utf8_len(const char *s)
 	else
 		return 0;
 
-	/* Overlong forms, surrogates, and what lies beyond U+10FFFF. */
+	/* Overlong forms, surrogates, and code points beyond U+10FFFF. */
 	if (u[0] == 0xe0)
 		low = 0xa0;
 	else if (u[0] == 0xed)
@@ -145,7 +145,7 @@ static void json_string(const char *s)
 	while (*s) {
 		len = utf8_len(s);
 		if (!len) {
-			/* A device's name may be any bytes: show that. */
+			/* A device's name may be any bytes: replace these. */
 			fputs("\\ufffd", stdout);
 			len = 1;
 		} else if (*s == '"' || *s == '\\') {
@@ -160,7 +160,7 @@ static void json_string(const char *s)
 	putchar('"');
 }
 
-/* Write what has to stand before a JSON value. */
+/* Write the text that has to stand before a JSON value. */
 static void json_lead(const char *key)
 {
 	if (root_bracket) {
@@ -207,7 +207,7 @@ static void json_close(void)
 		root_bracket = '\0';
 	}
 	bracket = closing[--depth];
-	/* Nothing stands between the brackets of what is empty. */
+	/* Nothing stands between the brackets of an empty array or object. */
 	if (need_comma)
 		json_line();
 	putchar(bracket);
@@ -258,7 +258,7 @@ void pep_out_close_object(void)
 /*
  * Write the label of a value that is shown as text.
  *
- * Return: false when the value is not for text.
+ * Return: false when text does not show the value.
  */
 static bool text_lead(const char *label)
 {
@@ -338,7 +338,7 @@ void pep_out_uint(const char *key, const char *label, __u64 value)
 }
 
 /**
- * pep_out_real() - show a number that was estimated: three digits say enough in text
+ * pep_out_real() - show a number that was estimated, with three digits in text
  * @key: key for JSON, NULL for text only
  * @label: word before it in text, "" for none, NULL for JSON only
  * @value: the number, finite
@@ -399,7 +399,7 @@ void pep_out_word(const char *word)
 
 /**
  * pep_out_newline() - end a line of text
- * @indent: what the next line starts with, "" for nothing
+ * @indent: beginning of the next line, "" for nothing
  */
 void pep_out_newline(const char *indent)
 {
@@ -411,13 +411,13 @@ void pep_out_newline(const char *indent)
 
 /**
  * pep_out_finish() - end the output
- * @result: how the command ended
+ * @result: result of the command
  *
- * What a command that failed half way has shown is made whole, so that it
- * can be read as JSON. Nothing is written when it has shown nothing.
+ * The output of a command that failed half way is completed, so that it can be
+ * read as JSON. Nothing is written when there was no output.
  *
- * Return: @result, or PEP_FAILED after a message when not all that was shown
- * could be written.
+ * Return: @result, or PEP_FAILED after a message when not all of the output could
+ * be written.
  */
 enum pep_exit pep_out_finish(enum pep_exit result)
 {

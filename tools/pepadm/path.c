@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* pepadm path: what is known of the links of subscribers. */
+/* pepadm path: the known properties of the links of subscribers. */
 #include <linux/pep.h>
 
 #include "cmd.h"
@@ -9,7 +9,7 @@
 #include "rate.h"
 #include "subscriber.h"
 
-/* Show whose link it is: that of an address or a network. */
+/* Show the subscriber of a link: an address or a network. */
 static void show_subscriber(const struct nlattr **tb)
 {
 	char text[PEP_SUBSCRIBER_LEN];

@@ -7,7 +7,7 @@
 
 #include "rate.h"
 
-/* Digits that a share in percent may have before and behind the point. */
+/* Digits that a share in percent may have before and after the point. */
 #define WHOLE_DIGITS 3
 #define FRACTION_DIGITS 2
 
@@ -43,7 +43,7 @@ bool pep_percent_read(const char *text, __u64 *share)
 
 /**
  * pep_percent_write() - write a share
- * @text: where to, PEP_RATE_LEN bytes
+ * @text: result, PEP_RATE_LEN bytes
  * @share: 1/10,000
  */
 void pep_percent_write(char *text, __u64 share)

@@ -16,11 +16,11 @@
 #include "names-gen.h"
 #include "out.h"
 
-/* Characters of a counter, or of the head of its column, and its end. */
+/* Room for a counter, or the head of its column, with its zero byte. */
 #define CELL_LEN 24
 
 /**
- * struct column - what one CPU has counted
+ * struct column - counters of one CPU
  * @cpu: its number
  * @counts: counters by PEP_A_STAT_*
  */
@@ -30,7 +30,7 @@ struct column {
 };
 
 /**
- * struct table - what all CPUs have counted
+ * struct table - counters of all CPUs
  * @columns: the CPUs
  * @n: how many
  * @failed: memory ran out

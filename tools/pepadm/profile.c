@@ -12,7 +12,7 @@
 #include "out.h"
 #include "setting.h"
 
-/* Behind the options of "set": for live flows, too. */
+/* After the options of "set": change live flows, too. */
 #define LIVE "live"
 
 /* A request has the name, the bytes of a split and the word "live" besides. */
@@ -73,7 +73,7 @@ static enum pep_exit profile_add(struct pep_args *args)
 				    false);
 }
 
-/* What was given for a setting; NULL for nothing. */
+/* The option that is given for a setting; NULL for none. */
 static const struct pep_args_option *
 find_given(const struct pep_args_option *options, __u16 attr)
 {
@@ -83,7 +83,7 @@ find_given(const struct pep_args_option *options, __u16 attr)
 	return NULL;
 }
 
-/* Check what options say together; what is not given is as by default. */
+/* Check the combination of options; those not given have their defaults. */
 static enum pep_exit check_together(const struct pep_args_option *options)
 {
 	const struct pep_args_option *source, *mode, *rate, *rtt;
@@ -103,7 +103,7 @@ static enum pep_exit check_together(const struct pep_args_option *options)
 /**
  * pep_profile_check() - read the words that make a profile
  * @args: the words, name first
- * @name: where the name goes
+ * @name: result, the name
  *
  * Return: PEP_OK, or PEP_USAGE after a message.
  */
@@ -131,8 +131,8 @@ const char *pep_profile_server_dev(const struct pep_args *args)
 }
 
 /**
- * pep_profile_replace() - make a profile what some words say
- * @args: the words, name first; what they do not set takes its default
+ * pep_profile_replace() - replace the settings of a profile
+ * @args: the words, name first; settings without words take their defaults
  *
  * A profile that is like this already stays as it is.
  *
@@ -149,7 +149,7 @@ enum pep_exit pep_profile_replace(struct pep_args *args)
 				    false);
 }
 
-/* Take a last word that belongs to no pair behind the name. */
+/* Take a last word that belongs to no pair after the name. */
 static bool take_live(struct pep_args *args)
 {
 	if (args->argc < 2 || args->argc % 2 ||
@@ -211,7 +211,7 @@ static int save_profile(const struct nlmsghdr *nlh, void *data)
 
 /**
  * pep_profile_save() - write all profiles as lines of a configuration
- * @file: where to
+ * @file: open file
  *
  * Return: PEP_OK, or another one after a message.
  */

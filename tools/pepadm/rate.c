@@ -10,16 +10,16 @@
 
 #include "args.h"
 
-/* What a rate that is read may be at most, bytes per second. */
+/* The largest rate that is read, bytes per second. */
 #define RATE_MAX 1e18
 
-/* Letters of powers of 1000, or of 1024 with an i behind them. */
+/* Letters of powers of 1000, or of 1024 with an i after them. */
 static const char prefixes[] = "kmgt";
 
-/* What stands before bit for powers of 1000. */
+/* Prefixes of bit for powers of 1000. */
 static const char * const units[] = { "", "K", "M", "G", "T" };
 
-/* Read what follows the number: bit/s or bytes/s; 0 when it is no unit. */
+/* Read the unit after the number: bit/s or bytes/s; 0 when it is no unit. */
 static double read_unit(const char *unit)
 {
 	double factor = 1, base = 1000;
@@ -58,7 +58,7 @@ bool pep_rate_read(const char *text, __u64 *rate)
 	double value;
 	char *end;
 
-	/* strtod() knows signs, blanks, hexadecimals and words, too. */
+	/* strtod() reads signs, blanks, hexadecimals and words, too. */
 	if (!isdigit((unsigned char)*text) ||
 	    text[strspn(text, "0123456789.")] == 'x' ||
 	    text[strspn(text, "0123456789.")] == 'X')
@@ -67,14 +67,14 @@ bool pep_rate_read(const char *text, __u64 *rate)
 	value = strtod(text, &end) * read_unit(end);
 	if (errno || read_unit(end) == 0 || value > RATE_MAX)
 		return false;
-	/* What is next to nothing is not to become unlimited. */
+	/* A rate next to nothing must not become unlimited. */
 	*rate = value > 0 && value < 1 ? 1 : (__u64)(value + 0.5);
 	return true;
 }
 
 /**
  * pep_rate_write() - write a rate as tc does, without rounding it
- * @text: where to, PEP_RATE_LEN bytes
+ * @text: result, PEP_RATE_LEN bytes
  * @rate: bytes per second, less than 2^61
  */
 void pep_rate_write(char *text, __u64 rate)
@@ -91,8 +91,8 @@ void pep_rate_write(char *text, __u64 rate)
 }
 
 /**
- * pep_rate_brief() - write a rate that was measured: three digits say enough
- * @text: where to, PEP_RATE_LEN bytes
+ * pep_rate_brief() - write a rate that was measured, with three digits
+ * @text: result, PEP_RATE_LEN bytes
  * @rate: bytes per second
  */
 void pep_rate_brief(char *text, __u64 rate)

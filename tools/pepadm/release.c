@@ -5,15 +5,15 @@
 #include <unistd.h>
 
 /*
- * How often, and us apart. A release takes a round trip, and one that is not
- * possible yet, for payload that came out of order, is in another.
+ * Number of requests, and us between them. A release takes a round trip; one
+ * that is not possible yet, as payload came out of order, takes another.
  */
 #define RELEASE_TRIES	8
 #define RELEASE_EVERY	250000
 
 /**
- * pep_release() - have connections go back, for as long as there are more
- * @ask: asks for it once
+ * pep_release() - hand connections back, for as long as there are more
+ * @ask: requests it once
  * @data: for @ask
  *
  * Takes up to two seconds.

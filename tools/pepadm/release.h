@@ -8,9 +8,9 @@
 #include "err.h"
 
 /**
- * typedef pep_release_ask - ask the module once to hand connections back
+ * typedef pep_release_ask - request once that the module hand connections back
  * @data: as given to pep_release()
- * @n: where the number goes of those that are on their way or may be in a moment
+ * @n: result, number of those that are on their way or may be in a moment
  *
  * Return: PEP_OK, or another one after a message.
  */

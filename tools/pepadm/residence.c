@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Samples of how long payload stays, as a leg or a namespace has them. */
+/* Samples of the residence of payload, of a leg or a namespace. */
 #include "residence.h"
 
 #include <string.h>
@@ -52,7 +52,7 @@ static __u64 percentile(const struct nlattr *attr, size_t width, __u64 all,
 
 /**
  * pep_residence_show() - show samples: percentiles, in JSON all of them
- * @attr: samples by log2 of microseconds; nothing is shown without
+ * @attr: samples by log2 of microseconds; nothing is shown for NULL
  * @width: size of a number in @attr, 4 or 8 bytes
  * @text: text has them, too
  *

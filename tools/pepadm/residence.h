@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Samples of how long payload stays. */
+/* Samples of the residence of payload. */
 #ifndef _PEPADM_RESIDENCE_H
 #define _PEPADM_RESIDENCE_H
 

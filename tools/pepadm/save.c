@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Connections that are followed, as a file: a line that names its form and the
- * time, a line for each connection, and one with their number, by which a file that
- * was cut short is known.
+ * time, a line for each connection, and one with their number, which reveals a file
+ * that was cut short.
  */
 #include "save.h"
 
@@ -24,13 +24,13 @@
 #define CONN_WORD "conn"
 #define END_WORD "end"
 
-/* The form that is written, the only one that is read. */
+/* The form of the file, the only one that is written and read. */
 #define FORM 1
 
-/* How messages call standard input. */
+/* Name of standard input in messages. */
 #define STDIN_NAME "standard input"
 
-/* Mode of a new file: addresses of subscribers are nobody else's business. */
+/* Mode of a new file: addresses of subscribers are private. */
 #define MODE 0600
 
 /* The time of the day, ms since 1970. */
@@ -62,7 +62,7 @@ static int write_conn(const struct nlmsghdr *nlh, void *data)
 	return MNL_CB_OK;
 }
 
-/* Write all connections that can be given away. */
+/* Write all connections that can be exported. */
 static enum pep_exit write_all(FILE *file)
 {
 	struct writing writing = { .file = file };
@@ -92,8 +92,7 @@ static enum pep_exit take_path(struct pep_args *args, const char **path)
  * pep_save() - write the connections that are followed and not split to a file
  * @args: its name, "-" for standard output
  *
- * Return: PEP_OK, or another one after a message; a file that was there is as it
- * was then.
+ * Return: PEP_OK, or another one after a message, with an existing file unchanged.
  */
 enum pep_exit pep_save(struct pep_args *args)
 {
@@ -122,7 +121,7 @@ struct line {
  * struct reading - a file that is being restored
  * @genl: socket to the module
  * @head: its first line has been read
- * @complete: so has its last one
+ * @complete: its last line has been read
  * @elapsed: time since it was written, ms
  * @lines: its connections
  * @n: how many there are
@@ -138,7 +137,7 @@ struct reading {
 	size_t room;
 };
 
-/* Read a decimal number that is all of a word. */
+/* Read a word that is a decimal number. */
 static bool read_number(const char *word, unsigned long long *number)
 {
 	char *end;
@@ -189,7 +188,7 @@ static enum pep_exit read_end(struct reading *reading,
 	return PEP_OK;
 }
 
-/* Keep a request until the whole file is known to be good. */
+/* Keep a request until the whole file has been found valid. */
 static enum pep_exit keep(struct reading *reading, unsigned int number,
 			  const struct pep_nl_request *req)
 {
@@ -243,7 +242,7 @@ static enum pep_exit read_line(struct pep_args *args, unsigned int number,
 }
 
 /**
- * struct counts - how many connections came to which end
+ * struct counts - number of connections by result
  * @restored: they are followed
  * @known: the table had them already
  * @expired: silent for too long by now
@@ -262,7 +261,7 @@ static bool its_own(int error)
 	return error == EINVAL || error == ENOSPC || error == ENOMEM;
 }
 
-/* Have the module follow one connection. */
+/* Make the module follow one connection. */
 static enum pep_exit restore_line(struct reading *reading, const char *name,
 				  const struct line *line,
 				  struct counts *counts)
@@ -280,7 +279,7 @@ static enum pep_exit restore_line(struct reading *reading, const char *name,
 		*(nl->error == EEXIST ? &counts->known : &counts->expired) += 1;
 		return PEP_OK;
 	}
-	/* One message is enough, unless all are asked for. */
+	/* One message is enough, unless option -s requests all. */
 	if (!counts->refused++ || pep_out_statistic("") || !its_own(nl->error)) {
 		pep_err_place(name, line->number);
 		pep_nl_failed(nl, NULL);
@@ -289,7 +288,7 @@ static enum pep_exit restore_line(struct reading *reading, const char *name,
 	return its_own(nl->error) ? PEP_OK : PEP_FAILED;
 }
 
-/* Have the module follow all connections of a file that is good. */
+/* Make the module follow all connections of a valid file. */
 static enum pep_exit restore_all(struct reading *reading, const char *name)
 {
 	struct counts counts = { 0 };
@@ -314,7 +313,7 @@ static void drop(struct reading *reading)
 	free(reading->lines);
 }
 
-/* Read an open file, and restore its connections if all of it is good. */
+/* Read an open file, and restore its connections if all of it is valid. */
 static enum pep_exit restore_file(FILE *file, const char *name)
 {
 	struct reading reading = { 0 };
@@ -335,7 +334,7 @@ static enum pep_exit restore_file(FILE *file, const char *name)
 }
 
 /**
- * pep_restore() - have the connections of a file followed
+ * pep_restore() - make the module follow the connections of a file
  * @args: its name, "-" for standard input
  *
  * Return: PEP_OK, PEP_USAGE after a message about the file with nothing changed,

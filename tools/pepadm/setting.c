@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The settings of a profile: their words and ranges, how they get into a request, and how
- * they are shown and saved.
+/* The settings of a profile: their words and ranges, and how they are added to a
+ * request, shown and saved.
  */
 #include "setting.h"
 
@@ -16,22 +16,22 @@
 #include "rate.h"
 #include "split.h"
 
-/* The one value of a DSCP that is no DSCP. */
+/* The word for a value that is no DSCP. */
 static const char * const names_dscp[] = { [PEP_DSCP_COPY] = "copy" };
 
-/* The one size of a buffer that is none of its own. */
+/* The word for no size of a buffer. */
 static const char * const names_buffer[] = { [0] = "auto" };
 
-/* The limit of flows that is none. */
+/* The word for no limit of flows. */
 static const char * const names_flows[] = { [0] = "unlimited" };
 
-/* The rate that is none. */
+/* The word for no limit of a rate. */
 static const char * const names_rate[] = { [0] = "unlimited" };
 
-/* The property of a link that it shows by itself. */
+/* The word for a property of a link that is measured. */
 static const char * const names_link[] = { [0] = "auto" };
 
-/* The share of connections that are never split when none is. */
+/* The word for no control group, whose connections are never split. */
 static const char * const names_control[] = { [0] = "off" };
 
 #define NUMBER(_attr, _word, _key, _max, ...) {				\
@@ -162,7 +162,7 @@ static_assert(ARRAY_SIZE(settings) == PEP_SETTINGS, "number of settings");
 
 const struct pep_setting * const pep_settings = settings;
 
-/* Is it the one that has two attributes, triggers and their bytes? */
+/* Is it the setting with two attributes, triggers and their bytes? */
 static bool is_split(const struct pep_setting *setting)
 {
 	return setting->attr == PEP_A_PROFILE_SPLIT_TRIGGER;
@@ -220,7 +220,7 @@ void pep_setting_put(struct pep_nl_request *req,
 			       option->word);
 }
 
-/* The word that stands for a setting's value, NULL for a mere number. */
+/* The word for a setting's value, NULL for a mere number. */
 static const char *value_word(const struct pep_setting *setting,
 			      const struct nlattr *attr)
 {
@@ -235,7 +235,7 @@ static const char *value_word(const struct pep_setting *setting,
 	       option->choices[pep_nl_uint(attr)] : NULL;
 }
 
-/* Write a number that has no word as the command line takes it. */
+/* Write a number that has no word in the form of the command line. */
 static void number_text(char *text, const struct pep_setting *setting,
 			const struct nlattr *attr)
 {
@@ -296,8 +296,8 @@ void pep_setting_show(const struct pep_setting *setting,
 }
 
 /**
- * pep_setting_save() - write a setting behind others in a configuration
- * @file: where to
+ * pep_setting_save() - write a setting after others in a configuration
+ * @file: open file
  * @setting: setting
  * @tb: attributes of a profile by number
  */

@@ -11,14 +11,14 @@
 /* Number of settings. */
 #define PEP_SETTINGS 30
 
-/* A device that server legs are bound to, in the place of one. */
+/* The word for no device that server legs are bound to. */
 #define PEP_SETTING_NO_DEV "none"
 
 /**
- * struct pep_setting - a word of "add" and "set" and what it sets
+ * struct pep_setting - a word of "add" and "set" and its value
  * @attr: its attribute
- * @option: how its value is read; a number unless it has a check, which
- *	triggers and names have
+ * @option: describes its value; a number unless it has a check, which triggers
+ *	and names have
  * @key: its key in JSON
  * @rare: text has it with details only while its value is @usual, or empty
  * @usual: value that most profiles have

@@ -17,7 +17,7 @@
 
 /**
  * struct row - a subscriber
- * @used: part of a share that it uses, of that of which it uses most, per cent
+ * @used: part that it uses of its most used share, per cent
  * @connections: its connections in the table
  * @flows: its flows
  * @memory: memory of the flows, bytes
@@ -34,10 +34,10 @@ struct row {
 };
 
 /**
- * struct table - those that use most, the first one most of all
+ * struct table - the subscribers that use most, the first one most of all
  * @limits: shares of each
- * @most: how many may be in @rows
- * @n: how many are
+ * @most: how many fit in @rows
+ * @n: how many are there
  * @rows: the subscribers
  */
 struct table {
@@ -76,7 +76,7 @@ static double percent(__u64 n, __u64 most)
 	return 100.0 * (double)n / (double)most;
 }
 
-/* Look at a subscriber. */
+/* Read a subscriber, and enter it. */
 static int take_row(const struct nlmsghdr *nlh, void *data)
 {
 	const struct nlattr *tb[PEP_A_PATH_MAX + 1];
@@ -116,7 +116,7 @@ static void show_row(const struct row *row)
 	pep_out_newline("");
 }
 
-/* Ask for all subscribers, and show those that use most. */
+/* Request all subscribers, and show those that use most. */
 static enum pep_exit show_table(struct table *table)
 {
 	enum pep_exit err;
@@ -132,7 +132,7 @@ static enum pep_exit show_table(struct table *table)
 	return PEP_OK;
 }
 
-/* How many rows are wanted. */
+/* Read the number of rows. */
 static enum pep_exit read_rows(struct pep_args *args, __u32 *rows)
 {
 	struct pep_args_option option = {

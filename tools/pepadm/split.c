@@ -21,7 +21,7 @@
 #define WORD_LEN 65
 
 /*
- * Read a number of bytes, maybe with k for 1024 or m for 1024 * 1024 behind it;
+ * Read a number of bytes, maybe with k for 1024 or m for 1024 * 1024 after it;
  * false when it is none, or out of range.
  */
 static bool read_bytes(const char *word, __u32 *bytes)
@@ -88,7 +88,7 @@ static enum pep_exit add_trigger(const char *field, const char *word,
 
 /**
  * pep_split_read() - read triggers
- * @field: what they are for, as the usage text calls it
+ * @field: purpose of the triggers, in the words of the usage text
  * @text: "never", or "handshake", or "loss" and a number of bytes, both or one
  *	of them with a comma between them
  * @split: result
@@ -119,7 +119,7 @@ enum pep_exit pep_split_read(const char *field, const char *text,
 
 /**
  * pep_split_check() - check triggers
- * @field: what they are for, as the usage text calls it
+ * @field: purpose of the triggers, in the words of the usage text
  * @text: the triggers, as for pep_split_read()
  *
  * Return: PEP_OK, or PEP_USAGE after a message.
@@ -133,7 +133,7 @@ enum pep_exit pep_split_check(const char *field, const char *text)
 
 /**
  * pep_split_write() - write triggers as pep_split_read() takes them
- * @text: where to, PEP_SPLIT_LEN bytes
+ * @text: result, PEP_SPLIT_LEN bytes
  * @split: the triggers
  */
 void pep_split_write(char *text, const struct pep_split *split)

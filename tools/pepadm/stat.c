@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* pepadm stat: the counters of the namespace, and how long payload stays. */
+/* pepadm stat: the counters of the namespace, and the residence of payload. */
 #include "cmd.h"
 
 #include <string.h>
@@ -47,7 +47,7 @@ static int show_metrics(const struct nlmsghdr *nlh, void *data)
 	return MNL_CB_OK;
 }
 
-/* The samples for Prometheus. */
+/* The samples of the residence for Prometheus. */
 static int show_residence_metrics(const struct nlmsghdr *nlh, void *data)
 {
 	const struct nlattr *tb[PEP_A_RESIDENCE_MAX + 1];
@@ -87,7 +87,7 @@ static enum pep_exit show_filter_metrics(void)
 	return err;
 }
 
-/* What is known of links for Prometheus. */
+/* The known properties of links for Prometheus. */
 static int show_link_metrics(const struct nlmsghdr *nlh, void *data)
 {
 	const struct nlattr *tb[PEP_A_PATH_STAT_MAX + 1];
@@ -98,7 +98,7 @@ static int show_link_metrics(const struct nlmsghdr *nlh, void *data)
 	return MNL_CB_OK;
 }
 
-/* What groups of connections got for Prometheus. */
+/* The performance of groups of connections for Prometheus. */
 static enum pep_exit show_gain_metrics(void)
 {
 	struct pep_gain_profile *profiles;

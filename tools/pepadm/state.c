@@ -13,7 +13,7 @@
 #include "names-gen.h"
 
 /**
- * enum kind - how a value is written, and what its attribute holds
+ * enum kind - form of a value in a line, and type of its attribute
  * @NUMBER: a number of 32 bits
  * @COUNT: a number of 64 bits
  * @NAME: a word for a number of 32 bits
@@ -34,13 +34,13 @@ enum kind {
 
 /**
  * struct field - a value of a connection, or of one of its ends
- * @word: stands before it
+ * @word: word before it
  * @attr: its attribute
- * @kind: how it is written
+ * @kind: its form
  * @optional: it may be absent
  * @min: smallest number
  * @max: largest number
- * @names: words for numbers or flags, NULL for those that cannot be
+ * @names: words for numbers or flags, NULL for invalid ones
  * @n_names: entries in @names
  */
 struct field {
@@ -54,7 +54,7 @@ struct field {
 	size_t n_names;
 };
 
-/* Stages that a connection can be given in. */
+/* Stages that a connection in a file can have. */
 static const char * const stages[] = {
 	[PEP_CONN_STAGE_FOLLOWED] = "followed",
 	[PEP_CONN_STAGE_CLOSING] = "closing",
@@ -176,7 +176,7 @@ static bool writable(const struct field *field, const struct nlattr *attr)
 			(*pep_nl_string(attr) && *pep_nl_string(attr) != '#'));
 }
 
-/* Write some values, each behind its word; @side NULL for the connection's. */
+/* Write some values, each after its word; @side NULL for the connection's. */
 static void write_fields(FILE *file, const char *side,
 			 const struct field *fields, size_t n,
 			 const struct nlattr **tb)
@@ -194,7 +194,7 @@ static void write_fields(FILE *file, const char *side,
 
 /**
  * pep_state_write() - write a connection as words of a line
- * @file: where to
+ * @file: open file
  * @nlh: message of PEP_CMD_FLOW_EXPORT
  */
 void pep_state_write(FILE *file, const struct nlmsghdr *nlh)
@@ -249,7 +249,7 @@ static enum pep_exit check_addr(const char *field, const char *value)
 	return pep_err_usage("%s: \"%.64s\" is not an address", field, value);
 }
 
-/* Read words with commas; false when one of them is none of those. */
+/* Read flags as words with commas; false when one of them is no flag. */
 static bool read_flags(const char *words, __u32 *flags)
 {
 	size_t i, len;
@@ -281,7 +281,7 @@ static enum pep_exit check_flags(const char *field, const char *value)
 			     field, value);
 }
 
-/* How a value is taken from a line, where its word stands before it. */
+/* The option that reads a value from a line, where its word stands before it. */
 static struct pep_args_option option_of(const struct field *field,
 					const char *word)
 {
@@ -362,13 +362,13 @@ static void put_fields(struct pep_nl_request *req, const struct field *fields,
 			put_value(req, &fields[i], &options[i]);
 }
 
-/* A time that has gone on for some ms; one that is too long ends at the most. */
+/* Add some ms to a time, up to @most. */
 static __u64 later(__u64 time, __u64 elapsed, __u64 most)
 {
 	return time > most - elapsed ? most : time + elapsed;
 }
 
-/* Add what is true of a connection now. */
+/* Add the present values of a connection to a request. */
 static void put_conn(struct pep_nl_request *req, int family, __u64 elapsed,
 		     struct pep_args_option *options)
 {
@@ -394,7 +394,7 @@ static void put_conn(struct pep_nl_request *req, int family, __u64 elapsed,
  * pep_state_read() - read a connection from the words of a line
  * @args: the words
  * @elapsed: how long ago they were written, ms, at most UINT32_MAX
- * @req: request of PEP_CMD_FLOW_IMPORT without attributes, which get there
+ * @req: request of PEP_CMD_FLOW_IMPORT without attributes, which are added
  *
  * Return: PEP_OK, or PEP_USAGE after a message.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* All it takes to follow a connection elsewhere, as words of a line. */
+/* All values for following a connection elsewhere, as words of a line. */
 #ifndef _PEPADM_STATE_H
 #define _PEPADM_STATE_H
 

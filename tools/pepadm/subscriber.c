@@ -7,7 +7,7 @@
 #include "nl.h"
 
 /**
- * pep_subscriber_text() - write whose it is
+ * pep_subscriber_text() - write a subscriber
  * @addr: attribute with the address, 4 or 16 bytes
  * @prefix: attribute with the number of bits that count
  * @text: result

@@ -7,7 +7,7 @@
 
 struct nlattr;
 
-/* Room for "ADDR/BITS", whatever the kernel says of these. */
+/* Room for any "ADDR/BITS" that the kernel may send. */
 #define PEP_SUBSCRIBER_LEN (INET6_ADDRSTRLEN + sizeof("/4294967295"))
 
 void pep_subscriber_text(const struct nlattr *addr, const struct nlattr *prefix,

@@ -26,9 +26,9 @@
  * @preference: its place among the filters; lower ones come first
  * @former: the preference that pepadm gave it before
  *
- * The kernel hands out preferences downwards from 49152 on, that included:
- * filters of an administrator come before ours, whether numbered by hand or
- * not, and whether there first or not.
+ * The kernel hands out preferences downwards from 49152 on, inclusive: filters
+ * of an administrator come before ours, whether numbered by hand or not, and
+ * whether added first or not.
  */
 struct filter {
 	__u16 protocol;
@@ -117,8 +117,8 @@ static void put_action(struct pep_nl_request *req, __u16 type, __u32 index,
  * @side: enum pep_side
  * @profile: name of a profile
  *
- * The filter takes every packet of its protocol. No hardware can do what
- * the action does, so that the driver is not asked.
+ * The filter takes every packet of its protocol. No hardware can carry out the
+ * action, so that the filter is not offered to the driver.
  *
  * Return: 0 or a negative errno value.
  */
@@ -165,7 +165,7 @@ int pep_tc_action_set(struct pep_nl *nl, __u32 index, __u32 side,
  * @nl: rtnetlink socket
  * @ifindex: the device
  * @which: 0 for IPv4, 1 for IPv6
- * @preference: from pep_tc_find(), or that of one that was just added
+ * @preference: from pep_tc_find(), or that of a filter that was just added
  *
  * Return: 0 or a negative errno value.
  */
@@ -179,7 +179,7 @@ int pep_tc_filter_del(struct pep_nl *nl, __u32 ifindex, unsigned int which,
 }
 
 /**
- * pep_tc_preference() - tell the preference that one of our filters gets
+ * pep_tc_preference() - get the preference of one of our filters
  * @which: 0 for IPv4, 1 for IPv6
  *
  * Return: its place among the filters of a device.
@@ -189,7 +189,7 @@ __u32 pep_tc_preference(unsigned int which)
 	return filters[which].preference;
 }
 
-/* Add what an action has seen. */
+/* Add the counters of an action. */
 static void add_stats(struct pep_tc_count *count, const struct nlattr *nest)
 {
 	const struct nlattr *tb[TCA_STATS_PKT64 + 1];
@@ -202,12 +202,12 @@ static void add_stats(struct pep_tc_count *count, const struct nlattr *nest)
 	memcpy(&basic, mnl_attr_get_payload(tb[TCA_STATS_BASIC]),
 	       sizeof(basic));
 	count->bytes += basic.bytes;
-	/* The 64-bit number is there when 32 bits are not enough. */
+	/* The kernel sends the 64-bit number when 32 bits are not enough. */
 	count->packets += tb[TCA_STATS_PKT64] ?
 			  pep_nl_uint(tb[TCA_STATS_PKT64]) : basic.packets;
 }
 
-/* Which of the filters that pepadm makes is this? PEP_TC_FILTERS for none. */
+/* Which of pepadm's filters is this? PEP_TC_FILTERS for none. */
 static unsigned int which_filter(const struct tcmsg *tcm)
 {
 	__u32 preference = TC_H_MAJ(tcm->tcm_info) >> 16;
@@ -235,8 +235,8 @@ static void keep_action(struct pep_tc_found *found, unsigned int which,
 }
 
 /*
- * Look at one action of a filter. What others' filters have counts only where
- * there is none of pepadm's.
+ * Read one action of a filter. Side and profile of others' filters count only
+ * where there is none of pepadm's.
  */
 static void read_action(struct pep_tc_found *found, unsigned int which,
 			const struct nlattr *nest)
@@ -269,7 +269,7 @@ static void read_action(struct pep_tc_found *found, unsigned int which,
 	keep_action(found, which, fixed->index, side, profile);
 }
 
-/* Look at one filter of a dump. */
+/* Read one filter of a dump. */
 static int read_filter(const struct nlmsghdr *nlh, void *data)
 {
 	const struct tcmsg *tcm = mnl_nlmsg_get_payload(nlh);
@@ -296,7 +296,7 @@ static int read_filter(const struct nlmsghdr *nlh, void *data)
 	return MNL_CB_OK;
 }
 
-/* Look at all filters on a hook of a device. */
+/* Read all filters on a hook of a device. */
 static int find_on(struct pep_nl *nl, __u32 ifindex, __u32 hook,
 		   struct pep_tc_found *found)
 {
@@ -311,7 +311,7 @@ static int find_on(struct pep_nl *nl, __u32 ifindex, __u32 hook,
  * pep_tc_find() - find our actions at the ingress of a device
  * @nl: rtnetlink socket
  * @ifindex: the device
- * @found: what was found; nothing when the device has no clsact qdisc
+ * @found: result; empty when the device has no clsact qdisc
  *
  * Return: 0 or a negative errno value.
  */
@@ -331,7 +331,7 @@ struct wanted {
 	bool clsact;
 };
 
-/* Note whether a qdisc is the one that is looked for. */
+/* Note whether a qdisc is the wanted one. */
 static int match_qdisc(const struct nlmsghdr *nlh, void *data)
 {
 	const struct tcmsg *tcm = mnl_nlmsg_get_payload(nlh);
@@ -346,15 +346,15 @@ static int match_qdisc(const struct nlmsghdr *nlh, void *data)
 }
 
 /**
- * pep_tc_clsact_del_unused() - take the clsact qdisc from a device
+ * pep_tc_clsact_del_unused() - delete the clsact qdisc of a device
  * @nl: rtnetlink socket
  * @ifindex: the device
  *
  * It stays when it has filters left, at ingress or at egress; so does an
  * ingress qdisc, which pepadm never makes.
  *
- * Return: 0, whether or not there was something to take away, or a negative
- * errno value.
+ * Return: 0, whether or not there was a qdisc to delete, or a negative errno
+ * value.
  */
 int pep_tc_clsact_del_unused(struct pep_nl *nl, __u32 ifindex)
 {
@@ -365,7 +365,7 @@ int pep_tc_clsact_del_unused(struct pep_nl *nl, __u32 ifindex)
 	unsigned int i;
 	int err;
 
-	/* The kernel answers a request for a single one by multicast only. */
+	/* The kernel answers a request for a single qdisc by multicast only. */
 	tc_request(&req, RTM_GETQDISC, NLM_F_DUMP, ifindex, 0);
 	err = pep_nl_talk(nl, &req, match_qdisc, &wanted);
 	if (err || !wanted.clsact)

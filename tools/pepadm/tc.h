@@ -11,11 +11,11 @@
 
 #include "nl.h"
 
-/* Protocols that a device's filters are made for: IPv4 and IPv6. */
+/* Number of filters of a device: for IPv4 and IPv6. */
 #define PEP_TC_FILTERS 2
 
 /**
- * struct pep_tc_count - what actions have seen
+ * struct pep_tc_count - counters of actions
  * @packets: packets
  * @bytes: bytes
  */
@@ -25,19 +25,19 @@ struct pep_tc_count {
 };
 
 /**
- * struct pep_tc_found - what the filters on one hook of a device are
- * @filters: how many filters there are, of whatever kind
+ * struct pep_tc_found - the filters on one hook of a device
+ * @filters: how many filters there are, of any kind
  * @actions: how many of our actions the matchall filters have
- * @mine: which of the filters that pepadm makes are there
- * @index: of the actions of these, by filter
- * @sides: of these actions
- * @profiles: of these actions
- * @preference: of these, by filter
+ * @mine: which of pepadm's filters are there
+ * @index: numbers of their actions, by filter
+ * @sides: sides of these actions
+ * @profiles: profiles of these actions
+ * @preference: preferences of these filters
  * @side: side of an action, enum pep_side; UINT32_MAX for none; the first one
- *	of the filters that pepadm makes goes before others
+ *	of pepadm's filters goes before others
  * @profile: profile of that action
- * @all: what all our actions have seen
- * @each: what those of the filters that pepadm makes have seen
+ * @all: counters of all our actions
+ * @each: counters of the actions of pepadm's filters
  */
 struct pep_tc_found {
 	unsigned int filters;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The busiest flows, again and again. Two dumps some time apart tell what each
- * flow has relayed in between; flows are found again by their number, in whose
- * order a dump has them.
+ * The busiest flows, again and again. Two dumps some time apart give the
+ * payload that each flow has relayed in between; flows are found again by their
+ * number, which is the order of a dump.
  */
 #include "top.h"
 
@@ -33,8 +33,8 @@
  * @id: its number
  * @down: payload relayed to the wireless leg, bytes
  * @up: payload relayed to the server leg, bytes
- * @down_rate: what of it came since the dump before, bytes
- * @up_rate: the same of @up
+ * @down_rate: increase of @down since the dump before, bytes
+ * @up_rate: the same for @up
  * @age_ms: its age, milliseconds
  * @retrans: segments sent again by both legs
  * @ends: "SUBSCRIBER  SERVER"
@@ -51,10 +51,10 @@ struct row {
 };
 
 /**
- * struct dump - all flows that a filter tells, in the order of their numbers
+ * struct dump - all flows that a filter matches, in the order of their numbers
  * @rows: the flows
  * @n: how many
- * @at: when they were asked for, ns of the monotonic clock
+ * @at: when they were requested, ns of the monotonic clock
  * @failed: memory ran out
  */
 struct dump {
@@ -91,7 +91,7 @@ static int keep_flow(const struct nlmsghdr *nlh, void *data)
 	struct dump *dump = data;
 	struct row *row;
 
-	/* In steps of a power of two. */
+	/* Grow in steps of a power of two. */
 	if (!(dump->n & (dump->n - 1))) {
 		row = reallocarray(dump->rows, dump->n ? 2 * dump->n : 1,
 				   sizeof(*row));
@@ -117,7 +117,7 @@ static int keep_flow(const struct nlmsghdr *nlh, void *data)
 	return MNL_CB_OK;
 }
 
-/* Ask for the flows; to be freed in any case. */
+/* Request the flows; @dump has to be freed in any case. */
 static enum pep_exit take_dump(struct pep_genl *genl,
 			       const struct pep_filter *filter,
 			       struct dump *dump)
@@ -151,7 +151,7 @@ static int by_rate(const void *a, const void *b)
 	return by_id(a, b);
 }
 
-/* Find out what each flow has relayed since the dump before. */
+/* Compute the payload that each flow has relayed since the dump before. */
 static void compare(struct dump *dump, const struct dump *before)
 {
 	const struct row *was;
@@ -208,7 +208,7 @@ static void print_table(const struct dump *dump, struct row *sorted,
 		       sorted[i].ends[1]);
 }
 
-/* Show what has changed since the dump before. */
+/* Show the changes since the dump before. */
 static enum pep_exit show(struct dump *dump, const struct dump *before)
 {
 	struct row *sorted = calloc(dump->n + 1, sizeof(*sorted));

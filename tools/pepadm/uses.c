@@ -9,8 +9,8 @@
 #include "genl.h"
 
 /**
- * struct uses - a count of what uses profiles
- * @profile: the one that is asked for, NULL for all
+ * struct uses - a count of the actions that use profiles
+ * @profile: name of the only profile counted, NULL for all
  * @n: actions that use it
  */
 struct uses {
@@ -18,7 +18,7 @@ struct uses {
 	__u64 n;
 };
 
-/* Add what uses a profile. */
+/* Add the actions that use a profile. */
 static int add(const struct nlmsghdr *nlh, void *data)
 {
 	const struct nlattr *tb[PEP_A_PROFILE_MAX + 1];

@@ -8,7 +8,7 @@
 /**
  * pep_version_module() - version of the module that is loaded
  *
- * Return: the version, as modinfo shows it of the module's file; NULL when
+ * Return: the version, as modinfo shows it for the module's file; NULL when
  * none is loaded. It stays until the next call.
  */
 const char *pep_version_module(void)

@@ -14,7 +14,7 @@
 /* Longest message about a device, bytes. */
 #define MESSAGE_LEN 32768
 
-/* The present, ms of a clock that nobody sets. */
+/* The present, ms of a clock that cannot be set. */
 static __u64 now(void)
 {
 	struct timespec ts;
@@ -24,8 +24,8 @@ static __u64 now(void)
 }
 
 /**
- * pep_wait_end() - tell when a wait that begins now is over
- * @seconds: how long it is
+ * pep_wait_end() - compute the end of a wait that begins now
+ * @seconds: its length
  *
  * Return: the end, for pep_wait_link().
  */
@@ -34,7 +34,7 @@ __u64 pep_wait_end(__u32 seconds)
 	return now() + seconds * 1000ULL;
 }
 
-/* Sleep until a device changes; what has changed is for the caller to ask. */
+/* Sleep until a device changes; the caller has to find out the change. */
 static int next_change(struct pep_nl *events, __u64 end)
 {
 	struct pollfd fd = {
@@ -48,7 +48,7 @@ static int next_change(struct pep_nl *events, __u64 end)
 	case 0:
 		return left < INT_MAX ? -ETIMEDOUT : 0;
 	case 1:
-		/* Messages that were lost tell as much as others. */
+		/* Lost messages indicate a change as well. */
 		if (mnl_socket_recvfrom(events->sock, buf, sizeof(buf)) < 0 &&
 		    errno != ENOBUFS)
 			return -errno;
@@ -58,7 +58,7 @@ static int next_change(struct pep_nl *events, __u64 end)
 	}
 }
 
-/* Ask for a device until it is there. */
+/* Look for a device until it is there. */
 static enum pep_exit until_found(struct pep_nl *nl, struct pep_nl *events,
 				 const char *name, __u64 end)
 {
@@ -86,7 +86,7 @@ static enum pep_exit until_found(struct pep_nl *nl, struct pep_nl *events,
  * @name: its name, 1 to 15 characters
  * @end: from pep_wait_end()
  *
- * That it has to wait is told as a warning, once.
+ * It warns once when it has to wait.
  *
  * Return: PEP_OK, PEP_FAILED after a message when there is none at the end.
  */
@@ -102,7 +102,7 @@ enum pep_exit pep_wait_link(const char *name, __u64 end)
 	err = pep_nl_open(&nl, NETLINK_ROUTE);
 	if (err)
 		goto out;
-	/* A member before it asks: nothing comes between. */
+	/* Join the group before looking, so that no change is missed. */
 	if (mnl_socket_setsockopt(events.sock, NETLINK_ADD_MEMBERSHIP, &group,
 				  sizeof(group)))
 		err = pep_err_failed("netlink: %s", strerror(errno));

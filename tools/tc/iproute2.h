@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What tc of iproute2 has for plugins, of which there is no header to install.
+ * The symbols of iproute2's tc for plugins, for which it installs no header.
  *
- * Only what is the same from 6.1 (Debian 12) to 6.15 (Debian 13) is here: a
- * symbol has no version, so that the linker would not notice that functions
- * such as print_tm() and print_action_control() have lost an argument between
- * these two. Look at both before something is added.
+ * Only those that are the same from 6.1 (Debian 12) to 6.15 (Debian 13) are
+ * here: a symbol has no version, so that the linker would not notice that
+ * functions such as print_tm() and print_action_control() have lost an argument
+ * between these two. Look at both before adding anything.
  *
  * With a tc that lacks one of these symbols, or has another struct action_util,
- * all is as without the plugin: the Makefile has symbols bound when it is
- * loaded, and m_pepsplit.c looks at a struct of tc's own.
+ * all is as without the plugin: the Makefile has symbols bound when the plugin
+ * is loaded, and m_pepsplit.c checks a struct of tc's own.
  */
 #ifndef _PEP_TC_IPROUTE2_H
 #define _PEP_TC_IPROUTE2_H
@@ -26,14 +26,14 @@
 #define TC_REQUEST_MAX	16384
 
 /**
- * struct action_util - what tc knows of a kind of action
+ * struct action_util - a kind of action in tc
  * @next: the next kind, set by tc
  * @id: name of the kind
  * @parse_aopt: read an action from the command line: @argv begins with the name
- *	of the kind and is moved on to the first word that is not understood.
- *	The options become an attribute of type @code of a request. Returns 0,
- *	or -1 after a message.
- * @print_aopt: print the kind and its options as the kernel tells them.
+ *	of the kind and is moved on to the first unknown word. The options
+ *	become an attribute of type @code of a request. Returns 0, or -1 after
+ *	a message.
+ * @print_aopt: print the kind and its options from the kernel's attributes.
  *	Returns 0, or -1 after a message.
  * @print_xstats: print statistics of its own; not called for actions
  * @room: for members of later versions, which find NULL
@@ -51,8 +51,8 @@ struct action_util {
 };
 
 /*
- * The kind "gact", which tc also takes for kinds that it does not know. It has
- * no print_xstats, and in tc no room.
+ * The kind "gact", which tc also uses for unknown kinds. It has no
+ * print_xstats, and in tc no room.
  */
 extern struct action_util gact_action_util;
 
@@ -72,7 +72,7 @@ enum output_type {
 };
 
 /**
- * enum color_attr - colours of what is printed
+ * enum color_attr - colours of the output
  * @COLOR_NONE: none
  */
 enum color_attr {
@@ -87,7 +87,7 @@ int print_color_uint(enum output_type type, enum color_attr color,
 		     const char *key, const char *format, unsigned int value);
 void print_nl(void);
 
-/* These tell what is wrong and end tc. */
+/* These print an error and end tc. */
 noreturn void duparg(const char *key, const char *word);
 noreturn void incomplete_command(void);
 noreturn void invarg(const char *message, const char *word);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* m_pepsplit.so: has tc of iproute2 read and print the action "pepsplit". */
+/* m_pepsplit.so: makes iproute2's tc read and print the action "pepsplit". */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
 /**
- * struct wanted - what is said of an action
+ * struct wanted - an action on the command line
  * @fixed: index, 0 for any, and control
  * @side: "side", enum pep_side as a word, or NULL
  * @side_number: the same as a number
@@ -43,7 +43,7 @@ static void usage(void)
 	exit(-1);
 }
 
-/* Go to the value of the word that is looked at; there may be only one. */
+/* Go to the value of the current word; there may be only one. */
 static char *value(int *argc, char ***argv, bool given)
 {
 	const char *key = **argv;
@@ -94,7 +94,7 @@ static bool parse_option(struct wanted *wanted, int *argc, char ***argv)
 	return true;
 }
 
-/* Read all that is about this action. Return 0, or -1 after a message. */
+/* Read all words of this action. Return 0, or -1 after a message. */
 static int parse_words(struct wanted *wanted, int *argc, char ***argv)
 {
 	while (*argc > 0) {
@@ -216,7 +216,7 @@ static void print_control(int control)
 	close_json_object();
 }
 
-/* Print for how long it has been there and has not been used. */
+/* Print how long ago the action was installed and used. */
 static void print_times(const struct rtattr *attr)
 {
 	long hz = sysconf(_SC_CLK_TCK);
@@ -266,7 +266,7 @@ static int print_pepsplit(struct action_util *util, FILE *file,
 }
 
 /*
- * Is struct action_util of this tc as we know it? A member that came in before
+ * Is struct action_util of this tc the one that we use? A member added before
  * the end would have moved a function to where gact has none.
  */
 static bool known_tc(void)
@@ -279,7 +279,7 @@ static bool known_tc(void)
 typedef void symbol_fn(void);
 
 /*
- * Find what tc looks up by the name below, a symbol whose address is asked for
+ * Give the symbol below, which tc looks up by its name, an address
  * (STT_GNU_IFUNC): with none, tc goes on as if there were no plugin.
  */
 static symbol_fn *find(void)

@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Add BTF to a module that was built with headers that lack the vmlinux which the
-# kernel's build takes the base from; Debian's have it. That of the kernel that
-# runs does as well, so run this on the machine the module is for. It has to be
-# done before the module is signed and stripped. A kernel refuses a module whose
-# BTF it does not take: pahole has to be as new as the kernel. 1.24, of Debian 12,
-# is for 6.12, and too old for 7.3.
+# Add BTF to a module that was built with headers that lack the vmlinux which
+# the kernel's build takes the base from; Debian's have it. The base of the
+# running kernel will do as well, so run this on the machine the module is for.
+# Do this before the module is signed and stripped. A kernel refuses a module
+# with BTF that it does not accept: pahole has to be as new as the kernel. 1.24,
+# of Debian 12, is for 6.12, and too old for 7.3.
 #
 # usage: add-btf.sh MODULE
 

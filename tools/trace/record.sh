@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Record what pep does beside what TCP does, for trace-cmd report and
+# Record events of pep beside those of TCP, for trace-cmd report and
 # KernelShark.
 #
 # usage: record.sh FILE [COMMAND...]

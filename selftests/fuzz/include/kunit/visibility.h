@@ -1,2 +1,2 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Stand-in: the Makefile makes visible what unit tests call. */
+/* Stand-in: the Makefile makes the functions for unit tests visible. */

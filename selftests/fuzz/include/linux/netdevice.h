@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Stand-in: devices, of which no function under test looks at one. */
+/* Stand-in: devices, which no function under test reads. */
 #ifndef _FUZZ_LINUX_NETDEVICE_H
 #define _FUZZ_LINUX_NETDEVICE_H
 

@@ -28,7 +28,7 @@
  * @shared: the linear part that a clone had in common with this packet, once this
  *	one has a copy of its own; the clone owns it
  * @len: length of the packet, bytes
- * @data_len: length of what is not linear, bytes
+ * @data_len: length of the part that is not linear, bytes
  * @gso_size: payload of each segment that this one will be cut into, bytes, 0 for
  *	none
  * @gso_type: SKB_GSO_* of those segments

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Stand-in: sums of the Internet checksum, RFC 1071, of words as the CPU has them,
- * which is little-endian.
+ * Stand-in: sums of the Internet checksum, RFC 1071, of words in the byte order of
+ * the CPU, which is little-endian.
  */
 #ifndef _FUZZ_NET_CHECKSUM_H
 #define _FUZZ_NET_CHECKSUM_H

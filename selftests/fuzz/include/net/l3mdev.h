@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Stand-in: VRFs, of which there is none. */
+/* Stand-in: there are no VRFs. */
 #ifndef _FUZZ_NET_L3MDEV_H
 #define _FUZZ_NET_L3MDEV_H
 
