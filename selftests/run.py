@@ -47,9 +47,9 @@ def tests():
 
 
 def programs_near():
-    """A guest of virtme-ng has the host's files by 9p and does not cache
-    them: a program would be read anew at each start. Keep copies of those that
-    the tests use in memory."""
+    """A guest of virtme-ng accesses the host's files by 9p and does not cache
+    them: a program would be read again at each start. Keep copies of the
+    tests' programs in memory."""
     from peptest import env
     with open("/proc/mounts", encoding="utf-8") as mounts:
         if not re.search(r"^\S+ / 9p ", mounts.read(), re.MULTILINE):
@@ -76,7 +76,7 @@ def programs_near():
 
 
 def child(name, write):
-    """Run one test in this process, its stream into a pipe."""
+    """Run one test in this process, with its output to a pipe."""
     os.setpgid(0, 0)
     os.dup2(write, 1)
     os.dup2(write, 2)
@@ -91,7 +91,7 @@ def child(name, write):
 
 
 def recover():
-    """Take down what a test has left that did not end by itself."""
+    """Clean up after a test that has failed or did not end."""
     from peptest import ktap, netns, pep
     try:
         for ns in netns.spaces():
@@ -104,7 +104,7 @@ def recover():
 
 
 def run(name):
-    """Run one test in a child; return whether it has passed."""
+    """Run one test in a child; return true if it has passed."""
     print(f"    # Subtest: {name}", flush=True)
     read, write = os.pipe()
     pid = os.fork()
@@ -141,19 +141,19 @@ def run(name):
 
 
 def order(names):
-    """The tests with those first that look for lost memory: kmemleak is turned
-    off behind them, for it costs much with every allocation."""
+    """The tests, those that look for leaks first: kmemleak is turned off after
+    them, because it slows down every allocation."""
     from peptest import debugfs, env
     looking = [name for name in names if name in LOOKING]
     yield from looking
     if env.DEBUG and looking != names:
-        with contextlib.suppress(PermissionError):      # it is off already
+        with contextlib.suppress(PermissionError):      # already off
             debugfs.write("kmemleak", "off")
     yield from (name for name in names if name not in LOOKING)
 
 
 def main():
-    """Run the tests that were asked for."""
+    """Run the requested tests."""
     names = sys.argv[1:]
     if names == ["--list"]:
         print("\n".join(tests()))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Connections that were forwarded are taken over in mid-stream, by each
-trigger, and neither end sees more of it than a change of round trip: all bytes
-arrive, both ways at once, and both ends close as ever."""
+"""Forwarded connections are taken over in mid-stream, by each trigger, and the
+ends notice only a change of round trip: all bytes arrive, both ways at once,
+and both ends close normally."""
 
 import contextlib
 import os
@@ -34,7 +34,8 @@ def setup():
 
 @contextlib.contextmanager
 def taken(counter, count=1, closed=True):
-    """So many connections are taken over within, and none is reset."""
+    """Fail unless count connections are taken over within and none is
+    reset."""
     wanted = {"follow_new": count, "follow_established": count,
               counter: count, "flow_established": count, "flow_reset": 0,
               "follow_reset": 0}
@@ -57,7 +58,7 @@ for _split in COUNTERS:
 
 
 def one_sided(family, sender, split):
-    """All payload goes one way, and then a little comes back."""
+    """All payload goes one way, and then a few bytes return."""
     pep.follow(split)
     with taken(COUNTERS[split]):
         near, far = pair(family)
@@ -138,8 +139,8 @@ def marked(family):
 
 
 def lost(family, size, count):
-    """Taken over with messages under way that are lost: the leg repeats what
-    was kept."""
+    """Take over with lost messages in flight: the leg retransmits the kept
+    copies."""
     with taken("split_bytes"):
         near, far = pair(family)
         far.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -153,8 +154,8 @@ def lost(family, size, count):
 
 
 def linear(family, size):
-    """In packets without page fragments, as many drivers have small ones. Up
-    to 192 bytes are kept with their copy, more of them in pages."""
+    """In packets without page fragments, as many drivers build small ones. Up
+    to 192 bytes are kept in the copy itself, more of them in pages."""
     pep.follow(str(4 * size))
     with contiguous("sub", "srv"):
         lost(family, size, 20)
@@ -166,7 +167,7 @@ for _size in 100, 192, 193, 1400:
 
 @families("a flight of small messages")
 def flight(family):
-    """Each takes as much of the leg's buffer as a large packet."""
+    """Each message takes as much of the leg's buffer as a large packet."""
     pep.follow("12000")
     route = "route replace default via " + addr("sv", family)
     ip("srv", route + " initcwnd 300")
@@ -177,10 +178,10 @@ def flight(family):
 
 
 def rough(family, split, args, devices):
-    """Taken over while packets are lost or overtake each other, for which one
-    or two may find no moment without a hole. The later it begins, the more
-    payload has to follow: of 500 KB with 100 KB before, one connection in
-    eight finds none, of 2 MB one in twenty."""
+    """Take over while packets are lost or reordered; one or two connections
+    may find no moment without a hole. The later the take-over begins, the more
+    payload has to follow: after 100 KB, one connection of 500 KB in eight
+    finds none, of 2 MB one in twenty."""
     pep.follow(split)
     with impaired(devices, *args, single=True), \
             grows(flow_reset=0, follow_established=8,

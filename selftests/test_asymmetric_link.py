@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A wireless link with ten and with a hundred times the rate down of what it
-has up, with payload both ways at once: ACKs of one direction queue behind
-payload of the other. All of it arrives, the flows are split, and the download
-gets a fair part of its rate."""
+"""A wireless link with ten and with a hundred times the uplink rate as its
+downlink rate, with payload both ways at once: ACKs of one direction queue
+behind payload of the other. All payload arrives, the flows are split, and the
+download gets a fair part of its rate."""
 
 import time
 
@@ -18,7 +18,7 @@ BYTES = amount(1500000)
 
 
 def setup():
-    """The link's queues hold packets, not bursts of them."""
+    """The link's queues hold single packets, not bursts."""
     pep.attached()
     for ns, dev in ("pep", "wl0"), ("sub", "eth0"):
         single_packets(ns, dev)
@@ -33,7 +33,7 @@ def link(ratio):
 
 
 def two_ways(family, opener, opened, ratio):
-    """A download beside an upload that takes as long."""
+    """A download during an upload that takes as long."""
     link(ratio)
     with grows(flow_established=1, flow_closed=1, flow_reset=0):
         socks = split_pair(family, opener, opened)

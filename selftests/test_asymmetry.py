@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""One direction of a connection does not come this way: it works unsplit, as
-without pep, and nothing of it is remembered. Nor is one split whose way has
-become another since its handshake.
+"""A connection of which one direction bypasses the gateway works unsplit, as
+without pep, and pep keeps no state of it. A connection whose path has changed
+since its handshake is not split either.
 
-Beside the usual topology, a link from the server straight to the subscriber:
+Besides the usual topology, a direct link from the server to the subscriber:
    srv back0 ---------------------------------- sub back0
    198.18.2.2, 2001:db8:2::2                198.18.2.1, 2001:db8:2::1
 """
@@ -23,7 +23,7 @@ BYTES = 100000
 LITTLE = 5000           # bytes, below the trigger
 SPLIT = "12000"
 HEARD = 2               # seconds, after which an end counts as silent
-FORGOTTEN = 160         # seconds, by which a SYN without an answer is
+FORGOTTEN = 160         # seconds, limit for forgetting an unanswered SYN
 OTHER = {"sub": "srv", "srv": "sub"}
 BACK = {("sub", 4): "198.18.2.1", ("sub", 6): "2001:db8:2::1",
         ("srv", 4): "198.18.2.2", ("srv", 6): "2001:db8:2::2"}
@@ -31,8 +31,8 @@ SILENT = {4: "198.18.13.9", 6: "2001:db8:13::9"}
 
 
 def setup():
-    """The topology above; networks 13 are silent. IPv6 prefers a router that
-    it knows, so these are known."""
+    """The topology above; networks 13 are silent. IPv6 prefers a reachable
+    router, so these neighbours are resolved."""
     pep.warmed()
     ip(None, "link add back0 netns srv type veth peer name back0 netns sub")
     for ns, end in ("srv", 2), ("sub", 1):
@@ -53,7 +53,7 @@ def setup():
 
 @contextlib.contextmanager
 def around(family, ns):
-    """An end's packets to the other one go around the gateway."""
+    """Within, an end's packets to the other one bypass the gateway."""
     to = addr(OTHER[ns], family) + ("/32" if family == 4 else "/128")
     ip(ns, f"route add {to} via {BACK[OTHER[ns], family]} dev back0 "
        f"src {addr(ns, family)}")
@@ -64,8 +64,8 @@ def around(family, ns):
 
 
 def answers(family, opener, opened):
-    """None comes this way, at the first connection as at the next ones; the
-    same destination is split as soon as they do."""
+    """No answer passes the gateway, for the first connection as for the next
+    ones; connections to the same destination are split as soon as they do."""
     with around(family, opened):
         for _ in range(3):
             with grows(follow_new=1, pass_followed=least(3),
@@ -77,8 +77,8 @@ def answers(family, opener, opened):
 
 
 def opening(family, opener, opened):
-    """The SYN and all that its opener sends go around, only answers come this
-    way: they are of no connection."""
+    """The SYN and all packets of the opener bypass the gateway, only answers
+    pass it: they belong to no connection."""
     with around(family, opener):
         for _ in range(3):
             with grows(follow_new=0, pass_no_flow=least(3),
@@ -96,9 +96,9 @@ for _opener, _opened in ("sub", "srv"), ("srv", "sub"):
 
 
 def changed(family, moved):
-    """The handshake and some payload come this way; later what one end sends
-    does not. The other end's payload is more than the trigger and would be
-    lost in a leg that hears nothing."""
+    """The handshake and some payload pass the gateway; later the packets of
+    one end do not. The other end's payload exceeds the trigger and would be
+    lost in a leg that receives nothing."""
     pep.follow(SPLIT)
     try:
         with grows(follow_established=1, flow_established=0, flow_reset=0,
@@ -123,8 +123,8 @@ for _ns in OTHER:
 
 @families("the server's packets take another way and come back")
 def returned(family):
-    """Both ends have acknowledged payload that was not seen here: a leg could
-    not know how far they are."""
+    """Both ends have acknowledged payload that bypassed the gateway: a leg
+    could not determine their position."""
     pep.follow(SPLIT)
     try:
         with grows(follow_established=1, flow_established=0, flow_reset=0,
@@ -141,7 +141,7 @@ def returned(family):
 
 
 def syns(wire, source):
-    """SYNs that a namespace has sent, seen by its wire."""
+    """Number of SYNs from an address, captured by a wire."""
     return sum(bool(seen.flags & SYN) and seen.src == source
                for seen in wire.segments())
 
@@ -149,8 +149,8 @@ def syns(wire, source):
 @families("a client that gives up is forgotten, nothing is sent for it",
           seconds=FORGOTTEN + 60)
 def gives_up(family):
-    """One SYN and no more reaches the server's wire, and the gateway's stack
-    sends none."""
+    """Exactly one SYN reaches the server's wire, and the gateway's stack sends
+    none."""
     wire = Wire("srv", "eth0", ("pep", "sv0"))
     sock = client("sub", family)
     sock.setblocking(False)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Connections that are older than pep survive it: attaching and detaching, in
-the middle of a transfer and idle, changes nothing for them. Those that it has
-split go back to their ends when it is detached, and end where that is
+"""Connections that are older than pep survive it: attaching and detaching,
+during a transfer and while idle, changes nothing for them. Split connections
+are handed back to their ends at detaching, and end where that is
 impossible."""
 
 import errno
@@ -74,8 +74,8 @@ def beside(family):
 
 @families("split connections go on when detached")
 def split(family):
-    """Busy ones and an idle one, without a reset; when devices are attached
-    again they are split again, as new ones are."""
+    """Busy ones and an idle one, without a reset; after devices are attached
+    again they are split again, like new ones."""
     pep.attach()
     with grows(flow_established=15, flow_released=7, flow_closed=8,
                flow_reset=0, flow_killed=0):
@@ -91,7 +91,7 @@ def split(family):
                 step()
             load.more(RATE // 4)
             exchange_part(quiet, ROUND)
-        # The first payload has shown where its ends are by now.
+        # The first payload has shown the position of the ends by now.
         exchange_part(quiet, ROUND)
         pep.wait_flows(7)
         load.finish()
@@ -103,8 +103,8 @@ def split(family):
 
 @families("split connections that are half closed end when detached")
 def half(family):
-    """A leg of an end that is done cannot be given back: both ends get a
-    reset, and none a clean end of what has not arrived."""
+    """A leg of an end that has finished cannot be handed back: both ends
+    receive a reset, and neither sees a clean end of incomplete payload."""
     pep.attach()
     with grows(flow_established=2, flow_released=0, flow_closed=0):
         pairs = [pep.split_pair(family), pep.split_pair(family, "srv", "sub")]
@@ -120,7 +120,7 @@ def half(family):
 
 @case("root of a user namespace may not attach")
 def foreign_root():
-    """Though the device is its own: the memory of flows is the machine's."""
+    """Even for its own device: flows use memory of the machine."""
     done = run("unshare", "--user", "--map-root-user", "--net", env.PEPADM,
                "dev", "add", "lo", "side", "wireless", check=False)
     expect("exit code", done.returncode, 1)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """pep_bbr, the congestion control that comes with pep: it keeps the rate of a
-link that loses at random and does not drain a clean one, answers marks, and
-leaves a flow of CUBIC's its share."""
+link with random loss and does not drain a clean one, reacts to ECN marks, and
+leaves a CUBIC flow its share."""
 
 import json
 import select
@@ -17,16 +17,16 @@ from peptest.tcp import exchange_part, one_way
 WIRELESS = ("sub", "eth0"), ("pep", "wl0")
 RATE = 20               # Mbit/s
 DELAY = 30              # ms each way
-QUEUE = 150             # packets: 1.5 times what the link holds
+QUEUE = 150             # packets: 1.5 times the link's capacity
 LINK = "rate", f"{RATE}mbit", "delay", f"{DELAY}ms", "limit", str(50 + QUEUE)
-WARM = 3                # s that a flow has to find the rate
+WARM = 3                # s for a flow to find the rate
 DEFAULT = "pep_bbr"
-STEP = 0.5              # s of which goodput is looked at
+STEP = 0.5              # s, interval of goodput
 CHUNK = b"\0" * 65536
 FAST = 200              # Mbit/s
 NEAR = "0.1ms"          # one way, as connections begin over a fast link
-USUAL = "0.9ms"         # and as it is later: within the slack of 2 ms
-PAUSE = 12              # s: longer than a round trip is trusted
+USUAL = "0.9ms"         # and later: within the slack of 2 ms
+PAUSE = 12              # s: longer than a round trip is valid
 OBJECT = 200_000        # bytes
 ECN = tuple((ns, "net.ipv4.tcp_ecn=1") for ns in ("sub", "pep", "srv"))
 
@@ -44,12 +44,13 @@ def plain():
 
 
 def control(name):
-    """The congestion control of legs to come."""
+    """Set the congestion control of new legs."""
     pepadm("profile", "set", "default", "cc-wireless", name)
 
 
 def goodput(pairs, seconds):
-    """Let servers send to subscribers; the Mbit/s of each pair, by STEP."""
+    """Let servers send to subscribers; return the Mbit/s of each pair, by
+    STEP."""
     found = [[0] * round(seconds / STEP) for _ in pairs]
     senders = {srv: number for number, (_, srv) in enumerate(pairs)}
     receivers = {sub: number for number, (sub, _) in enumerate(pairs)}
@@ -70,7 +71,7 @@ def goodput(pairs, seconds):
 
 
 def steady(family, name, seconds, *link):
-    """Mbit/s by STEP of a flow that has found the rate of a link."""
+    """Mbit/s, by STEP, of a flow that has found the rate of a link."""
     control(name)
     with impaired(WIRELESS, *LINK, *link, single=True):
         ends = split_pair(family)
@@ -116,7 +117,7 @@ def lossy(family):
 
 @families("a clean link is full for half a minute", seconds=200)
 def clean(family):
-    """With a probe of the round trip half a second would be the least."""
+    """A probe of the round trip would show in the worst half second."""
     found = steady(family, "pep_bbr", 30)
     note(f"{mean(found):.2f} of {RATE} Mbit/s, {min(found):.2f} at least")
     expect_least("Mbit/s", mean(found), 0.9 * RATE)
@@ -125,8 +126,8 @@ def clean(family):
 
 
 def drains(family):
-    """Where nothing less than half of the path's rate gets it down to what the
-    path holds, drain ends in any case."""
+    """Drain ends even where only less than half of the path's rate would
+    reduce the payload in flight to the path's capacity."""
     link = "rate", f"{FAST}mbit", "limit", "1000"
     with impaired(WIRELESS, *link, "delay", NEAR, single=True):
         ends = split_pair(family)
@@ -141,7 +142,7 @@ def drains(family):
     expect_least("Mbit/s", found, 0.8 * FAST)
 
 
-# Only where computing takes no time is a round trip so short.
+# A round trip is that short only where computing takes no time.
 if env.EXACT:
     families("a link whose usual round trip is many times the least one")(
         drains)
@@ -149,9 +150,9 @@ if env.EXACT:
 
 @families("a pause is no reason to probe the round trip")
 def pause(family):
-    """An object behind it comes at the rate of the link, although the round
-    trip is a little longer than the least one by then. A probe takes 0.2 s and
-    two round trips more."""
+    """An object after the pause arrives at the rate of the link, although the
+    round trip is a little longer than the minimum by then. A probe takes 0.2 s
+    and two round trips more."""
     with impaired(WIRELESS, *LINK, single=True):
         ends = split_pair(family)
         one_way(ends[1], ends[0], 20 * OBJECT)
@@ -171,7 +172,7 @@ def pause(family):
 
 @families("without the module: the kernel's BBR")
 def missing(family):
-    """Legs have it where the profile has pep_bbr; nothing fails."""
+    """Legs use it where the profile names pep_bbr; nothing fails."""
     pep.detach()
     pep.unload()
     run("rmmod", "pep_bbr")
@@ -181,7 +182,7 @@ def missing(family):
         pep.attach()
         profile, = json.loads(pepadm("-j", "profile", "show").stdout)
         expect("profile", profile["cc_wireless"], "pep_bbr")
-        # Each socket asks for the module once more, which takes its time.
+        # Each socket requests the module once more, which takes time.
         pep.ready()
         ends = split_pair(family)
         exchange_part(ends, 20000)
@@ -211,8 +212,8 @@ def marks(family):
 
 @families("beside CUBIC", seconds=200)
 def fair(family):
-    """Both have a share, over a queue of one and a half times what the link
-    holds."""
+    """Both get a share, over a queue of one and a half times the link's
+    capacity."""
     with impaired(WIRELESS, *LINK, single=True):
         ends = []
         for name in "pep_bbr", "cubic":

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Single bytes that come in pages of 32 KiB each, from a TAP device as from
-many drivers: payload that waits in a flow keeps about as much memory as TCP
-counts for it, and arrives."""
+"""Single bytes that arrive in pages of 32 KiB each, from a TAP device as from
+many drivers: payload queued in a flow holds about as much memory as TCP
+accounts for it, and arrives."""
 
 import fcntl
 import os
@@ -19,7 +19,7 @@ from peptest.tcp import (PORT, accept, expect_stream, listen, next_offset,
 
 ENDS = {4: "198.18.9.2", 6: "2001:db8:9::2"}
 PAGE = 32               # KiB
-FILLER = 3200           # bytes of a frame that nobody takes
+FILLER = 3200           # bytes of a frame that nobody receives
 FILLERS = PAGE * 1024 // FILLER
 ISN = 1000
 MOST = 4                # KiB for each byte
@@ -43,7 +43,7 @@ def setup():
 
 
 def teardown():
-    """The device goes with its last file."""
+    """The device disappears with its last open file."""
     pepadm("dev", "del", "tap0")
     os.close(_tap.pop())
     pep.teardown()
@@ -110,15 +110,15 @@ class Terminal:
 
 
 def available():
-    """Memory that programs could have, KiB."""
+    """Memory available to programs, KiB."""
     with open("/proc/meminfo", encoding="ascii") as file:
         return int(next(line for line in file if "MemAvailable" in line)
                    .split()[1])
 
 
 def opened(family, count):
-    """Connections that are split: (terminal, socket of the server, offset of
-    its payload)."""
+    """Split connections: (terminal, socket of the server, offset of its
+    payload)."""
     listener = listen("srv", family)
     found = []
     with grows(ended=False, flow_established=count):
@@ -130,14 +130,14 @@ def opened(family, count):
 
 
 def expect_kept(before, payload):
-    """Fail when single bytes keep more than they should."""
+    """Fail when single bytes hold more memory than allowed."""
     kept = before - available()
     if kept > MOST * payload:
         fail(f"{payload} bytes keep {kept} KiB, more than {MOST * payload}")
 
 
 def received(both, size):
-    """The servers get what was sent; then the connections end."""
+    """The servers receive all payload; then the connections end."""
     for terminal, far, offset in both:
         far.settimeout(120)
         expect_stream(far, offset, size)

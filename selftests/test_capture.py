@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Both ends get nothing that breaks the rules of TCP while a connection is
-taken over in mid-stream and handed back: no clock and no right edge goes back,
-nothing lies behind the edge that an end has promised, and nothing is
-acknowledged that pep does not hold or the other end has not got."""
+"""Both ends receive no segment that breaks the rules of TCP while a connection
+is taken over in mid-stream and handed back: no clock and no right edge goes
+back, no payload lies beyond the edge that an end has offered, and only payload
+that pep holds or the other end has received is acknowledged."""
 
 import time
 
@@ -28,12 +28,12 @@ BARE = "tcp_timestamps", "tcp_sack", "tcp_window_scaling"
 
 
 def setup():
-    """Attached, with connections that are taken over in their course."""
+    """Attached, with connections that are taken over in mid-stream."""
     pep.attached(SPLIT)
 
 
 def full(sender):
-    """Wait until an end cannot send any more."""
+    """Wait until an end can no longer send."""
     last = [-1, 0]
 
     def stuck():
@@ -44,18 +44,18 @@ def full(sender):
 
 
 def more(load, which, size):
-    """Wait until the ends have received so many bytes more."""
+    """Wait until the ends have received size more bytes."""
     marks = [(end, end.received + size) for end in which]
     wait_for("payload", lambda: load.failure or
              all(end.received > mark for end, mark in marks))
 
 
 def course(both, rates, capture):
-    """Payload before, between and behind the take-over and the release."""
+    """Payload before, between and after the take-over and the release."""
     load = Load([both], RATE)
     for end, rate in zip(load.ends, rates):
         end.rate = rate
-    # An end that sends is one whose other end receives.
+    # The peers of the ends that send have to receive.
     which = [other for rate, other in zip(rates, load.ends[::-1])
              if rate != IDLE]
     more(load, which, SOME)

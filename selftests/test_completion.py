@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What bash offers for pepadm: what its own help tells, and the profiles,
-devices and flows that there are."""
+"""bash completion for pepadm offers the words of pepadm's own help, and the
+existing profiles, devices and flows."""
 
 import glob
 import os
@@ -25,7 +25,7 @@ printf '%s\\n' "${COMPREPLY[@]}"
 
 
 def offered(line, ns="pep"):
-    """The words offered for the last one of a line, each once."""
+    """The words offered for the last word of a line, without duplicates."""
     out = run("bash", "-c", SCRIPT, "bash", os.path.dirname(env.PEPADM), FILE,
               *line.split(" "), ns=ns).stdout
     words = sorted(out.split())

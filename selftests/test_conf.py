@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Configurations in files: what is saved can be read back, going to another
-one leaves the flows alone that it can leave alone, and one that does not work
-changes nothing."""
+"""Configurations in files: a saved one can be read back, a change to another
+one leaves flows alone where possible, and one that does not work changes
+nothing."""
 
 import contextlib
 import ctypes
@@ -35,25 +35,25 @@ FILE = os.path.join(_path, "pep.conf")
 
 
 def saved():
-    """What is configured, lines in the order of devices' names."""
+    """The present configuration, lines in the order of devices' names."""
     return pepadm("conf", "save").stdout
 
 
 def listeners():
-    """The hidden listeners: others after a profile has been made anew. Old
-    ones may go at any time."""
+    """The hidden listeners: new ones after a profile has been created again.
+    Old ones may disappear at any time."""
     out = run("ss", "-Htanl", ns="pep").stdout
     return {line.split()[3] for line in out.splitlines()}
 
 
 def write(text):
-    """Make the file."""
+    """Write the file."""
     with open(FILE, "w", encoding="utf-8") as file:
         file.write(text)
 
 
 def tc(dev, words):
-    """A filter at the ingress of a device, by tc with the plugin."""
+    """Add a filter to the ingress of a device, using tc with the plugin."""
     done = run("tc", "-n", "pep", "qdisc", "show", "dev", dev)
     if "clsact" not in done.stdout:
         run("tc", "-n", "pep", "qdisc", "add", "dev", dev, "clsact")
@@ -62,18 +62,19 @@ def tc(dev, words):
 
 
 def uses(profile):
-    """How many actions use a profile."""
+    """Number of actions that use a profile."""
     shown, = json.loads(pepadm("-j", "profile", "show", profile).stdout)
     return shown["devices"]
 
 
 def flow_of(family):
-    """Both ends of a connection that was split as the defaults say."""
+    """Both ends of a connection that was split by the defaults."""
     return pep.split_pair(family, size=20000)
 
 
 def same_lines(what, found, wanted):
-    """Devices are listed in the order of their numbers."""
+    """Compare lines in any order: devices are listed in the order of their
+    ifindex."""
     expect(what, sorted(found.splitlines()), sorted(wanted.splitlines()))
 
 
@@ -85,7 +86,7 @@ def setup():
 
 @after_case
 def plain():
-    """As in the beginning, whatever a case has done."""
+    """Restore the initial configuration."""
     if pep.loaded():
         pepadm("conf", "sync", "-", stdin=PLAIN)
 
@@ -124,7 +125,7 @@ def owner():
     expect("owner, group, mode",
            (st.st_uid, st.st_gid, oct(stat.S_IMODE(st.st_mode))),
            (1234, 4321, "0o2660"))
-    # Who may not give the file back to its owner leaves it as it is.
+    # A user who may not restore the file's owner leaves it unchanged.
     os.chmod(_path, 0o777)
     done = run("setpriv", "--reuid", "1111", "--clear-groups", PEPADM, "conf",
                "save", FILE, ns="pep", check=False)
@@ -139,8 +140,8 @@ def owner():
 
 @contextlib.contextmanager
 def ahead():
-    """Share one CPU with the programs that are started, and run before them as
-    soon as there is something to do."""
+    """Within, share one CPU with the started programs, and run before them as
+    soon as there is work."""
     cpus = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(cpus)})
     os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK,
@@ -153,7 +154,7 @@ def ahead():
 
 
 def writes(path):
-    """A file that can be read once one of a folder has been written to."""
+    """An inotify file that is readable after a write in a folder."""
     libc = ctypes.CDLL(None)
     watch = libc.inotify_init()
     expect_least("a watch", libc.inotify_add_watch(watch, path.encode(),
@@ -181,8 +182,9 @@ def interrupted():
 
 
 def broken(fifo):
-    """Save to a pipe whose reader goes while the first part waits to be
-    written; another one comes. Return what that has read, and the process."""
+    """Save to a pipe whose reader closes while the first part waits to be
+    written; a second one opens. Return the text that it reads, and the
+    process."""
     reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
     full = os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)
     fcntl.fcntl(full, fcntl.F_SETPIPE_SZ, 4096)
@@ -205,7 +207,7 @@ def broken(fifo):
     wait_for("a full pipe", blocked)
     before = switches()
     os.close(reader)
-    # To be awake is not yet to have run.
+    # A process that is awake has not necessarily run.
     wait_for("the end of that", lambda: switches() != before)
     with open(fifo, "rb", opener=lambda path, flags:
               os.open(path, flags | os.O_NONBLOCK)) as file:
@@ -289,8 +291,8 @@ def idempotent():
 
 @case("sync leaves flows alone")
 def sync():
-    """Other values, another profile for a device: flows that are there go on,
-    new ones have the new values."""
+    """Other values, another profile for a device: existing flows go on, new
+    ones have the new values."""
     live = [flow_of(family) for family in (4, 6)]
     write(GOLD)
     pepadm("conf", "sync", FILE)
@@ -321,7 +323,7 @@ def devices():
 
 @case("triggers of a split are kept and read back")
 def split():
-    """Each as it was given; what is in force already is not touched."""
+    """Each as it was given; settings already in force are not touched."""
     for words in "never", "handshake", "loss", "12000", "7,loss":
         text = PLAIN.replace("split 12000,loss", f"split {words}")
         pepadm("conf", "sync", "-", stdin=text)
@@ -348,7 +350,7 @@ def load():
 
 @case("an empty configuration, as when the machine's service stops")
 def empty():
-    """Profiles that the devices have used go with them, in one go."""
+    """Profiles of the devices are deleted with them, in one step."""
     text = PLAIN.replace("profile default\n", "profile gold\n") + \
         "profile gold\n"
     for _ in range(5):
@@ -359,7 +361,8 @@ def empty():
 
 @case("a profile that filters of others use stays, and is told")
 def foreign():
-    """Others do not fail for it; without those filters it can go."""
+    """Other changes do not fail because of it; without those filters it can be
+    deleted."""
     pepadm("profile", "add", "gold")
     pepadm("dev", "set", "wl0", "profile", "gold")
     tc("d0", "pref 7 matchall action pepsplit side wireless profile gold")
@@ -383,14 +386,14 @@ def foreign():
 
 
 def filters(dev):
-    """The filters of a device by their protocols, as pepadm shows them."""
+    """The filters of a device by protocol, as pepadm shows them."""
     shown, = json.loads(pepadm("-j", "dev", "show", dev).stdout)
     return {each["protocol"]: each for each in shown["filters"]}
 
 
 def uneven(family, what):
-    """Save tells what its lines cannot say, and sync mends it; flows of a
-    family go on, those of the other one are split again."""
+    """Save warns of filters that its lines cannot express, and sync repairs
+    them; flows of a family go on, those of the other one are split again."""
     live = flow_of(family)
     done = pepadm("conf", "save")
     expect("it says", done.stderr,
@@ -437,7 +440,8 @@ def changed():
 
 @case("a device whose name begins a comment")
 def comment():
-    """It can have got its name later; no line is written that says nothing."""
+    """A device can be renamed to such a name; no line without effect is
+    written."""
     pepadm("dev", "add", "d0", "side", "server")
     run("ip", "-n", "pep", "link", "set", "d0", "name", "#d0")
     try:
@@ -454,8 +458,8 @@ def comment():
 
 @case("what does not work changes nothing")
 def restored():
-    """The kernel refuses a line behind others: what they have changed is
-    changed back, and flows go on."""
+    """The kernel refuses a line after others: their changes are reverted, and
+    flows go on."""
     live = flow_of(4)
     pepadm("profile", "add", "silver")
     before = saved()
@@ -545,7 +549,7 @@ def unwritable():
 
 @case("dev set, profile replace")
 def verbs():
-    """The verbs that configurations are made of."""
+    """The verbs by which configurations are applied."""
     pepadm("profile", "replace", "gold", "mark", "7")
     pepadm("profile", "replace", "gold", "dscp", "3")
     if "profile gold " not in saved() or " mark 0 dscp 3 " not in saved():
@@ -567,8 +571,8 @@ def verbs():
 
 @case("a profile whose server-dev has gone")
 def server_dev():
-    """What was saved is still what is configured; to go on from there, and
-    back, nothing is lost."""
+    """The saved configuration is still in force; a change to another one, and
+    back, loses nothing."""
     ip("pep", "link add d2 type dummy", "link set d2 up")
     pepadm("profile", "add", "gold", "server-dev", "d2")
     pepadm("dev", "set", "wl0", "profile", "gold")
@@ -588,7 +592,7 @@ dev none side server
     expect("exit code", done.returncode, 1)
     expect("lines", done.stderr.count("\n"), 1)
     same_lines("conf save", saved(), before)
-    # Whether wl0 can be attached again with that profile is another question.
+    # wl0 need not be attached again with that profile.
     done = pepadm("conf", "load", "-", check=False, stdin=text)
     expect("exit code", done.returncode, 1)
     if "dev sv0 side server profile default" not in saved():
@@ -597,7 +601,7 @@ dev none side server
 
 @case("one change waits for another")
 def alone():
-    """Whoever makes it: here somebody who has the lock."""
+    """For any process that makes one: here the test holds the lock."""
     write(PLAIN.replace("residence 50", "residence 90"))
     before = saved()
     os.makedirs("/run/pep", mode=0o700, exist_ok=True)
@@ -620,8 +624,8 @@ def alone():
 
 
 def waiting(text, seconds):
-    """Begin to put a configuration in force that waits; it has told for what
-    when this returns."""
+    """Start a sync that waits; return the process, and the line that names the
+    missing device."""
     write(text)
     child = subprocess.Popen(
         ["ip", "netns", "exec", "pep", PEPADM, "conf", "sync", FILE, "wait",
@@ -631,8 +635,8 @@ def waiting(text, seconds):
 
 @case("devices that are to come are waited for")
 def late():
-    """One gets its name when it is there already, the other is one that a
-    profile names; nothing is done before both are there."""
+    """One exists before it is renamed, the other is named by a profile;
+    nothing changes before both exist."""
     before = saved()
     text = PLAIN + "profile gold server-dev late1\n" \
         "dev late0 side wireless profile gold\n"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Connections that are followed, as pepadm conn shows them: their stages, each
-end as its packets show it, filters, dumps in many parts, and their records at
+"""Followed connections, as pepadm conn shows them: their stages, the state of
+each end from its packets, filters, dumps in many parts, and their records at
 the end."""
 
 import errno
@@ -25,19 +25,19 @@ from peptest.tcp import (PORT, connect_errno, exchange, exchange_part,
 COMMANDS = {name: number for number, name in genl.names("PEP_CMD_").items()}
 ATTRS = {name: number for number, name in genl.names("PEP_A_CONN_").items()}
 NETS = {4: "198.18.0.0/16", 6: "2001:db8::/64"}
-# Hosts that are not there: packets for them get lost.
+# Hosts that do not exist: packets for them are lost.
 ABSENT = {4: "198.18.0.9", 6: "2001:db8::9"}
 NOBODY = {4: "198.18.1.9", 6: "2001:db8:1::9"}
 # MSS 1400, SACK, timestamps, a window scale of 9
 OPTIONS = (b"\2\4\5\x78" b"\4\2" b"\x08\x0a\0\0\0\1\0\0\0\0" b"\1"
            b"\3\3\x09")
-# Connections that stay while a dump is made.
+# Number of connections that stay during a dump.
 STAY = max(amount(600), 300)
 
 
 def setup():
-    """Attached, with connections that are followed and none that is split;
-    SYNs to some addresses of the server's network are never answered."""
+    """Attached, with followed connections and no split ones; SYNs to some
+    addresses of the server's network are never answered."""
     pep.load()
     pep.topology_up()
     for dev, hosts in ("wl0", ABSENT), ("sv0", NOBODY):
@@ -51,12 +51,12 @@ def setup():
 
 
 def shown(*words):
-    """Connections as pepadm's JSON has them."""
+    """Connections from pepadm's JSON output."""
     return json.loads(pepadm("-j", "conn", "show", *words).stdout)
 
 
 def ports(*words):
-    """Ports of the subscribers of connections that are shown."""
+    """Ports of the subscribers of the shown connections."""
     return sorted(conn["subscriber"]["port"] for conn in shown(*words))
 
 
@@ -73,7 +73,7 @@ def one(family, port, *words):
 
 
 def about(what, us, milliseconds):
-    """Fail unless a time is as long as it must be, and not much longer."""
+    """Fail unless a time is as long as expected, and not much longer."""
     if not milliseconds * 990 <= us <= milliseconds * 1000 + 100000:
         fail(f"{what} is {us} us instead of {milliseconds} ms")
 
@@ -95,7 +95,7 @@ def opening(family):
         expect(key, conn[key], value)
     expect("is there a flow", "flow" in conn, False)
     end, = conn["ends"].values()
-    # One is counted in ticks, the other is not.
+    # One is measured in ticks, the other is not.
     if not 0 <= conn["idle_ms"] <= conn["age_ms"] + 20 < 30000:
         fail(f"it is {conn['age_ms']} ms old")
     del end["ifindex"]
@@ -110,8 +110,8 @@ def opening(family):
 @families("one that is followed, opened by the subscriber", "sub", "srv")
 @families("one that is followed, opened by the server", "srv", "sub")
 def followed(family, opener, opened):
-    """Packets of the subscriber take 30 ms, those of the server 80; the one
-    that opens sends 3000 bytes and the other one 50000."""
+    """Packets of the subscriber take 30 ms, those of the server 80; the opener
+    sends 3000 bytes and the other end 50000."""
     netem("sub", "eth0", "delay", "30ms")
     netem("srv", "eth0", "delay", "80ms")
     try:
@@ -140,7 +140,7 @@ def followed(family, opener, opened):
         about(f"{side}: round trip", end["rtt_us"], delay)
         expect(f"{side}", [end[key] for key in ("dev", "unacked", "flags")],
                [dev, 0, ["wscale", "sack", "timestamps"]])
-        # It may have probed for the loss of its last segment.
+        # The end may have sent a tail loss probe.
         expect(f"{side}: bytes", end["bytes"] - end["repeated"], size)
         expect(f"{side}: few repeated", end["repeated"] <= 1500, True)
         expect(f"{side}: MSS", end["mss"], 1460 if family == 4 else 1440)
@@ -170,7 +170,8 @@ def repeated(family):
 
 @families("no round trip of a handshake that was repeated")
 def no_sample(family):
-    """With a round trip of 20 ms of either end, once with one SYN."""
+    """With a round trip of 20 ms to either end; with one SYN, then with
+    two."""
     near, far = Wire("sub"), Wire("srv", "eth0", ("pep", "sv0"))
     for port, syns in (2100, 1), (2101, 2):
         up = ABSENT[family], NOBODY[family], port, PORT
@@ -272,7 +273,7 @@ def closing(family):
 
 @families("filters")
 def filters(family):
-    """Each word chooses the connections that agree."""
+    """Each word selects the connections that match it."""
     other = 10 - family
     some = [pair(family), pair(other), pair(family, port=5001),
             pair(family, "srv", "sub")]
@@ -327,14 +328,14 @@ def filters(family):
 
 
 def syn(wire, family, port, flags=SYN):
-    """Open a connection that nobody answers, or reset it."""
+    """Open an unanswered connection, or reset it."""
     wire.send(segment(addr("sub", family), NOBODY[family], port, 5009,
                       flags=flags, seq=1000 + bool(flags & RST)))
 
 
 def open_all(wire, family, wanted):
-    """Open connections that nobody answers, some at a time: SYNs that come too
-    fast get lost."""
+    """Open unanswered connections, some at a time: SYNs in too fast a sequence
+    are lost."""
     def opened():
         missing = sorted(set(wanted) - set(ports("server", NOBODY[family])))
         for port in missing[:200]:
@@ -361,9 +362,9 @@ def ports_in(part):
 
 @families("a dump in parts while others come and go", seconds=300)
 def churn(family):
-    """Those that stay are there once. As many go, between any two parts some
-    that have been sent and some that have not; others come, more than there
-    were, for which the table has to grow."""
+    """Connections that stay are listed once. As many others end, between any
+    two parts some already dumped and some not; more new ones are opened than
+    existed before, so that the table has to grow."""
     wire = Wire("sub")
     order = range(10000, 10000 + 2 * STAY)
     open_all(wire, family, order)
@@ -396,7 +397,7 @@ def churn(family):
 
 @case("a dump that is given up")
 def given_up():
-    """It lets go of all it has kept: the module can be unloaded after it."""
+    """It releases all its references: the module can be unloaded after it."""
     wire = Wire("sub")
     open_all(wire, 4, range(10000, 10300))
     with genl.ask("pep", genl.family_id("pep", "pep"), COMMANDS["conn_get"],
@@ -413,8 +414,8 @@ def given_up():
 
 
 def record(watch, cause, stage, port, **how):
-    """The next record, which is to be of a connection with a port of the
-    subscriber."""
+    """The next record, which must be that of the connection with the given
+    subscriber's port."""
     event = watch.event(**how)
     expect("event", event["event"], "closed")
     expect("cause", (event["cause"], event["stage"]), (cause, stage))
@@ -481,7 +482,7 @@ def record_silent():
     expect("causes", [(event["cause"], event["stage"]) for event in events],
            [("closed", "closing")] * 2 + [("silent", "opening")] * 2)
     for event, least in zip(events, (70000, 70000, 130000, 130000)):
-        # Looked for every 16 seconds.
+        # pep checks every 16 seconds.
         if not least <= event["idle_ms"] <= least + 20000:
             fail(f"{event['cause']} after {event['idle_ms']} ms")
     for event in events[:2]:
@@ -528,7 +529,7 @@ def record_unprivileged():
 
 @case("requests that make no sense")
 def nonsense():
-    """The attribute that is wrong is named."""
+    """The error names the wrong attribute."""
     four, six = inet("198.18.0.2"), bytes(16)
     family = genl.family_id("pep", "pep")
     for wanted, bad, *attrs in (

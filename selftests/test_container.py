@@ -15,7 +15,7 @@ BYTES = amount(5000000)
 
 
 def setup():
-    """All of it, pep attached."""
+    """The whole container, with pep attached."""
     pep.load()
     container_up()
     pep.attach()
@@ -23,13 +23,13 @@ def setup():
 
 
 def tagged():
-    """Packets of the router's VLAN devices, from pep and to it."""
+    """Numbers of packets of the router's VLAN devices, from pep and to it."""
     packets = link_packets("rt")
     return [packets[f"{name}{tag}"] for name, _, _, tag in VLANS]
 
 
 def both(family, opener, opened):
-    """Each leg's packets go by its own VLAN, both ways."""
+    """Each leg's packets use its own VLAN, both ways."""
     before = tagged()
     with grows(split_handshake=1, flow_established=1, flow_closed=1):
         exchange(pair(family, opener, opened), BYTES)

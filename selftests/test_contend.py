@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""CPUs at work on the same flows: what is for the wireless leg arrives on one
-half of them, what is for the server leg on the other. Each end has a thread of
-its own, bound to its CPUs, and RPS has each device's packets processed by
-those. Transfers, half-closes and resets are mixed; others are taken over and
-handed back while both ends send."""
+"""Several CPUs process the same flows: packets for the wireless leg arrive on
+one half of them, packets for the server leg on the other. Each end has a
+thread of its own, bound to its CPUs, and RPS steers each device's packets to
+those. Transfers, half-closes and resets are mixed; other connections are taken
+over and handed back while both ends send."""
 
 import contextlib
 import errno
@@ -27,7 +27,7 @@ HALVES = CPUS[::2], CPUS[1::2]
 
 
 class Breaker(End):
-    """An end that resets the connection when so much has come."""
+    """An end that resets the connection after receiving a number of bytes."""
 
     def __init__(self, sock, size, after):
         super().__init__(sock, size, fin=False)
@@ -59,8 +59,8 @@ class Side(threading.Thread):
 
 
 def ends_of(number, near, far):
-    """What happens on a connection: one in five is reset by either end, in
-    the middle of it; one in five is half closed from the start."""
+    """Behaviour of a connection's ends: of five connections each end resets
+    one midway, and one is half closed from the start."""
     kind = number % 5
     if kind == 0:
         return (Breaker(near, BYTES * 2, BYTES // 2),
@@ -74,7 +74,7 @@ def ends_of(number, near, far):
 
 
 def check(number, near, far):
-    """The payload, or the reset."""
+    """Check the payload, or the reset."""
     if number % 5 > 1:
         expect_same(near, far)
         expect_same(far, near)
@@ -85,18 +85,18 @@ def check(number, near, far):
 
 
 def processed():
-    """Packets by CPU."""
+    """Number of processed packets by CPU."""
     with open("/proc/net/softnet_stat", encoding="ascii") as file:
         return [int(line.split()[0], 16) for line in file]
 
 
 def begin(ends):
-    """Have both sides do what their ends are to do."""
+    """Start the transfers of both sides' ends."""
     return [Side([both[i] for both in ends], HALVES[i]) for i in (0, 1)]
 
 
 def finish(sides):
-    """Wait until they have."""
+    """Wait for both sides; raise their failure."""
     for side in sides:
         side.join()
         if side.failure:
@@ -105,7 +105,7 @@ def finish(sides):
 
 @contextlib.contextmanager
 def all_busy():
-    """Fail unless each CPU has processed its part of the packets within."""
+    """Fail unless each CPU has processed its share of the packets within."""
     before = processed()
     yield
     grown = [now - was for was, now in zip(before, processed())]
@@ -129,8 +129,8 @@ def contend(family, opener, opened):
 
 
 def hand_back(family, opener, opened):
-    """Both ends send while each of their connections is taken over by what
-    they send, and handed back."""
+    """Both ends send while their payload triggers the take-over of each
+    connection, and while it is handed back."""
     before = resets()
     pep.follow("4000")
     with all_busy(), grows(split_bytes=FLOWS, flow_released=FLOWS,
@@ -150,7 +150,7 @@ def hand_back(family, opener, opened):
 
 
 def setup():
-    """Each device's packets to the CPUs of whom they come from."""
+    """Steer each device's packets to the CPUs of their sender."""
     expect_least("CPUs", len(CPUS), 4)
     pep.attached()
     masks = [sum(1 << cpu for cpu in half) for half in HALVES]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Counters have the numbers and names of the specification, in its order, at
-all places: in the UAPI header, in messages of the module, and in pepadm. New
-ones come after all that are there: what watches a gateway goes by the names,
-what was built with an older header by the numbers."""
+"""Counters have the numbers and names of the specification, in its order,
+everywhere: in the UAPI header, in messages of the module, and in pepadm. New
+ones are appended: monitoring software relies on the names, programs built with
+an older header on the numbers."""
 
 import functools
 import json
@@ -15,7 +15,7 @@ from peptest.ktap import case, expect
 from peptest.pep import pepadm
 
 SPEC = os.path.join(env.TOP, "Documentation/netlink/specs/pep.yaml")
-NONE = "pad", "cpu"     # attributes of the set that are no counters
+NONE = "pad", "cpu"     # attributes of the set that are not counters
 
 
 @functools.cache
@@ -33,13 +33,13 @@ def specified():
 
 
 def counters():
-    """The same without those that are no counters."""
+    """The same without attributes that are not counters."""
     return {number: name for number, name in specified().items()
             if name not in NONE}
 
 
 def setup():
-    """Loaded; the family can be asked in the namespace."""
+    """Loaded; the family answers requests in the namespace."""
     pep.detached()
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The examples for Grafana and Prometheus: what they ask for is what pepadm
-exports, they leave nothing out but what is named here, and promtool finds
-their expressions right."""
+"""The examples for Grafana and Prometheus query only series that pepadm
+exports, they omit none but those named here, and promtool accepts their
+expressions."""
 
 import itertools
 import json
@@ -20,8 +20,8 @@ RULES = os.path.join(env.TOP, "tools/prometheus/pep.rules.yml")
 METRIC = re.compile(r"\bpep_[a-z0-9_]+")
 MATCHER = re.compile(r'\b([a-z]+)([!=]~|=|!=)"([^"]*)"')
 OBJECTS = 'instance="a",profile="default",size="65536"'
-# Series of which each makes an alert fire: it counts so much a minute, beside
-# the quiet ones.
+# Growth per minute of the series in normal operation, without any alert. LOUD
+# has the changes that make each alert fire.
 QUIET = {'pep_connections_total{instance="a",event="new"}': 600,
          'pep_connections_total{instance="a",event="established"}': 590,
          'pep_connections_kept_total{instance="a",reason="option"}': 600,
@@ -47,7 +47,7 @@ QUIET = {'pep_connections_total{instance="a",event="new"}': 600,
             for kind in (f'bucket{{{OBJECTS},le="0.262144"',
                          f'bucket{{{OBJECTS},le="+Inf"',
                          f'count{{{OBJECTS}')}}
-# Filters, which are there or not.
+# Filters, present or not.
 FILTERS = {'pep_filters{instance="a",side="wireless"}': "2x60",
            'pep_filters{instance="a",side="server"}': "0x60"}
 LOUD = {"PepNothingSplit": {'pep_flows_established_total{instance="a"}': 0},
@@ -71,13 +71,13 @@ LOUD = {"PepNothingSplit": {'pep_flows_established_total{instance="a"}': 0},
             'le="0.262144",group="treated"}': 0,
             f'pep_compared_object_seconds_bucket{{{OBJECTS},'
             'le="1.048576",group="treated"}': 600}}
-# This one is about the file of the counters: its time stands still.
+# Fires when the modification time of the counters' file does not change.
 STALE = "PepMetricsStale"
-# And this one about the filters: there is none.
+# Fires when there are no filters.
 DETACHED = "PepNothingAttached"
-# Labels that Prometheus gives.
+# Labels that Prometheus adds.
 GIVEN = {"job", "instance", "file"}
-# What no panel shows: what is right whatever it is.
+# Series that no panel shows: every value of them is normal.
 LEFT_OUT = {"pep_time_wait_reused_total"}
 
 
@@ -95,8 +95,8 @@ def setup():
 
 
 def exported():
-    """What pepadm exports, of a namespace by name: the series' names, and the
-    values of each label."""
+    """Output of pepadm's export for a named namespace: the series' names, and
+    the values of each label."""
     text = pepadm("-N", "pep", "stat", "show", "--prometheus", ns=None).stdout
     names, labels = set(), {}
     for line in text.splitlines():
@@ -108,7 +108,7 @@ def exported():
 
 
 def expect_known(what, expr, names, labels):
-    """Fail unless an expression is about what there is."""
+    """Fail unless an expression uses only exported names and labels."""
     for name in METRIC.findall(expr):
         if name not in names:
             fail(f"{what}: {name} is not exported")
@@ -125,7 +125,7 @@ def expect_known(what, expr, names, labels):
 
 
 def once(pairs):
-    """An object whose keys may be there once only."""
+    """An object without duplicate keys."""
     found = dict(pairs)
     expect("number of keys", len(found), len(pairs))
     return found
@@ -144,7 +144,7 @@ def dashboard():
 
 
 def check_rules(path):
-    """Fail unless promtool finds a file of rules right."""
+    """Fail unless promtool accepts a file of rules."""
     done = run(env.PROMTOOL, "check", "rules", path, check=False)
     if done.returncode or "SUCCESS" not in done.stdout:
         fail(f"promtool says {done.stdout}{done.stderr}")
@@ -152,7 +152,7 @@ def check_rules(path):
 
 @case("panels of the dashboard")
 def layout():
-    """Each has a number and a place of its own, and its queries letters."""
+    """Each has its own number and position, and its queries have letters."""
     board, panels, exprs = dashboard()
     numbers = [panel["id"] for panel in panels]
     expect("numbers of panels", len(set(numbers)), len(numbers))
@@ -206,8 +206,8 @@ def shown():
 
 @case("promtool finds the expressions right")
 def promql():
-    """Those of the dashboard as rules, with an interval in place of Grafana's
-    own."""
+    """The dashboard's expressions as rules, with a fixed interval in place of
+    Grafana's variable."""
     rules = [{"record": f"query{number}",
               "expr": expr.replace("$__rate_interval", "5m")}
              for number, expr in enumerate(dashboard()[2].values())]
@@ -220,8 +220,8 @@ def promql():
 
 
 def alerting(series, wanted):
-    """A test for promtool: series make these alerts fire within an hour, and
-    no other ones."""
+    """A test for promtool: series make exactly these alerts fire within an
+    hour."""
     return {"interval": "1m",
             "input_series": [{"series": name, "values": values}
                              for name, values in series.items()],
@@ -234,7 +234,7 @@ def alerting(series, wanted):
 
 @case("alerts fire when there is a reason", seconds=420)
 def alerts():
-    """Each by itself, and none when all is quiet."""
+    """Each by itself, and none in normal operation."""
     def growing(series):
         return {name: f"0+{number}x60" for name, number in series.items()}
     stamp = 'node_textfile_mtime_seconds{instance="a",file="/x/pep.prom"}'

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""One end vanishes, without a word: its link goes down, or nothing comes
-through any more, while payload is queued in either direction, or none is. The
-other end gets an error, never a clean end, and no flow is left.
+"""One end vanishes silently: its link goes down, or drops all packets, while
+payload is queued in either direction, or in none. The other end gets an error,
+never a clean end, and no flow is left.
 
-What TCP waits for is short: three seconds for an answer that does not come,
-and as long on an idle connection (keepalive)."""
+TCP's timeouts are short: three seconds for a missing answer, and as long on an
+idle connection (keepalive)."""
 
 import errno
 import socket
@@ -25,7 +25,7 @@ SHORT = ("net.ipv4.tcp_retries2=3", "net.ipv4.tcp_orphan_retries=2",
 
 
 def setup():
-    """Short times in the gateway; those of the ends stay as they are."""
+    """Short timeouts in the gateway; those of the ends stay unchanged."""
     pep.attached()
     sysctl("pep", *SHORT)
     for ns in LINKS:
@@ -33,38 +33,38 @@ def setup():
 
 
 def both_queued(gone, left):
-    """Neither has read."""
+    """Neither end has read."""
     return [End(gone, MUCH), End(left, MUCH)]
 
 
 def queued_to_gone(gone, left):
-    """The one that vanishes has not read."""
+    """The vanishing end has not read."""
     one_way(gone, left, 1000)
     return [End(left, MUCH)]
 
 
 def queued_from_gone(gone, left):
-    """The one that is left has not read yet."""
+    """The remaining end has not read yet."""
     one_way(left, gone, 1000)
     return [End(gone, MUCH)]
 
 
 def idle(gone, left):
-    """All is said."""
+    """All payload has been exchanged."""
     one_way(gone, left, 1000)
     one_way(left, gone, 1000)
     return []
 
 
 def half_closed(gone, left):
-    """The one that is left has ended its direction, and waits."""
+    """The remaining end has ended its direction, and waits."""
     one_way(left, gone, 1000, fin=True)
     return []
 
 
 def gone_half_closed(gone, left):
-    """The one that vanishes had ended its direction, properly; the other
-    sends on."""
+    """The vanishing end had ended its direction cleanly; the other continues
+    to send."""
     one_way(gone, left, 1000, fin=True)
     return [End(left, MUCH)]
 
@@ -74,14 +74,14 @@ STATES = (both_queued, queued_to_gone, queued_from_gone, idle, half_closed,
 
 
 def error_behind_end(sock):
-    """The error of a connection whose end has come before."""
+    """The error of a connection after its peer's FIN."""
     found = wait_for("an error", lambda: sock.getsockopt(
         socket.SOL_SOCKET, socket.SO_ERROR), SECONDS)
     return errno.errorcode[found]
 
 
 def vanish(ns, how):
-    """An end goes: its link, or all that goes through it."""
+    """Make an end vanish: set its link down, or drop all packets on it."""
     near, far = LINKS[ns]
     if how == "link":
         ip(ns, f"link set {near} down")
@@ -91,7 +91,7 @@ def vanish(ns, how):
 
 
 def come_back(ns, how):
-    """For the next case."""
+    """Restore the end for the next case."""
     near, far = LINKS[ns]
     if how == "loss":
         netem(ns, near, "off")
@@ -107,7 +107,7 @@ def come_back(ns, how):
 
 
 def ends(lefts):
-    """How each connection ended for the end that is left, all awaited at
+    """The outcome of each connection at the remaining end, all awaited at
     once."""
     found = {}
 
@@ -127,7 +127,7 @@ def ends(lefts):
 
 
 def vanishes(family, opener, opened, gone, how):
-    """In every state of a connection at once."""
+    """With connections in every state at once."""
     lefts = {}
     gones = []
     queues = []
@@ -163,7 +163,7 @@ families("sub vanishes, its link goes down, srv had opened", "srv", "sub",
 
 @families("its listeners are destroyed")
 def listeners(family):
-    """By somebody with ss -K: what is followed needs none."""
+    """With ss -K: followed connections need none."""
     run("ss", "-K", "-ltH", ns="pep")
     with grows(flow_established=1, flow_closed=1):
         exchange(split_pair(family), 1000)
@@ -172,7 +172,7 @@ def listeners(family):
 
 @families("its listeners are destroyed, early")
 def listeners_early(family):
-    """Connections are followed until there are others."""
+    """Connections are followed until there are new listeners."""
     pep.pepadm("profile", "set", "default", "connect", "early")
     try:
         run("ss", "-K", "-ltH", ns="pep")

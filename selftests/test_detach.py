@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Detaching devices: their profiles are free at once, many devices take hardly
-longer than one, and their connections go back to their ends.
+longer than one, and their connections are handed back to their ends.
 
    sub eth0.21 ... eth0.28 ---- pep wl0.21 ... wl0.28
    198.18.21.2 ...                  198.18.21.1 ...
@@ -21,8 +21,8 @@ NETS = range(21, 29)
 
 
 def vlan(net, outer, dev, near):
-    """A VLAN, its number as the third one of its addresses; the outer end
-    sends from there by there."""
+    """Set up a VLAN, with its number as third part of its IPv4 addresses; the
+    outer end routes packets from its address to it."""
     for ns, base, host in (outer, "eth0", 2), ("pep", dev, 1):
         ip(ns, f"link add link {base} name {base}.{net} type vlan id {net}",
            f"address add 198.18.{net}.{host}/24 dev {base}.{net}",
@@ -33,8 +33,8 @@ def vlan(net, outer, dev, near):
 
 
 def setup():
-    """That of the servers comes last, so that its flows have others to hand
-    them back."""
+    """The servers' VLAN is attached last, so that its flows have other devices
+    to be handed back by."""
     pep.attached()
     run("modprobe", "-q", "8021q", check=False)
     for net in NETS:
@@ -52,15 +52,15 @@ def free():
 
 
 def opened():
-    """A connection by each of the subscriber's VLANs."""
+    """A connection on each of the subscriber's VLANs."""
     return [pep.split_pair(4, to="198.18.9.2", bind=(f"198.18.{net}.2", 0))
             for net in NETS]
 
 
 @case("an empty configuration detaches all, with one wait for late packets")
 def many():
-    """By each there is a flow that can be handed back and one that cannot,
-    since an end is done with it."""
+    """Each has a flow that can be handed back and one that cannot, because one
+    end has finished."""
     before = pepadm("conf", "save").stdout
     flows, halves = opened(), opened()
     for near, far in halves:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What text has with the options -s and -d only; JSON is the same with them
+"""The options -s and -d add fields to text output; JSON is the same with them
 and without."""
 
 import json
@@ -27,18 +27,18 @@ LEG = {(): ["cc", "state", "rtt", "minrtt", "cwnd", "retrans", "unread",
 
 
 def setup():
-    """Attached; the first connections are over."""
+    """Attached; the first connections have ended."""
     pep.warmed()
 
 
 def text(options, *words):
-    """The lines of text with some options."""
+    """The lines of text output with some options."""
     return pepadm(*options, *words).stdout.splitlines()
 
 
 def expect_words(what, line, table, options):
-    """Fail unless a line has the words that options give, each with a value,
-    and none of the others."""
+    """Fail unless a line has exactly the words that options select, each with
+    a value."""
     for need, words in table.items():
         for word in words:
             found = len(re.findall(rf"(?:^| ){word} [^ ]+", line))
@@ -47,7 +47,7 @@ def expect_words(what, line, table, options):
 
 
 def same_json(*words):
-    """JSON, which options leave alone but for what changes by itself."""
+    """JSON output, whose keys must be the same with all options."""
     found = [json.loads(pepadm("-j", *options, *words).stdout)
              for options in OPTIONS]
     for one in found[1:]:
@@ -56,8 +56,8 @@ def same_json(*words):
 
 
 def keys(value):
-    """The keys of all objects in a value, in their order; buckets that are
-    empty are not there."""
+    """The keys of all objects in a value, in their order; those of buckets are
+    left out, as empty buckets are omitted."""
     if isinstance(value, dict):
         return [(key, keys(inner) if key != "buckets" else None)
                 for key, inner in value.items()]
@@ -83,15 +83,15 @@ def flow(family):
 
 
 def held(ns):
-    """What ss says of the established sockets of a namespace, with their
-    memory and who has them open."""
+    """Output of ss for the established sockets of a namespace, with their
+    memory and the processes that have them open."""
     return run("ss", "-HOtipmn", "state", "established",
                ns=ns).stdout.splitlines()
 
 
 @families("ss shows the legs, which nobody has open")
 def bare(family):
-    """Those of the ends, which this program has open, are named with it."""
+    """For those of the ends, which this program has open, ss names it."""
     both = split_pair(family)
     exchange_part(both, 1000)
     for ns, count, owned in ("pep", 2, 0), ("sub", 1, 1), ("srv", 1, 1):
@@ -143,26 +143,26 @@ def cookies(family):
 
 
 def end_packets(sock):
-    """Packets as an end has counted them, of its struct tcp_info."""
+    """Packet counts of an end, from its struct tcp_info."""
     info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 160)
     return dict(zip(PACKETS, (*struct.unpack_from("II", info, 136),
                               *struct.unpack_from("II", info, 152))))
 
 
 def ss_packets(port):
-    """The same of the gateway's sockets to a remote port, as ss says."""
+    """The same for the gateway's sockets to a remote port, from ss."""
     out = run("ss", "-tinH", "dport", "=", str(port), ns="pep").stdout
     found = dict(re.findall(r"\b((?:data_)?segs_(?:in|out)):(\d+)", out))
     return {name: int(found.get(name, 0)) for name in PACKETS}
 
 
 def packets(family, mode, opener, opened):
-    """An end receives all that the other sends. Both count the same, but for
-    the handshake: a leg that takes a connection over behind it has sent
-    and received none of it, and a socket that is made when it is complete has
-    not counted its SYN-ACK."""
+    """An end receives everything that the other sends. Both count the same,
+    except for the handshake: a leg that takes a connection over after it has
+    sent and received none of it, and a socket that is created at its
+    completion has not counted its SYN-ACK."""
     sides = {"sub": "wireless", "srv": "server"}
-    # Packets of the handshake that the end alone has counted: in, out.
+    # Packets of the handshake that only the end has counted: in, out.
     early = {opener: (1, 0), opened: (0, -1)}
     follow = {opener: (1, 2), opened: (2, 0)}
     pepadm("profile", "set", "default", "connect", mode)
@@ -199,7 +199,7 @@ for _mode in "follow", "early":
 
 @case("a device")
 def device():
-    """One filter for each protocol, which together have seen it all."""
+    """One filter for each protocol; their counts add up to the device's."""
     usual, = text((), "dev", "show", "wl0")
     whole = json.loads(pepadm("-j", "dev", "show", "wl0").stdout)[0]
     if not re.fullmatch(r"dev wl0 side wireless profile default "
@@ -226,7 +226,7 @@ def device():
 
 @case("a profile")
 def profile():
-    """What is not as usual is there in any case."""
+    """Values that differ from the defaults are always shown."""
     pepadm("profile", "set", "default", "split", "12000,loss")
     short = ("profile default cc-wireless pep_bbr cc-server cubic "
              "connect follow "

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Upgrades of the module amidst transfers, one after the other, and a gateway
-whose power is cut."""
+"""Upgrades of the module during transfers, one after the other, and a power
+cut of the gateway."""
 
 import time
 
@@ -26,12 +26,12 @@ setup = pep.attached
 
 @after_case
 def down():
-    """No file is left."""
+    """Delete the files."""
     service.services_down()
 
 
 def upgrade():
-    """As the service stops and starts."""
+    """Do the same as the service at its stop and start."""
     path = service.path("flows")
     pepadm("conf", "load", "/dev/null")
     pepadm("flow", "save", path)
@@ -43,7 +43,7 @@ def upgrade():
 
 
 class Watch:
-    """The longest time that an end of a load gets nothing, in seconds."""
+    """The longest time that an end of a load receives nothing, in seconds."""
 
     def __init__(self, load):
         self.load = load
@@ -51,7 +51,7 @@ class Watch:
         self.longest = 0
 
     def look(self):
-        """To be called often."""
+        """Record progress; to be called often."""
         now = time.monotonic()
         for at, end in enumerate(self.load.fed):
             since, received = self.seen[at]
@@ -60,7 +60,7 @@ class Watch:
                 self.seen[at] = now, end.received
 
     def more(self, size):
-        """Wait until every end has received so many bytes more."""
+        """Wait until every end has received size more bytes."""
         mark = self.load.moved + size
 
         def enough():
@@ -72,7 +72,7 @@ class Watch:
 @case(f"{UPGRADES} upgrades", seconds=3000)
 def upgrades():
     """Downloads and uploads of both families on a link with a delay: none is
-    reset, all are whole, and the last module splits them, too."""
+    reset, all are complete, and the last module splits them, too."""
     pepadm("profile", "set", "default", "split", SOON)
     with impaired(LINK, "delay", "20ms", "limit", "10000"):
         before = resets()
@@ -94,8 +94,8 @@ def upgrades():
 
 
 def cut():
-    """The gateway loses its power: no packet of it leaves any more, and what
-    it knows is gone when it is back."""
+    """The gateway loses its power: it sends no more packets, and has lost its
+    state afterwards."""
     run("nft", "-f", "-", ns="pep", stdin=f"""
         add {TABLE}
         add chain inet dark out {{ type filter hook output priority -500; }}
@@ -113,8 +113,8 @@ def cut():
 
 @families("power cut", seconds=LEFT + 300)
 def power(family):
-    """Connections whose payload was on the gateway hang or are reset, none
-    ends as if it were whole without being so; new ones work at once."""
+    """Connections whose payload was on the gateway hang or are reset, no
+    incomplete one ends cleanly; new ones work at once."""
     pepadm("profile", "set", "default", "split", "handshake")
     with impaired(LINK, "rate", "2mbit", "delay", "20ms", "limit", "10000"):
         load = Load(pep.split_start(family, FLOWS), RATE, down=False)
@@ -133,6 +133,6 @@ def power(family):
                  sum(1 for e in one.ends if e.error), "of", len(one.ends))
             expect("ends that got a clean end",
                    sum(1 for e in one.ends if e.eof), 0)
-    # Those of which nothing was on the gateway go on.
+    # Those without payload on the gateway go on.
     for both in idle:
         exchange(both, 1000)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""DSCP is copied from end to end, per direction, by forwarding and by the legs
-alike; a mark of congestion belongs to each leg."""
+"""DSCP is copied from end to end, per direction, by forwarding and by the
+legs; congestion marks stay on their leg."""
 
 import socket
 
@@ -31,7 +31,7 @@ class Sniffer:
         opened.add(self.sock)
 
     def packets(self):
-        """What came since the last call: (dsfield, TCP flags, payload)."""
+        """Packets since the last call: (dsfield, TCP flags, payload)."""
         found = []
         while True:
             try:
@@ -53,14 +53,14 @@ class Sniffer:
                               size - head - (tcp[12] >> 4) * 4))
 
     def codes(self, select):
-        """DSCPs of those packets that a function of flags and payload
+        """DSCPs of the packets that a function of flags and payload
         selects."""
         return {ds >> 2 for ds, flags, size in self.packets()
                 if select(flags, size)}
 
 
 def set_dscp(sock, family, code):
-    """Have an end send with a DSCP."""
+    """Set the DSCP that an end sends with."""
     if family == 4:
         sock.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, code << 2)
     else:
@@ -85,7 +85,7 @@ def client(family, code):
 
 
 def opened_pair(family, up, down):
-    """Both ends of a connection whose ends have a DSCP from the SYN on."""
+    """Both ends of a connection with a DSCP each, from the SYN on."""
     listener = listen("srv", family)
     set_dscp(listener, family, down)
     near = client(family, up)
@@ -95,7 +95,7 @@ def opened_pair(family, up, down):
 
 @families("copied from the SYN and the SYN-ACK on")
 def copied(family):
-    """The SYN's, the payload's, the FIN's: all that of the other end."""
+    """SYN, payload and FIN all carry the DSCP of the sending end."""
     sub, srv = Sniffer("sub", family), Sniffer("srv", family)
     with grows(flow_established=1):
         both = opened_pair(family, AF41, EF)
@@ -108,7 +108,7 @@ def copied(family):
 
 @families("changed amidst a connection, each direction by itself")
 def changed(family):
-    """As servers do that set it after they have accepted."""
+    """As by servers that set it after accept()."""
     sub, srv = Sniffer("sub", family), Sniffer("srv", family)
     with grows(flow_established=1):
         both = pair(family)
@@ -126,7 +126,7 @@ def changed(family):
 
 
 def ecn(ns, value):
-    """Set whether a namespace asks for ECN (1), only answers (2), or not."""
+    """Make a namespace request ECN (1), only accept it (2), or neither."""
     sysctl(ns, f"net.ipv4.tcp_ecn={value}")
 
 
@@ -136,7 +136,8 @@ def ecn_bits(sniffer):
 
 
 def ecn_wireless(family, server):
-    """The subscriber asks; whether both legs have it or only one."""
+    """The subscriber requests ECN; server holds the ECN fields expected on the
+    server's side."""
     ecn("sub", 1)
     try:
         sub, srv = Sniffer("sub", family), Sniffer("srv", family)
@@ -154,8 +155,8 @@ families("ECN, the subscriber asks, the server agrees", 2)(ecn_wireless)
 
 @families("a CE mark stays on its leg")
 def ecn_marked(family):
-    """What the wireless link marks slows the subscriber, not the server's
-    path: no CE, and no echo of it, gets across."""
+    """Marks of the wireless link slow the subscriber, not the server's path:
+    no CE, and no echo of it, crosses the gateway."""
     for ns in "sub", "pep", "srv":
         ecn(ns, 1)
     try:
@@ -165,7 +166,7 @@ def ecn_marked(family):
         with grows(flow_established=1):
             both = pair(family)
             one_way(*both, 100)
-            # What is not capable of ECN is lost: acknowledgements, too.
+            # Packets not capable of ECN are lost: acknowledgements, too.
             netem("sub", "eth0", "loss", "100%", "ecn")
             one_way(*both, 20000)
             netem("sub", "eth0", "off")
@@ -192,7 +193,7 @@ def set_fixed():
 
 @families("fixed: once split both legs' packets have it, whatever ends send")
 def fixed(family):
-    """The handshake is the ends' own."""
+    """The handshake keeps the DSCPs of the ends."""
     sub, srv = Sniffer("sub", family), Sniffer("srv", family)
     with grows(flow_established=1):
         both = opened_pair(family, AF41, EF)
@@ -232,8 +233,8 @@ families("early: ECN between the subscriber and the gateway only",
 
 @families("early: copied")
 def early(family):
-    """The server leg has the SYN's from the first packet on, the other leg
-    that of the first payload."""
+    """The server leg uses the SYN's DSCP from the first packet on, the other
+    leg that of the first payload."""
     sub, srv = Sniffer("sub", family), Sniffer("srv", family)
     with grows(flow_established=1):
         both = opened_pair(family, AF41, EF)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The opener is answered at once while the target is connected (connect mode
-"early"): payload, ends of the stream and resets get there all the same, also
-what is sent before the target has answered."""
+"""The opener is answered at once while the target is being connected (connect
+mode "early"): payload, ends of the stream and resets are delivered just the
+same, even when sent before the target has answered."""
 
 from peptest import pep
 from peptest.env import amount
@@ -14,7 +14,7 @@ from peptest.tcp import (PORT, accept, connect, exchange, exchange_all,
 
 BYTES = amount(5000000)
 FLOWS = 50
-ACKS = 50               # that come in vain
+ACKS = 50               # number of failing ACKs
 WAYS = (("", "sub", "srv"), (", the server opens", "srv", "sub"))
 
 
@@ -54,7 +54,7 @@ def many(family, opener, opened):
 
 
 def ahead(family, opener, opened):
-    """The opener sends while the target's answer is under way."""
+    """The opener sends while the target's answer is in flight."""
     exchange(pair(family, opener, opened), 100)
     listener = listen(opened, family)
     netem(opened, "eth0", "delay", "500ms")
@@ -70,8 +70,8 @@ def ahead(family, opener, opened):
 
 
 def gone(family, opener, opened):
-    """Openers whose reset comes together with the end of their handshake,
-    while the target says nothing: nothing waits for it in vain."""
+    """Openers whose reset arrives together with the end of their handshake,
+    while the target is silent: nothing waits for it in vain."""
     exchange(pair(family, opener, opened), 100)
     silence = (f"blackhole {addr(opener, family)}/"
                f"{'32' if family == 4 else '128'}")
@@ -89,7 +89,7 @@ def gone(family, opener, opened):
 
 
 def one_side(family, opener, opened):
-    """The other side has no device: the target's answer would not be seen."""
+    """The other side has no device: pep would not see the target's answer."""
     dev, side = {"srv": ("sv0", "server"), "sub": ("wl0", "wireless")}[opened]
     pep.pepadm("dev", "del", dev)
     try:
@@ -116,7 +116,7 @@ def control_users():
 
 
 def spoof(source, port):
-    """A SYN of somebody else's is not answered, nor gets it to the server."""
+    """A SYN with a spoofed source is neither answered nor forwarded."""
     near, far = Wire("sub"), Wire("srv", peer=("pep", "sv0"))
     with grows(syn_pass_source=1, syn_answered=0,
                flow_established=0) as before:
@@ -133,7 +133,7 @@ def spoof(source, port):
 
 @case("a source that rp_filter refuses")
 def refused_source():
-    """Of the server's network."""
+    """From the server's network."""
     sysctl("pep", "net.ipv4.conf.wl0.rp_filter=1")
     spoof(addr("srv", 4).rsplit(".", 1)[0] + ".77", 3001)
     sysctl("pep", "net.ipv4.conf.wl0.rp_filter=0")
@@ -147,7 +147,7 @@ def own_source():
 
 @case("a prefix that is local as a whole is not the server's")
 def any_ip():
-    """The connection is the gateway's own program's."""
+    """The connection ends at a program of the gateway."""
     net = "2001:db8:99::"
     ip("pep", f"route add local {net}/64 dev lo", family=6)
     with grows(syn_pass_local=1, syn_answered=0, flow_established=0):
@@ -162,10 +162,10 @@ def any_ip():
 
 @case("no way back to the opener when it completes")
 def no_way():
-    """TCP over IPv4 gives a socket's reference to its congestion control back
-    without having taken it, when it finds no route for a child: after some of
-    that the module could be removed beneath its users. The opener gets
-    through when there is a way again."""
+    """When it finds no route for a child, TCP over IPv4 drops a reference to
+    the congestion control that it has not taken: after some of these the
+    module could be removed while in use. The opener gets through when there
+    is a route again."""
     near = "198.18.0.50"
     ends = near, addr("srv", 4)
     wire = Wire("sub")

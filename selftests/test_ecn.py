@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""ECN is what the ends negotiate, or with "connect early" each leg for itself.
-Congestion experienced on one side is answered on that side and does not appear
-on the other; none is invented. Real stacks at both ends; netem marks instead
-of dropping."""
+"""ECN is negotiated by the ends, or with "connect early" by each leg for
+itself. Congestion experienced on one side is answered on that side and does
+not appear on the other; no marks are invented. Real stacks at both ends; netem
+marks instead of dropping."""
 
 import socket
 import struct
@@ -23,7 +23,7 @@ GATEWAY = {"sub": ("pep", "wl0"), "srv": ("pep", "sv0")}
 
 
 def setup():
-    """A SYN that is sent again on a slow machine still asks for ECN."""
+    """A SYN that is retransmitted on a slow machine still requests ECN."""
     pep.warmed()
     for ns in "sub", "pep", "srv":
         sysctl(ns, "net.ipv4.tcp_ecn_fallback=0")
@@ -33,13 +33,13 @@ def setup():
 
 
 def want(sub=1, gateway=1, srv=1):
-    """Who asks for ECN: 1 always, 0 never, 2 agrees when asked."""
+    """Set tcp_ecn of each host: 1 requests ECN, 0 disables it, 2 accepts."""
     for ns, value in ("sub", sub), ("pep", gateway), ("srv", srv):
         sysctl(ns, f"net.ipv4.tcp_ecn={value}")
 
 
 class Seen:
-    """What was seen of ECN in packets."""
+    """ECN properties of captured packets."""
 
     def __init__(self, packets):
         self.asked = any(s.flags & SYN and s.flags & (ECE | CWR)
@@ -52,25 +52,26 @@ class Seen:
 
 
 class Tap:
-    """An end's wire: what arrives and what leaves."""
+    """An end's wire, for arriving and for leaving packets."""
 
     def __init__(self, ns):
         self.wires = [Wire(ns, "eth0", GATEWAY[ns]) for _ in range(2)]
 
     def seen(self):
-        """What arrived, what left, since the last time."""
+        """Packets that have arrived, and left, since the last call."""
         return [Seen(wire.segments(outgoing=out))
                 for wire, out in zip(self.wires, (False, True))]
 
 
 def delivered_ce(sock):
-    """Packets that the peer told to have got with a mark."""
+    """Number of packets that the peer reported as marked."""
     info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
     return struct.unpack_from("I", info, TCP_INFO_DELIVERED_CE)[0]
 
 
 def transfer(family, sender, receiver, mark):
-    """Payload one way while a device marks; what both ends' wires saw."""
+    """Payload one way while a device marks; returns the packets on both ends'
+    wires, and the marks reported to both ends."""
     near, far = pair(family)
     pep.wait_flows(1)
     ends = {"sub": near, "srv": far}
@@ -105,7 +106,7 @@ def arriving(family, sender, receiver):
 
 def leaving(family, sender, receiver):
     """Marks on the way from a leg: that leg slows down, the sender on the
-    other side hears nothing of it."""
+    other side does not notice."""
     want()
     with grows(flow_closed=1):
         seen, told = transfer(family, sender, receiver, GATEWAY[receiver])
@@ -128,7 +129,8 @@ for _sender, _receiver in ("sub", "srv"), ("srv", "sub"):
 
 
 def agreed(family, who, near, far):
-    """Does either end send packets that are capable of it, and get them?"""
+    """Compare with near and far: does each end send and receive packets that
+    are capable of ECN?"""
     want(*who)
     listen("srv", family)
     taps = {ns: Tap(ns) for ns in ("sub", "srv")}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Memory fails at each place of the module that asks for it, while connections
-of all kinds live, somebody administers and the module comes and goes: no
-stream is wrong or hangs, the next try succeeds, and all memory is freed."""
+"""Allocations fail at each site of the module, during connections of all
+kinds, administration and reloads of the module: no stream is wrong or hangs,
+the next try succeeds, and all memory is freed."""
 
 from peptest import pep, sites
 from peptest.env import SLOW, SOAK_SECONDS, SOAK_SEED
@@ -11,15 +11,15 @@ from peptest.ktap import Fatal, case, expect_least, note, skip
 from peptest.soak import HANG, SLOWLY
 from peptest.tcp import close_all, exchange, pair
 
-LIFE = 300              # seconds of one life
-SHORT = 40              # of the only one, unless there is more time
+LIFE = 300              # seconds of one case
+SHORT = 40              # of the only case, unless there is more time
 LEAST = 55              # places that are reached within
 TALKERS = 6 if SLOW else 12
 setup = pep.attached
 
 
 def life(seed, seconds):
-    """It is fatal when it fails, for another one is another."""
+    """Run one random load. Its failure is fatal, as a repetition differs."""
     if not sites.faults_possible():
         skip("only the debug kernels have faults")
     since = jiffies()

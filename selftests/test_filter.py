@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Flows chosen by their addresses, ports, state, profile, device, age and
-payload: those are shown, or ended, and no others."""
+"""Flows selected by their addresses, ports, state, profile, device, age and
+payload: exactly these are shown, or ended."""
 
 import errno
 import json
@@ -20,15 +20,15 @@ from peptest.tcp import (Load, exchange, exchange_part, expect_reset, one_way,
 COMMANDS = {name: number for number, name in genl.names("PEP_CMD_").items()}
 ATTRS = {name: number for number, name in genl.names("PEP_A_FLOW_").items()}
 MUCH = 50000            # bytes
-# Flows that stay while a dump is made; of fewer there are not enough parts.
+# Number of flows that stay during a dump; fewer do not fill enough parts.
 STAY = max(amount(180), 60)
 NETS = {4: "198.18.0.0/16", 6: "2001:db8::/64"}
 SECOND = {4: "198.18.0.77", 6: "2001:db8::77"}
 
 
 def setup():
-    """Attached; the subscriber has another address of either family, which
-    it does not take unless told."""
+    """Attached; the subscriber has a second address of either family, which it
+    uses only on bind()."""
     pep.attached()
     ip("sub", "address add 198.18.0.77/24 dev eth0",
        "address add 2001:db8::77/64 dev eth0 nodad preferred_lft 0")
@@ -36,23 +36,23 @@ def setup():
 
 
 def chosen(*words):
-    """Numbers of the flows that are shown."""
+    """Numbers of the shown flows."""
     shown = json.loads(pepadm("-j", "flow", "show", *words).stdout)
     return {flow["id"] for flow in shown}
 
 
 def by(flow, dev):
-    """Does a flow get packets by a device?"""
+    """Does a flow receive packets on a device?"""
     return dev in (leg["dev"] for leg in flow["legs"].values())
 
 
 def newest():
-    """The flow that was made last."""
+    """The flow that was created last."""
     return max(pep.flows(), key=lambda flow: flow["id"])
 
 
 def several(family):
-    """Flows that differ, as pairs of sockets by name."""
+    """Different flows, as pairs of sockets by name."""
     other = 10 - family
     found = {"plain": split_pair(family), "other": split_pair(other),
              "port": split_pair(family, port=5001),
@@ -147,7 +147,7 @@ def kill(family):
 
 @case("flows of a dump: those that live throughout are there once")
 def dump():
-    """More than fit one message."""
+    """More than fit into one message."""
     pairs = [split_pair(family) for family in (4, 6) for _ in range(60)]
     ids = [flow["id"] for flow in pep.flows()]
     expect("each once", len(ids), len(set(ids)))
@@ -166,8 +166,8 @@ def told(part):
 
 @case("flows of a dump, told while others come and go", seconds=300)
 def churn():
-    """In small parts. As many flows as stay end, between any two parts one
-    that has been told and one that has not; others come."""
+    """In small parts. As many flows end as stay, between any two parts one
+    that has been dumped and one that has not; new ones are created."""
     pairs = [both for _ in range(3) for family in (4, 6)
              for both in split_start(family, STAY // 3)]
     by_name = {(flow["subscriber"]["addr"], flow["subscriber"]["port"]):
@@ -201,7 +201,7 @@ def churn():
 
 @case("top: the busiest flows first")
 def top():
-    """Two tables; the second tells of what has come since the first."""
+    """Two tables; the second has the rates since the first."""
     idle, slow, fast = (split_pair(4) for _ in range(3))
     loads = Load([slow], 20000), Load([fast], 200000)
     out = pepadm("flow", "top", "delay", "2", "count", "2", "subscriber",
@@ -299,7 +299,8 @@ def wrong():
 
 @case("profiles come and go while they are told")
 def inconsistent():
-    """What is told is marked once one has gone, and not before."""
+    """Answers of the dump are marked once one profile is deleted, and not
+    before."""
     many = [f"p{i}" for i in range(100)]
     service.write("batch", "".join(f"profile add {name}\n" for name in many))
     pepadm("-b", service.path("batch"))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A flood of SYNs with spoofed addresses: what it occupies is limited, the
-server gets no more SYNs than were sent, and real connections complete while it
-goes on. Where connections are followed they are split all the while; openers
-that are answered early are followed beyond the limit."""
+"""A flood of SYNs with spoofed addresses: its use of memory is limited, the
+server receives no more SYNs than were sent, and real connections complete
+during the flood. Followed connections are still split; openers that would be
+answered early are followed beyond the limit."""
 
 import errno
 import socket
@@ -17,18 +17,18 @@ from peptest.pep import pepadm
 from peptest.tcp import PORT, exchange, listen, pair
 
 SYNS = 3000 if SLOW else 20000 if DEBUG else 100000
-ROUNDS = 10             # real connections meanwhile
-HONEST = PORT + 1       # that these are for
-PENDING = amount(4096)  # the limit, by default where nothing is scaled
+ROUNDS = 10             # real connections during the flood
+HONEST = PORT + 1       # port of these
+PENDING = amount(4096)  # the limit, the default where nothing is scaled
 BACKLOG = 4096          # connections that the server has room for
-ROOM = 1 << 16          # for all: it repeats no SYN-ACK
-PENDING_KIB = 16        # that one of them may occupy, KiB
-FOLLOWED_KIB = 0.5      # that a connection without an answer may occupy, KiB
+ROOM = 1 << 16          # room for all: the server repeats no SYN-ACK
+PENDING_KIB = 16        # KiB that a pending flow may occupy
+FOLLOWED_KIB = 0.5      # KiB that an unanswered connection may occupy
 SPOOFED = {4: "198.19.0.0", 6: "2001:db8:19::"}
 
 
 def setup():
-    """Spoofed addresses are routed to the subscriber, who has none of
+    """Spoofed addresses are routed to the subscriber, which has none of
     them."""
     pep.attached()
     pep.follow("handshake")
@@ -43,7 +43,7 @@ def setup():
 
 @after_case
 def calm():
-    """What the flood has left goes with the devices."""
+    """Detach the devices to end the connections of the flood."""
     if pep.loaded():
         pepadm("profile", "set", "default", "connect", "follow")
         pep.detach()
@@ -60,7 +60,7 @@ def csum(data):
 
 
 def syn(family):
-    """A SYN from the first of the spoofed addresses, behind the link
+    """A SYN from the first of the spoofed addresses, as it follows the link
     addresses of its frame."""
     kind = socket.AF_INET if family == 4 else socket.AF_INET6
     src = socket.inet_pton(kind, SPOOFED[family])
@@ -88,8 +88,8 @@ def mac(ns, dev):
 class Flood:
     """Spoofed SYNs, each from another address. As one word of the headers
     grows, the address, others shrink, the IP identification and the sequence
-    number: the checksums stay right without being computed anew. Each flood
-    has ports of its own."""
+    number: the checksums stay valid without new computation. Each flood has
+    ports of its own."""
 
     floods = 0
 
@@ -113,7 +113,7 @@ class Flood:
         self.sock.bind(("eth0", 0))
 
     def send(self, count):
-        """Send the next ones."""
+        """Send the next SYNs."""
         frame = self.frame
         for _ in range(count):
             for at in self.up:
@@ -138,8 +138,8 @@ class Flood:
                 time.sleep(0.001)
 
     def next_port(self):
-        """All addresses have been used: another port, and a sequence number
-        that makes up for it."""
+        """All addresses have been used: take the next port, and a sequence
+        number that compensates for it."""
         at = self.down[-1] - 6
         port, = struct.unpack_from("!H", self.frame, at)
         high, = struct.unpack_from("!H", self.frame, at + 4)
@@ -148,14 +148,14 @@ class Flood:
 
 
 def available():
-    """Memory of the guest that is left, KiB."""
+    """Available memory of the guest, KiB."""
     with open("/proc/meminfo", encoding="ascii") as file:
         line, = (text for text in file if text.startswith("MemAvailable:"))
     return int(line.split()[1])
 
 
 def arrived():
-    """Packets that the server has got."""
+    """Number of packets that the server has received."""
     with Within("srv"), open("/proc/thread-self/net/dev",
                              encoding="ascii") as file:
         line, = (text for text in file if text.startswith("  eth0:"))
@@ -163,7 +163,7 @@ def arrived():
 
 
 def sockets():
-    """Sockets of TCP in the gateway, but for those in TIME_WAIT."""
+    """Number of TCP sockets in the gateway, except those in TIME_WAIT."""
     with Within("pep"), open("/proc/thread-self/net/sockstat",
                              encoding="ascii") as file:
         words = next(text for text in file
@@ -172,8 +172,7 @@ def sockets():
 
 
 class Tide:
-    """A flood, real connections that are made amidst, and what both have
-    changed."""
+    """A flood, real connections during it, and the changes by both."""
 
     def __init__(self, family, make, backlog):
         listen("srv", family, backlog=backlog)
@@ -194,7 +193,7 @@ class Tide:
         self.grown = {name: after[name] - before[name] for name in after}
         note("pending at most", self.pending, "with", self.kib, "KiB and",
              self.sockets, "sockets")
-        # Of each leg that connects a SYN, an ACK and a reset.
+        # Each connecting leg sends a SYN, an ACK and a reset.
         expect_least("room for the server's packets", flood.sent +
                      40 * ROUNDS + 2 * self.grown["syn_answered"],
                      arrived() - start)
@@ -205,7 +204,7 @@ class Tide:
 def followed(family):
     tide = Tide(family, pep.split_pair, BACKLOG)
     expect("pending", tide.pending, 0)
-    # Those of the pools, and of the connections before.
+    # Sockets of the pools, and of earlier connections.
     expect_least("sockets", 300, tide.sockets)
     expect_least("SYNs that are followed", tide.grown["follow_new"],
                  SYNS * 9 // 10)

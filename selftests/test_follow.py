@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A connection that is followed is forwarded as if pep were not there: its
-packets leave as they came, and what fails looks as it does without pep.
-Nothing is left of one that is over. What a leg could not take over is never
-split."""
+"""A followed connection is forwarded as without pep: its packets leave
+unchanged, and failures look the same. No state of a finished one is left. A
+connection that a leg could not take over is never split."""
 
 import contextlib
 import select
@@ -25,7 +24,7 @@ TCP_FASTOPEN = 23
 
 
 def setup():
-    """Attached, with connections that are followed."""
+    """Attached, with followed connections."""
     pep.load()
     pep.topology_up()
     pep.attach()
@@ -36,14 +35,14 @@ def setup():
 
 @contextlib.contextmanager
 def forgotten():
-    """Fail unless the connections of within are gone from the table soon."""
+    """Fail unless the connections within leave the table soon."""
     before = pep.stat("followed")
     yield
     wait_for("connections to go", lambda: pep.stat("followed") <= before)
 
 
 def same_but_ttl(packet):
-    """A packet without that which a router changes."""
+    """A packet without the fields that a router changes."""
     data = bytearray(packet)
     if data[0] >> 4 == 4:
         data[8] = 0
@@ -103,8 +102,8 @@ def resets(family):
 
 @families("an end that has closed resets with the number of its FIN")
 def reset_at_fin(family):
-    """As it answers what has been under way; TCP accepts it, though the FIN
-    is acknowledged."""
+    """As its answer to packets in flight; TCP accepts the reset, although the
+    FIN is acknowledged."""
     with grows(follow_reset=1, follow_closed=0, flow_established=0), \
             forgotten():
         near, far = pair(family)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Sockets of the gateway itself are left alone: its listeners, its clients, a
-transparent proxy's, and loopback."""
+"""Sockets of the gateway itself are not affected: its listeners, its clients,
+those of a transparent proxy, and loopback."""
 
 import errno
 
@@ -49,7 +49,7 @@ def same_port(family):
 
 @families("a transparent proxy's connection")
 def transparent(family):
-    """It speaks for the subscriber: its packets come back to it."""
+    """It uses the subscriber's address: answers return to the proxy."""
     every = "0.0.0.0/0" if family == 4 else "::/0"
     rule = "rule %s iif sv0 ipproto tcp dport 34568 lookup 100"
     route = f"route %s local {every} dev lo table 100"
@@ -72,9 +72,9 @@ def loopback(family):
 
 @families("a connection that another socket of the gateway speaks for")
 def in_use(family):
-    """A transparent proxy is sending a SYN with the very addresses and ports:
-    the subscriber's own passes. The kernel would not forward what it takes for
-    the proxy's early."""
+    """A transparent proxy is sending a SYN with the same addresses and ports:
+    the subscriber's own passes. With early demux the kernel would not forward
+    packets that match the proxy's socket."""
     bind = addr("sub", family), 34569
     to = addr("srv", family), PORT
     listener = listen("srv", family)

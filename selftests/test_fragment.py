@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Fragments: those of a split flow reach its leg as one packet, whatever their
-order, those of unsplit connections get to the end whole and are followed, and
-those of other protocols pass as they are."""
+"""Fragments of a split flow reach its leg as one packet, in any order, those
+of unsplit connections reach the end reassembled and are followed, and those of
+other protocols pass unchanged."""
 
 import struct
 
@@ -22,7 +22,7 @@ assert setup and teardown
 
 
 def cut(order):
-    """Fragments of what is long, brought into an order."""
+    """Fragments of long packets, in a given order."""
     def remake(seen):
         if len(seen.tcp) < 600:
             return None
@@ -46,7 +46,7 @@ for _ns in "sub", "srv":
 
 
 def padded(parts):
-    """Frames have a tail that belongs to no packet."""
+    """Frames with a trailer that belongs to no packet."""
     return [part + b"\xaa" * 17 for part in parts]
 
 
@@ -55,8 +55,8 @@ families("fragments with padding", "sub", padded, MANY)(reach)
 
 @families("a fragment alone")
 def atomic(family):
-    """IPv6 packets with a fragment header that are whole (RFC 6946); IPv4
-    has no such thing, there a first fragment comes twice."""
+    """Complete IPv6 packets with a fragment header (RFC 6946); IPv4 has no
+    equivalent, there a first fragment is sent twice."""
     def remake(seen):
         if family == 6:
             return fragments(seen, TCP, seen.tcp, 2000)
@@ -71,8 +71,8 @@ def atomic(family):
 
 
 def followed(family, ns, order):
-    """Each packet counts once: for the decision, and in what the legs take
-    over."""
+    """Each packet counts once: for the decision, and for the state that the
+    legs take over."""
     pep.follow("12000")
     try:
         with grows(flow_established=1, flow_closed=1, split_bytes=1,
@@ -94,7 +94,7 @@ for _ns in "sub", "srv":
 
 @families("fragments of a connection that is not split")
 def unsplit(family):
-    """The packet goes on as one and is fragmented where it has to be."""
+    """The packet is forwarded as one and fragmented again where necessary."""
     src, dst = inet(addr("sub", family)), inet(addr("srv", family))
     data = bytes(range(256)) * 4
     whole = ipx(src, dst, TCP, tcp_header(src, dst, 4242, 4243, payload=data))
@@ -109,7 +109,7 @@ def unsplit(family):
 
 @families("fragments that lack one")
 def missing(family):
-    """The flow's own repetition brings them again."""
+    """The flow's retransmission repeats them."""
     skipped = []
 
     def remake(seen):
@@ -128,7 +128,7 @@ def missing(family):
 
 @families("fragments of UDP are not touched")
 def udp(family):
-    """Not even a first one without the rest."""
+    """Not even a first fragment without the rest."""
     wire = Wire("srv")
     src, dst = inet(addr("sub", family)), inet(addr("srv", family))
     data = struct.pack("!HHHH", 4242, 4243, 1032, 0) + bytes(1024)
@@ -145,7 +145,7 @@ def udp(family):
 
 @families("fragments of ICMP pass")
 def icmp(family):
-    """They are counted as such."""
+    """They are counted as fragments."""
     src, dst = inet(addr("sub", family)), inet(addr("srv", family))
     proto = raw.ICMP[family]
     seen = Segment(ipx(src, dst, proto, bytes(1024)))

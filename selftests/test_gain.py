@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A share of connections is never split, and what both groups got compares as
-it does when measured at the subscriber."""
+"""A share of connections is never split, and pep's comparison of both groups
+agrees with measurements at the subscriber."""
 
 import contextlib
 import json
@@ -19,7 +19,7 @@ from peptest.tcp import (PORT, accept, client, close_all, exchange_part,
 
 WIRELESS = (("pep", "wl0"),)
 SERVER = (("srv", "eth0"),)
-FAR = "delay", "20ms"   # time for a connection to be split in
+FAR = "delay", "20ms"   # leaves time to split a connection
 LOSSY = "rate", "20mbit", "delay", "60ms", "loss", "2%"
 SLOW = "rate", "200kbit", "delay", "20ms"
 UP = (("sub", "eth0"),)
@@ -28,7 +28,7 @@ SIZES = {1_000: 16 << 10, 16 << 10: 16 << 10, (16 << 10) + 1: 64 << 10,
 REQUEST = 100           # bytes
 OBJECT = 50_000         # bytes, of one class
 MANY = 60               # connections
-PAUSE = 5               # seconds in which nothing is asked for
+PAUSE = 5               # seconds without a request
 SHARES = "off, a share from 0.01% to 50%"
 PLAIN = ("control", "off", "control-by", "connection", "connect", "follow")
 LENGTH = {4: 32, 6: 128}
@@ -60,7 +60,7 @@ def compare(*words):
 
 
 def gain():
-    """What has been counted of the default profile."""
+    """The counts of the default profile."""
     found = json.loads(pepadm("-j", "stat", "gain").stdout)
     expect("profiles", [one["profile"] for one in found], ["default"])
     return found[0]
@@ -73,14 +73,14 @@ def groups(key="connections"):
 
 
 def seconds(kind):
-    """Times of a kind, of both groups, added up."""
+    """The sum of times of a kind, of both groups."""
     text = pepadm("stat", "show", "--prometheus").stdout
     return sum(float(line.split()[1]) for line in text.splitlines()
                if line.startswith(f"pep_compared_{kind}_seconds_sum"))
 
 
 def ended(count):
-    """Await the end of so many connections, whose objects are counted then."""
+    """Wait for the end of all connections; their objects are counted then."""
     wait_for("the end of all", lambda: not stat("flows") and not json.loads(
         pepadm("-j", "conn", "show", "stage", "followed").stdout))
     expect("connections", sum(groups()), count)
@@ -88,7 +88,7 @@ def ended(count):
 
 @contextlib.contextmanager
 def request(family, size, reply=OBJECT):
-    """A connection whose subscriber asks for something, and gets it."""
+    """A connection whose subscriber sends a request, and receives a reply."""
     sub, srv = pair(family)
     one_way(sub, srv, size)
     one_way(srv, sub, reply)
@@ -100,7 +100,7 @@ def request(family, size, reply=OBJECT):
 @families("half of the connections are never split", "follow")
 @families("half of the connections are never split, connect early", "early")
 def chosen(family, mode):
-    """Nor do they go a way of their own; all are counted."""
+    """All connections are counted in their group."""
     compare("control", "50%", "connect", mode)
     with grows(ended=False, flow_established=least(MANY // 4),
                split_pass_control=least(MANY // 4)) as before:
@@ -121,7 +121,8 @@ def chosen(family, mode):
 
 @families("control 0.01% to 50%, and off")
 def share(family):
-    """Without, nothing is compared; a change begins anew."""
+    """Without a control group nothing is compared; a change starts from
+    zero."""
     compare("control", "0.01%")
     expect("share", gain()["control"], 1)
     with request(family, REQUEST):
@@ -161,7 +162,7 @@ def synced(family):
 
 @families("all connections of a subscriber are in one group")
 def subscriber(family):
-    """Which one, is another matter for another subscriber."""
+    """Different subscribers may be in different groups."""
     compare("control", "50%", "control-by", "subscriber")
     listener = listen("srv", family)
     found = set()
@@ -189,7 +190,7 @@ def subscriber(family):
 
 @families("objects by their sizes, several of a connection")
 def sizes(family):
-    """Each in its class, in both groups."""
+    """Each object counts in its class, in both groups."""
     compare("control", "50%")
     for _ in range(10):
         sub, srv = pair(family)
@@ -223,7 +224,7 @@ def upload(family):
 @families("the server opens and speaks first, connect early", "early", "srv",
           "sub")
 def greeting(family, mode, opener, opened):
-    """From the connection's begin on, and not a byte is missing."""
+    """Objects from the start of the connection, without a missing byte."""
     compare("control", "50%", "connect", mode)
     for _ in range(10):
         ends = dict(zip((opener, opened), pair(family, opener, opened)))
@@ -236,9 +237,9 @@ def greeting(family, mode, opener, opened):
 
 
 def twice(family, between):
-    """Connections on which an object comes, something happens, and after a
-    pause another one comes: none of them takes as long as the pause, nor does
-    a sample of the queueing delay."""
+    """Connections with an object, then an event, and after a pause another
+    object: none of the objects takes as long as the pause, nor does a sample
+    of the queueing delay."""
     compare("control", "50%")
     _server.enter_context(impaired(UP, *FAR))   # a round trip to be measured
     ends = [pair(family) for _ in range(10)]
@@ -270,7 +271,7 @@ def release():
 
 @families("a connection that is handed back stays in its group")
 def released(family):
-    """Objects before and after are measured alike."""
+    """Objects before and after are measured the same way."""
     found = twice(family, lambda ends: release())
     expect("objects", found["sizes"][0]["count"],
            dict(zip(("control", "treated"), (2 * n for n in groups()))))
@@ -279,8 +280,8 @@ def released(family):
 
 @families("a connection is handed back in the middle of an object")
 def released_amid(family):
-    """None is lost, and none takes longer than it takes: the leg goes with
-    its last acknowledgment."""
+    """No object is lost, and none is measured as longer than it takes: the leg
+    ends with its last acknowledgment."""
     compare("control", "50%")
     ends = [pair(family) for _ in range(4)]
     left = {}
@@ -297,7 +298,7 @@ def released_amid(family):
                 if not left[sub]:
                     del left[sub]
         pep.flows_end()
-    # Of all of them beside each other.
+    # Seconds for all of them at the same time.
     took = 8 * OBJECT * len(ends) / 200_000
     time.sleep(PAUSE)
     for both in ends:
@@ -316,8 +317,8 @@ def released_amid(family):
 
 @families("packets pass unseen: what was measured before counts")
 def unseen(family):
-    """The device that goes hands connections back; whatever comes after it has
-    come again belongs to no group."""
+    """A detached device hands connections back; payload after it is attached
+    again belongs to no group."""
     def gap(_):
         pep.detach()
         pep.attach()
@@ -329,7 +330,7 @@ def unseen(family):
 
 @families("a keepalive that repeats a byte asks for nothing")
 def keepalive(family):
-    """Some systems' keepalives do."""
+    """The keepalives of some systems repeat one."""
     wire = Wire("sub")
 
     def repeat(ends):
@@ -347,7 +348,7 @@ def keepalive(family):
 
 @families("a subscriber that has got all resets before it hears of the end")
 def abrupt(family):
-    """That is not cut."""
+    """Such a connection does not count as cut."""
     compare("control", "50%")
     for _ in range(10):
         sub, srv = pair(family)
@@ -381,8 +382,8 @@ def cut(family):
 
 
 def trial(family, count):
-    """Seconds that objects take, measured by the subscriber: of the control
-    group, and of the other one."""
+    """Seconds per object, measured at the subscriber: of the control group,
+    and of the other one."""
     took = [], []
     for _ in range(count):
         before = stat("split_pass_control")
@@ -399,8 +400,8 @@ def trial(family, count):
 
 
 def expect_agrees(outside):
-    """The medians of both groups, and the factor between them, are those that
-    were measured outside, seconds."""
+    """Fail unless the medians of both groups, and the factor between them,
+    agree with those measured outside, in seconds."""
     size, = gain()["sizes"]
     found = size["p50"]
     ratio = outside[0] / outside[1]
@@ -415,7 +416,7 @@ def expect_agrees(outside):
 
 @families("over a link that loses: the gain is that which subscribers have")
 def truth(family):
-    """Within its interval, and there is one."""
+    """The true gain is within the interval, and an interval exists."""
     compare("control", "50%")
     with impaired(WIRELESS, *LOSSY, single=True):
         took = trial(family, 2 * MANY)
@@ -430,7 +431,7 @@ def truth(family):
 
 @families("where both groups are treated alike: the gain is chance")
 def alike(family):
-    """Nothing is split in either."""
+    """No connection is split in either group."""
     compare("control", "50%", "split", "10000000")
     try:
         with impaired(WIRELESS, *LOSSY, single=True):
@@ -477,7 +478,7 @@ def few(family):
 
 @families("a connection with most of the objects is worth one")
 def dominated(family):
-    """However many it has: they resemble each other."""
+    """Whatever their number: its objects resemble each other."""
     compare("control", "50%")
     for _ in range(2 * MANY // 3):
         with request(family, REQUEST):
@@ -504,7 +505,7 @@ def dominated(family):
 
 @case("bad words")
 def bad_words():
-    """By pepadm, and by the kernel."""
+    """Refused by pepadm, and by the kernel."""
     for words, message in (
             (("control", "50.01%"), SHARES), (("control", "5"), SHARES),
             (("control", "0%x"), SHARES), (("control", "0.001%"), SHARES),
@@ -520,7 +521,7 @@ def bad_words():
 
 @families("the module goes while both groups are measured")
 def unload(family):
-    """Nothing is left over, and all bytes arrive."""
+    """Nothing is left, and all bytes arrive."""
     compare("control", "50%")
     ends = [pair(family) for _ in range(10)]
     for both in ends:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Packets that are larger than a frame: merged by GRO on the gateway, with a
-list of fragments or without, sent whole by TSO with partial checksums, larger
-than 64 KiB (BIG TCP), and none of it."""
+fragment list or without, sent whole by TSO with partial checksums, larger than
+64 KiB (BIG TCP), and plain frames."""
 
 from peptest import pep
 from peptest.env import amount
@@ -19,20 +19,20 @@ BARE = "tso off gso off sg off tx off"
 HUGE = 130000           # bytes
 FRAME = 1514
 AT_ONCE = "net.ipv4.tcp_tso_rtt_log=31"
-ROUNDS = 20             # in which windows that large have to have opened
+ROUNDS = 20             # within which the windows must open far enough
 setup = pep.warmed
 
 
 def offload(ends, gateway):
-    """Set what the ends' devices and the gateway's do."""
+    """Set the offloads of the ends' devices and of the gateway's."""
     for ns, devs in DEVICES.items():
         for dev in devs:
             offloads(ns, dev, *(gateway if ns == "pep" else ends).split())
 
 
 def merged(family, ends, gateway, ratio):
-    """A transfer both ways: the ends send frames, the legs get at most so
-    many packets for each of them."""
+    """A transfer both ways; fail unless the legs receive at least ratio
+    segments per 100 packets."""
     offload(ends, gateway)
     before = nstat("sub", "TcpOutSegs") + nstat("srv", "TcpOutSegs")
     with grows(flow_closed=1, dropped=0, pass_malformed=0) as counters:
@@ -54,8 +54,8 @@ for _text, _ends, _gateway, _ratio in (
 
 
 def big_packets(family):
-    """Payload both ways until both ends have sent such packets, but not for
-    ever; return the longest ones of each, bytes."""
+    """Payload both ways until both ends have sent such packets, for a limited
+    number of rounds; return the longest packet of each, bytes."""
     taps = [Wire("pep", dev, ("sub", "eth0")) for dev in DEVICES["pep"]]
     longest = [0, 0]
     ends = pair(family)
@@ -72,8 +72,8 @@ def big_packets(family):
 
 
 def big(family):
-    """Packets whose length has no room in the header, which TCP sends to ends
-    that are near, and all are made to seem so."""
+    """Packets whose length does not fit into the header; TCP sends them to
+    nearby ends, and a setting makes all ends count as such."""
     offload(WHOLE, WHOLE + " gro on")
     size = "gso_max_size" if family == 6 else "gso_ipv4_max_size"
     for ns, devs in DEVICES.items():
@@ -81,7 +81,7 @@ def big(family):
             if run("ip", "link", "set", dev, size, str(HUGE), size.replace(
                     "gso", "gro"), str(HUGE), ns=ns, check=False).returncode:
                 skip("ip does not know BIG TCP")
-    # A slow machine's rate would not allow for so much at once.
+    # The rate of a slow machine would not allow packets of that size.
     pep.pepadm("profile", "set", "default", "residence", "0")
     with sysctls("sub", AT_ONCE), sysctls("srv", AT_ONCE), grows(
             flow_closed=1, dropped=0, pass_malformed=0, pass_exthdr=0):

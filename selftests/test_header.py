@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Headers as they are not every day: IP options, extension headers, padding,
-wrong checksums and lengths. What belongs to a split flow reaches its leg,
-what is broken does it no harm, what pep does not understand passes."""
+"""Unusual headers: IP options, extension headers, padding, wrong checksums and
+lengths. Packets of a split flow reach its leg, broken ones do it no harm,
+packets that pep does not understand pass."""
 
 import struct
 
@@ -45,21 +45,21 @@ def behind(seen, *headers):
 
 
 def broken(seen):
-    """The same packet with other payload and the checksum as it was."""
+    """The same packet with other payload and the old checksum."""
     data = bytearray(seen.packet)
     data[-1] ^= 0xff
     return bytes(data)
 
 
 def later(function):
-    """Only behind the handshake."""
+    """Apply a function only to packets after the SYN."""
     def remake(seen):
         return None if seen.flags & SYN else function(seen)
     return remake
 
 
 def reaches(family, ns, function):
-    """A whole transfer with every packet but the SYNs remade."""
+    """A whole transfer with every packet except the SYNs rewritten."""
     with grows(flow_established=1, flow_closed=1, pass_exthdr=0,
                pass_malformed=0, dropped=0):
         with remaking(ns, later(function)):
@@ -98,8 +98,8 @@ def padding(family):
 
 @families("wrong TCP checksums")
 def checksums(family):
-    """Each packet with payload comes with a broken copy first, which the
-    leg's stack finds out."""
+    """A broken copy precedes each packet with payload; the leg's stack detects
+    it."""
     before = nstat("pep", "TcpInCsumErrors")
 
     def remake(seen):
@@ -113,7 +113,7 @@ def checksums(family):
 
 
 def handshake(family, ns, flags):
-    """SYNs or SYN-ACKs with a wrong checksum do nothing: they pass."""
+    """SYNs or SYN-ACKs with a wrong checksum have no effect: they pass."""
     def remake(seen):
         if seen.flags & (SYN | ACK) != flags:
             return None
@@ -132,8 +132,8 @@ families("a SYN-ACK with a wrong checksum", "srv", SYN | ACK)(handshake)
 
 @families("wrong lengths")
 def lengths(family):
-    """Each packet with payload comes with copies that claim to be longer
-    than they are, by the IP header and by the TCP header."""
+    """Copies with a too large length, in the IP header and in the TCP header,
+    precede each packet with payload."""
     count = 0
 
     def remake(seen):
@@ -155,7 +155,7 @@ def lengths(family):
 
 @case("wrong header checksums")
 def header_checksums():
-    """IPv4 alone has them; the host drops what passes."""
+    """Only IPv4 has them; the host drops the packets that pass."""
     before = nstat("pep", "IpInHdrErrors")
 
     def remake(seen):
@@ -167,8 +167,8 @@ def header_checksums():
 
 
 def not_for_a_leg(family, reason, function):
-    """Copies of a flow's packets that a leg cannot have pass to the other
-    end, which takes them for what they are: out of window, or not for it."""
+    """Copies of a flow's packets that are not deliverable to a leg pass to the
+    other end, which drops them: out of window, or not for it."""
     both = pair(family)
     pep.wait_flows(1)
     with grows(ended=False, **{reason: least(5)}):
@@ -219,7 +219,7 @@ case("a SYN with destination options passes", 6,
 
 @families("a SYN of nobody passes with its options")
 def untouched(family):
-    """What passes is the very packet, one hop older."""
+    """The packet passes unchanged except for its hop limit."""
     src, dst = addr("sub", family), addr("srv", family)
     wire = raw.Wire("srv")
     packet = segment(src, dst, 4311, 4312, flags=SYN, seq=7,
@@ -233,10 +233,10 @@ def untouched(family):
 
 
 def beside(ns):
-    """The first flight of an end misses its leg, and the other end gets it all
-    the same. It acknowledges more than the leg there has sent, and more than
-    that may send at once. The connection goes on: the flight is repeated, and
-    comes by the legs then."""
+    """The first flight of an end bypasses its leg and still reaches the other
+    end. That acknowledges more than the leg there has sent, and more than the
+    leg may send at once. The connection goes on: the flight is retransmitted,
+    and then passes the legs."""
     left = BESIDE
 
     def remake(seen):

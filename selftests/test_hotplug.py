@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""CPUs that go offline and come back while flows run and are being opened:
-what a CPU had queued, and the connections and SYNs that wait for its sockets,
-go on."""
+"""CPUs that go offline and come back while flows run and are being opened: the
+packets that a CPU had queued, and the connections and SYNs that wait for its
+sockets, are processed."""
 
 import errno
 import os
@@ -18,14 +18,14 @@ from peptest.tcp import (PORT, Load, accept, client, exchange, exchange_all,
 
 FLOWS = 6
 RATE = 20000            # bytes per second and end
-MANY = 60               # more than the sockets that are kept ready
+MANY = 60               # more than the number of ready sockets
 CPU = max(os.sched_getaffinity(0))
 ALL = os.sched_getaffinity(0)
 
 
 @after_case
 def back():
-    """Whatever has happened."""
+    """Restore scheduler, CPU and affinity."""
     os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
     online(CPU, True)
     os.sched_setaffinity(0, ALL)
@@ -33,7 +33,7 @@ def back():
 
 @families("flows run on")
 def run_on(family):
-    """Half of them were opened by the CPU that goes."""
+    """Half of them were opened on the CPU that goes offline."""
     with grows(flow_reset=0, flow_established=FLOWS + 8,
                flow_closed=FLOWS + 8):
         pairs = pep.split_start(family, FLOWS // 2)
@@ -54,13 +54,13 @@ def run_on(family):
 
 
 def opened(family, flows):
-    """Open connections by the CPU, which goes at once and comes back when half
-    of them have been used; return the others. All are split before, which
-    makes so many flows."""
+    """Open connections on the CPU, which goes offline at once and comes back
+    when half of them have been used; return the others. All are split before
+    that; flows is the total number then."""
     near = [client("sub", family) for _ in range(MANY)]
     listener = listen("srv", family)
     os.sched_setaffinity(0, {CPU})
-    # What would make sockets has to wait for this process.
+    # The worker that creates sockets has to wait for this process.
     os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(50))
     for sock in near:
         sock.setblocking(False)
@@ -76,7 +76,7 @@ def opened(family, flows):
 
     def all_split():
         """A connection that has been silent for more than a second is not
-        split, and all have been by then where the kernel is slow."""
+        split, and on a slow kernel all have been silent by then."""
         for each in both if SLOW else ():
             exchange_part(each, 1)
         return pep.stat("flow_established") >= flows
@@ -89,8 +89,8 @@ def opened(family, flows):
 @families("connections being opened", "follow")
 @families("connections being opened, early mode", "early")
 def opening(family, mode):
-    """They come up, and are split, without it; half of them end before it is
-    back."""
+    """They are established, and split, without the CPU; half of them end
+    before it is back."""
     pep.pepadm("profile", "set", "default", "connect", mode)
     with grows(flow_established=MANY * 2, flow_closed=MANY * 2,
                flow_reset=0, pool_empty=least(1)) as before:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""ICMP errors about what a leg has sent. They are addressed to the end that
-the leg speaks for and reach the leg; what does not fit its sequence numbers
-changes nothing. Before the split they are forwarded to that end. No leg probes
-for the path's MTU by itself."""
+"""ICMP errors about packets of a leg. They are addressed to the end whose
+address the leg uses and reach the leg; errors that do not match its sequence
+numbers change nothing. Before the split they are forwarded to that end. No leg
+probes the path's MTU on its own."""
 
 import errno
 import socket
@@ -38,7 +38,7 @@ SILENT = {("srv", 4): "198.18.1.9", ("srv", 6): "2001:db8:1::9",
 
 
 def setup():
-    """At each end an address that is silent: frames for it arrive there."""
+    """Each end has a silent address: frames for it arrive there."""
     pep.warmed()
     for ns in "sub", "pep", "srv":
         sysctl(ns, "net.ipv4.tcp_mtu_probing=0", "net.ipv4.ip_forward=1",
@@ -55,13 +55,13 @@ def segment_size(mtu, family):
 
 
 def sizes():
-    """What the legs send at most in a segment, by end."""
+    """The maximum payload of the legs' segments, by end."""
     flow, = pep.flows()
     return {ns: flow["legs"][side]["mss"] for ns, side in SIDE.items()}
 
 
 class Quoting:
-    """A flow, and ICMP errors about what its leg towards an end has sent."""
+    """A flow, and ICMP errors about packets of its leg towards an end."""
 
     def __init__(self, family, ns):
         self.family = family
@@ -84,8 +84,8 @@ class Quoting:
         self.seen = found[-1]
 
     def send(self, kind, code, rest=0, shift=0):
-        """An error about a packet with the number that the leg sends next,
-        or with one that is so far away from it."""
+        """Send an error about a packet with the next sequence number of the
+        leg, or with one at a distance of shift."""
         number = struct.pack("!I", (self.seen.ends + shift) & 0xffffffff)
         at = self.seen.hlen + 4
         packet = self.seen.packet
@@ -94,12 +94,12 @@ class Quoting:
                             rest, packet[:at] + number + packet[at + 4:]))
 
     def end(self):
-        """It still is a good connection."""
+        """The connection still works."""
         exchange(self.both, 20000)
 
 
 def forget():
-    """Forget what was learned of paths; that outlives flows."""
+    """Flush the learned path MTUs, which outlive flows."""
     for family in 4, 6:
         ip("pep", "route flush cache", family=family)
 
@@ -107,7 +107,8 @@ def forget():
 @families("too big, about the wireless leg", "sub")
 @families("too big, about the server leg", "srv")
 def too_big(family, ns):
-    """The leg sends less from now on, the other leg goes on as before."""
+    """The leg sends smaller segments from now on, the other leg the same as
+    before."""
     live = Quoting(family, ns)
     expect("segments", sizes(), dict.fromkeys(SIDE,
                                               segment_size(PLAIN, family)))
@@ -123,8 +124,8 @@ def too_big(family, ns):
 @families("too big, out of window, about the wireless leg", "sub")
 @families("too big, out of window, about the server leg", "srv")
 def forged(family, ns):
-    """It reaches the leg's stack, which throws it away: far ahead, far
-    behind, one ahead."""
+    """It reaches the leg's stack, which drops it: far ahead, far behind, one
+    ahead."""
     live = Quoting(family, ns)
     before = nstat("pep", OUT_OF_WINDOW)
     with grows(ended=False, icmp_delivered=3):
@@ -140,7 +141,7 @@ def forged(family, ns):
 
 @families("too big, about no flow")
 def stranger(family):
-    """Right addresses, wrong ports: for the end itself."""
+    """Matching addresses, wrong ports: the error is for the end itself."""
     live = Quoting(family, "srv")
     packet = live.seen.packet
     at = live.seen.hlen
@@ -153,7 +154,7 @@ def stranger(family):
 
 
 def soft(family, ns, name):
-    """An established connection takes note and goes on, RFC 5461."""
+    """An established connection records the error and goes on, RFC 5461."""
     live = Quoting(family, ns)
     counted = nstat("pep", *COUNTED[family])
     before = nstat("pep", OUT_OF_WINDOW)
@@ -174,8 +175,8 @@ for _name in SOFT:
 
 
 def connecting(family, opened, name, error):
-    """While the target is silent: errors pass to the opener, for which a
-    forged one changes nothing."""
+    """While the target is silent: errors pass to the opener, where a forged
+    one changes nothing."""
     opener = OTHER[opened]
     to = SILENT[opened, family]
     wire = Wire(opened, "eth0", FAR[opened])

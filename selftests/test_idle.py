@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Connections are handed back to their ends when nothing has happened to them
-for release-idle, and taken over again when they are used again, as often as
-that happens. Neither end sees more of it than a change of round trip."""
+"""Connections are handed back to their ends after they have been idle for
+release-idle, and taken over again when they are used again, any number of
+times. The ends notice only a change of round trip."""
 
 import contextlib
 import json
@@ -21,14 +21,14 @@ from peptest.tcp import (End, exchange, exchange_part, expect_same, fill,
                          one_way, pair, pump, start)
 
 GENERATIONS = 100
-POOL = 1536             # bytes that a generation has of each CPU, at least
-SOCKETS = 128           # and what its pool has, at most
+POOL = 1536             # bytes per CPU and generation, at least
+SOCKETS = 128           # sockets in its pool, at most
 UNIT = 3 if env.SLOW else 1
 IDLE = 2 * UNIT         # release-idle of most cases, seconds
 
 
 def setup():
-    """Attached, and the default's time is in force."""
+    """Attached, with the default release-idle."""
     pep.attached()
 
 
@@ -42,24 +42,24 @@ def defaults():
 
 
 def use(split="12000", seconds=IDLE, *words):
-    """Have connections from now on split and handed back so."""
+    """Set the triggers, and release-idle, of new connections."""
     pepadm("profile", "set", "default", "release-idle", str(seconds), *words)
     pep.follow(split)
 
 
 def conns(stage):
-    """Connections in a stage as pepadm's JSON has them."""
+    """Connections in a stage from pepadm's JSON output."""
     return json.loads(pepadm("-j", "conn", "show", "stage", stage).stdout)
 
 
 def sockets():
-    """TCP sockets of the gateway that have a connection."""
+    """Connected TCP sockets of the gateway."""
     return run("ss", "-HOtn", "state", "established", ns="pep").stdout
 
 
 def back(count=1):
-    """Wait until all flows have been handed back; the gateway keeps no socket
-    and no payload of them."""
+    """Wait until all flows have been handed back; fail if the gateway keeps a
+    socket or payload of them."""
     pep.flows_end()
     wait_for("sockets to go", lambda: not sockets())
     followed = conns("followed")
@@ -74,14 +74,15 @@ def back(count=1):
 
 @contextlib.contextmanager
 def unharmed():
-    """Neither end drops anything for its clock, and nobody sends a reset."""
+    """Fail if an end drops a segment because of PAWS, or a host sends a
+    reset."""
     before = paws(), resets()
     yield
     expect("PAWS and resets", (paws(), resets()), before)
 
 
 def again(family, opener, opened, split, counter):
-    """Used three times after it was handed back, and each time split."""
+    """Used three times after it was handed back, and split each time."""
     use(split)
     rounds = ((40000, 100), (100, 40000), (30000, 30000), (amount(400000), 0))
     with unharmed(), grows(flow_released_idle=len(rounds), follow_closed=1,
@@ -122,8 +123,8 @@ for _ns in "sub", "srv":
 
 @families("taken over again within the first flight")
 def flight(family):
-    """Of 100,000 bytes that follow a request no more pass than the server
-    sends at once."""
+    """Of 100,000 bytes that follow a request only the server's first flight
+    passes."""
     use()
     for ns, dev in WIRELESS[1], SERVER[1]:
         netem(ns, dev, "delay", "40ms")
@@ -141,7 +142,7 @@ def flight(family):
 
 @families("used a little after it was handed back")
 def little(family):
-    """Only what it sends from then on counts."""
+    """Only payload sent from then on counts."""
     use()
     ends = pair(family)
     one_way(*ends, 40000)
@@ -156,8 +157,8 @@ def little(family):
 
 
 def pushes(ends, size):
-    """Three times the connection is handed back, and split again by what the
-    server sends; then it ends."""
+    """Three times the connection is handed back, and split again by payload of
+    the server; then it ends."""
     for _ in range(3):
         back()
         with unharmed(), grows(ended=False, split_bytes=1):
@@ -168,7 +169,7 @@ def pushes(ends, size):
 
 @families("only the server sends after it was handed back")
 def pushed(family):
-    """The subscriber's acknowledgments show that it is there."""
+    """The subscriber's acknowledgments show that it is reachable."""
     use()
     netem("sub", "eth0", "delay", "20ms")
     ends = pair(family)
@@ -192,7 +193,7 @@ def loss(family):
 
 @families("payload that waits keeps its flow")
 def stalled(family):
-    """The end that is to get it does not read, for long."""
+    """The receiving end does not read for a long time."""
     use()
     near, far = pair(family)
     exchange_part((near, far), 20000)
@@ -211,8 +212,8 @@ def stalled(family):
 
 @families("payload that comes as they are handed back")
 def paused(family):
-    """Many connections, with pauses as long as the time, each with its own.
-    Every one is handed back and taken over a few times."""
+    """Many connections with pauses of about release-idle, each of a different
+    length. Every one is handed back and taken over a few times."""
     use("handshake", 1)
     with unharmed(), grows(flow_released_idle=least(40), flow_reset=0,
                            flow_killed=0):
@@ -231,8 +232,8 @@ def paused(family):
 
 
 def stepped(family, first, then):
-    """The delay of the link changes while nothing happens, and neither end
-    takes what comes for old."""
+    """The delay of the link changes while the connection is idle, and neither
+    end mistakes new segments for old ones."""
     use()
     netem("sub", "eth0", "delay", first, "limit", "5000")
     netem("srv", "eth0", "delay", then, "limit", "5000")
@@ -254,8 +255,8 @@ families("the delay shrinks while it is idle", "210ms", "10ms")(stepped)
 
 @families("legs have probed their ends before")
 def probed(family):
-    """Their clocks have gone on with that, and those of the legs that come
-    next must not be behind them."""
+    """The probes have advanced the legs' clocks, and the clocks of the next
+    legs must not be behind them."""
     use("12000", 4 * UNIT, "keepalive-idle", "1", "keepalive-interval", "1")
     ends = pair(family)
     exchange_part(ends, 30000)
@@ -264,7 +265,7 @@ def probed(family):
 
 @families("the ends' own keepalive goes on")
 def alive(family):
-    """Its probes and answers pass, and are no reason to split."""
+    """Its probes and answers pass, and do not trigger a split."""
     use("handshake", 1)
     near, far = pair(family)
     near.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -282,8 +283,8 @@ def alive(family):
 
 @families("set while flows are up")
 def live(family):
-    """It begins for a flow that had none, or a long one, and ends for one
-    that has it."""
+    """The timer starts for a flow that had none, or a long one, and stops for
+    one that has it."""
     use("handshake", 0)
     ends = pair(family)
     exchange_part(ends, 1000)
@@ -321,7 +322,7 @@ def timeout(family):
 
 @families("flows that cannot be handed back stay")
 def stay(family):
-    """One that pep has answered itself, and one of which an end is done."""
+    """One that pep has answered itself, and one with a finished end."""
     use("handshake")
     near, far = pair(family)
     one_way(near, far, 1000, fin=True)
@@ -340,7 +341,7 @@ def stay(family):
 
 @families("never to be split by then")
 def never(family):
-    """The settings count that its profile has when it is used again."""
+    """The profile's settings at the time of the next use apply."""
     use("handshake")
     ends = pair(family)
     exchange_part(ends, 1000)
@@ -356,8 +357,8 @@ def never(family):
 
 @families("the profile is another one by then")
 def changed(family):
-    """Its sockets of before are gone, and those that it has now are used:
-    also when the connection has begun to send before."""
+    """Its old sockets are gone, and its new ones are used: also when the
+    connection had begun to send before."""
     use()
     silent, talking = pair(family), pair(family)
     for ends in silent, talking:
@@ -377,14 +378,14 @@ def changed(family):
 
 @families("detached and attached again by then")
 def attached(family):
-    """Without devices there is nothing that could split it."""
+    """Without devices nothing can split it."""
     use("handshake")
     ends = pair(family)
     exchange_part(ends, 1000)
     back()
     pep.detach()
     pep.attach()
-    # Connections by a device that has been detached are left alone for 5 s.
+    # Connections of a detached device are not split for 5 s.
     time.sleep(6)
     with grows(split_handshake=1, split_pass_route=0, ended=False):
         exchange_part(ends, 1000)
@@ -407,8 +408,8 @@ def commanded(family):
 
 @families("its record")
 def record(family):
-    """It was handed back, and no end was reset; its successor's has no times
-    of a handshake."""
+    """It shows a release and no reset of an end; the record of its successor
+    has no times of a handshake."""
     use("handshake")
     ends = pair(family)
     with monitor("closed") as watch:
@@ -425,7 +426,7 @@ def record(family):
 
 
 def percpu():
-    """Memory that the kernel has of each CPU apart, bytes."""
+    """The kernel's per-CPU memory, bytes."""
     with open("/proc/meminfo", encoding="ascii") as file:
         size, = (line.split()[1] for line in file
                  if line.startswith("Percpu:"))
@@ -433,9 +434,9 @@ def percpu():
 
 
 def aged(every):
-    """Have many connections split, each by a generation of its own, and become
-    idle. Return the kernel's memory of CPUs while all of these generations
-    exist: each has a pool of every CPU."""
+    """Split many connections, each with a generation of its own, and let them
+    become idle. Return the kernel's per-CPU memory while all of these
+    generations exist: each has a pool on every CPU."""
     for _ in range(GENERATIONS):
         pepadm("profile", "set", "default", "mark", str(len(every) + 1))
         every.append(pep.split_pair(4))
@@ -447,8 +448,8 @@ def aged(every):
 
 @case("settings of before keep no memory", seconds=250)
 def generations():
-    """Idle connections keep neither the sockets of settings that are gone nor
-    these: as many again take the memory of those before."""
+    """Idle connections keep neither the sockets of old settings nor the
+    settings: as many new ones reuse the memory of the first ones."""
     use("handshake")
     every = []
     first = aged(every)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""No memory is lost by any way a flow can go, nor by unloading: kmemleak finds
+"""No memory leaks on any path of a flow, nor by unloading: kmemleak finds
 nothing new after all of them."""
 
 from peptest import env, pep
@@ -12,7 +12,7 @@ from peptest.tcp import (close_all, connect_errno, exchange_all, expect_reset,
 
 
 def workload(family):
-    """Every way that a connection and its flow can go."""
+    """Every path that a connection and its flow can take."""
     exchange_all(split_start(family, 20), 20000)
     exchange_all(split_start(family, 20, "srv", "sub"), 2000)
     for end in 0, 1:

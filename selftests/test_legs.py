@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Legs have what the ends have negotiated: window scale, SACK, timestamps;
-each keeps to its end's MSS. Their clocks go on from the ends' own and protect
-as these do (PAWS). With "connect early" each leg negotiates for itself: what
-an end does not have, the other end's connection has all the same."""
+"""Legs use the options that the ends have negotiated: window scale, SACK,
+timestamps; each respects its end's MSS. Their clocks continue the ends' own
+and protect like these (PAWS). With "connect early" each leg negotiates for
+itself: an option that one end lacks is used on the other leg all the same."""
 
 import re
 import struct
@@ -33,13 +33,13 @@ assert setup and teardown
 
 
 def shaken(wires):
-    """The SYNs and SYN-ACKs that have arrived at both ends."""
+    """The SYN or SYN-ACK that has arrived at each end."""
     return {ns: next(s for s in wire.segments(outgoing=False)
                      if s.flags & SYN) for ns, wire in wires.items()}
 
 
 def handshake(family):
-    """A transfer; the SYN and the SYN-ACK that its ends got."""
+    """A transfer; returns the SYN and the SYN-ACK that its ends received."""
     listen("srv", family)
     wires = {ns: Wire(ns, "eth0", gateway) for ns, gateway in GATEWAY.items()}
     with grows(flow_closed=1):
@@ -84,8 +84,8 @@ for _what in SETTINGS:
 
 
 def mss(family, early):
-    """Each end gets the other's, or the leg's own where that answers; each leg
-    keeps to its end's."""
+    """Each end receives the other's MSS, or the leg's own if the leg answers;
+    each leg respects its end's."""
     route = f"route replace {NETWORK[family]} dev tun0"
     listen("srv", family)
     wires = {ns: Wire(ns, "eth0", gateway) for ns, gateway in GATEWAY.items()}
@@ -113,9 +113,9 @@ families("MSS", False)(mss)
 
 
 def stamps(family):
-    """A transfer; the values of timestamps that each end has got, and those
-    that it has sent, in their order. What an end has sent comes back to it,
-    and nothing else does."""
+    """A transfer; returns the timestamp values that each end has received, and
+    those that it has sent, in their order. An end receives only echoes of
+    values that it has sent."""
     wires = {ns: [Wire(ns, "eth0", gateway) for _ in range(2)]
              for ns, gateway in GATEWAY.items()}
     with grows(flow_closed=1):
@@ -136,8 +136,8 @@ def stamps(family):
 
 @families("timestamps go on from the ends' own")
 def clocks(family):
-    """They never go back, and are never ahead of the end's clock, which has
-    ticks of a millisecond."""
+    """They never go back, and are never ahead of the end's clock, which ticks
+    every millisecond."""
     before = paws()
     begun = time.monotonic()
     got, sent = stamps(family)
@@ -155,8 +155,8 @@ def clocks(family):
 @families("an old segment from the subscriber", "sub")
 @families("an old segment from the server", "srv")
 def old(family, ns):
-    """Each packet with payload comes with a copy from long ago first, its
-    payload another and its checksum right: the leg takes it for old."""
+    """A copy with a very old timestamp, other payload and a valid checksum
+    precedes each packet with payload: the leg drops it as old."""
     before = nstat("pep", OLD_SEEN)
 
     def remake(seen):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Limits, draining and memory pressure: new connections are followed and stay
-unsplit with the reason counted, those that are split go on."""
+unsplit with the reason counted, split ones go on."""
 
 import json
 import select
@@ -28,7 +28,7 @@ def defaults():
 
 
 def shown():
-    """What pepadm shows."""
+    """The limits that pepadm shows."""
     return json.loads(pepadm("-j", "limit", "show").stdout)
 
 
@@ -74,7 +74,7 @@ def pending(family):
     pepadm("limit", "set", "pending", "10")
     with grows(ended=False, split_pass_max_pending=1):
         socks = clients(family, 10)
-        # Some may wait for a socket.
+        # Some clients may wait for a socket.
         wait_for("pending flows", lambda: pep.stat("pending") == 10)
         exchange(pair(family), 20000)
     for sock in socks:
@@ -86,7 +86,7 @@ def pending(family):
 
 @families("connections that wait for a silent server are no flows")
 def unanswered(family):
-    """They are followed, and take nothing from those that are split."""
+    """They are followed, and do not count against the limits of split ones."""
     pepadm("limit", "set", "pending", "1", "flows", "1")
     with grows(flow_established=1, split_pass_max_pending=0,
                split_pass_max_flows=0, follow_new=pep.least(11)):
@@ -107,7 +107,7 @@ def count(profile):
 @families("no more flows of a profile than may be", "follow")
 @families("no more flows of a profile than may be, early", "early")
 def profile_flows(family, connect_mode):
-    """Those that were split before the profile was changed count as well."""
+    """Flows that were split before the profile was changed count as well."""
     settings = "connect", connect_mode, "max-flows", "3"
     pepadm("profile", "set", "default", *settings)
     with grows(flow_established=4, split_pass_profile_flows=3,
@@ -169,8 +169,8 @@ def drain(family):
 
 @families("what a flow holds is limited")
 def memory(family):
-    """A subscriber that does not read stops the server; what lies between is
-    no more than the buffers of two sockets and what a leg may have unsent."""
+    """A subscriber that does not read stops the server; the payload between
+    them is limited to the buffers of two sockets and a leg's unsent bytes."""
     near, far = split_pair(family)
     far.setblocking(False)
     sent = still = 0
@@ -199,8 +199,8 @@ def memory(family):
 
 @families("TCP short of memory")
 def short(family):
-    """New connections pass, what is split goes on. Each CPU keeps a megabyte
-    that does not count, so there must be much that is not read."""
+    """New connections pass, split ones go on. Each CPU keeps a megabyte that
+    does not count, so much unread payload is needed."""
     old = split_pair(family)
     hogs = split_start(family, 30)
     for near, _ in hogs:

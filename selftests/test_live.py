@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Settings of a profile that flows get while they live: with payload under
-way, while they are being opened, while they end. What cannot be changed so is
-refused, and nothing has changed then."""
+"""Settings of a profile that are applied to live flows: with payload in
+flight, while they are being opened, while they end. Other settings are
+refused, without any change."""
 
 import re
 import threading
@@ -21,7 +21,7 @@ OPENERS = {"sub": ("sub", "srv"), "srv": ("srv", "sub")}
 
 
 def setup():
-    """Attached; what they are changed to is at hand."""
+    """Attached, with the congestion controls loaded."""
     pep.attached()
 
 
@@ -40,7 +40,8 @@ def live(*words, profile="default"):
 
 
 def controls(**wanted):
-    """What flows' legs have, as pepadm and ss tell."""
+    """Fail unless pepadm shows these congestion controls for all flows'
+    legs."""
     flows = pep.flows()
     expect_least("flows", len(flows), 1)
     for flow in flows:
@@ -50,7 +51,7 @@ def controls(**wanted):
 
 
 def sockets():
-    """Lines of ss about established sockets of the gateway."""
+    """Lines of ss for established sockets of the gateway."""
     return run("ss", "-HOtnio", "state", "established",
                ns="pep").stdout.splitlines()
 
@@ -111,8 +112,8 @@ def rate(family):
 
 @families("keepalive and user-timeout")
 def timers(family):
-    """An end vanishes, idle or with payload under way to it. By the default
-    the flows would be there for minutes."""
+    """An end vanishes, idle or with payload in flight to it. By the defaults
+    the flows would exist for minutes."""
     idle, busy = split_pair(family), split_pair(family)
     for both in idle, busy:
         exchange_part(both, 1000)
@@ -131,7 +132,7 @@ def timers(family):
 
 @families("timers go back to the namespace's")
 def timers_back(family):
-    """ss tells of the timer that runs."""
+    """ss shows the running timer."""
     pepadm("profile", "set", "default", "keepalive-idle", "60")
     both = split_pair(family)
     exchange_part(both, 1000)
@@ -148,8 +149,8 @@ def timers_back(family):
 
 @families("idle-timeout")
 def idle_timeout(family):
-    """It begins for a flow that had none, or a long one, and ends for one
-    that has it."""
+    """The timer starts for a flow that had none, or a long one, and stops for
+    one that has it."""
     both = split_pair(family)
     exchange_part(both, 1000)
     live("idle-timeout", "600000")
@@ -167,7 +168,8 @@ def idle_timeout(family):
 
 @case("what cannot be changed of flows is refused")
 def refused():
-    """By its name, and nothing has changed, not even what could be."""
+    """The error names the setting, and nothing changes, not even settings that
+    could be changed."""
     both = split_pair(4)
     before = pepadm("profile", "show").stdout
     for word, value in (("connect", "early"), ("split", "never"),
@@ -208,8 +210,8 @@ def refused():
 
 @families("flows of older generations and of other profiles")
 def whose(family):
-    """What is set without live is for new flows. Only what is given with live
-    is changed of the others; those of another profile keep theirs."""
+    """Settings without live apply to new flows. Existing flows take over only
+    settings given with live; those of another profile keep theirs."""
     pepadm("profile", "add", "gold", "cc-wireless", "reno", "split",
            "handshake")
     pepadm("dev", "set", "sv0", "profile", "gold")
@@ -235,7 +237,7 @@ def whose(family):
 @families("connections that are being opened", "follow")
 @families("connections that are being opened, early", "early")
 def opening(family, connect_mode):
-    """Their flows have it when they are up."""
+    """Their flows have the settings once they are established."""
     pepadm("profile", "set", "default", "connect", connect_mode)
     exchange(split_pair(family), 1000)
     pep.flows_end()
@@ -264,7 +266,7 @@ def opening(family, connect_mode):
 
 @families("flows come and go while settings change")
 def race(family):
-    """Each change finds some that are being opened and some that end."""
+    """Each change meets some flows that are being opened and some that end."""
     stop = False
     changes = 0
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A wireless side that loses, delays, reorders and duplicates packets: all
+"""A wireless side that drops, delays, reorders and duplicates packets: all
 bytes arrive, and half-closes work as on a clean one."""
 
 from peptest import pep
@@ -15,7 +15,7 @@ RADIO = ("delay 10ms 3ms loss random 2% reorder 20% 50% duplicate 1% "
 
 
 def setup():
-    """Packets are lost, not bursts of them."""
+    """The links lose single packets, not bursts."""
     pep.attached()
     for ns, dev in ("pep", "wl0"), ("sub", "eth0"):
         single_packets(ns, dev)

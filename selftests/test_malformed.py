@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Malformed and cut off headers from either side, the same at each run, while
-a split flow goes on: the kernel does not complain, every packet is counted,
-and the flow's payload is not touched."""
+"""Malformed and truncated headers from either side, the same in each run,
+during a split flow: the kernel does not complain, every packet is counted, and
+the flow's payload is unchanged."""
 
 import json
 import random
@@ -22,7 +22,7 @@ DELIVERED = ("delivered", "held", "dropped", "fragment_gathered")
 
 
 def setup():
-    """One packet each: no device makes many out of one or one of many."""
+    """No device splits or merges packets."""
     pep.warmed()
     for ns, devs in ("sub", ["eth0"]), ("pep", ["wl0", "sv0"]), \
             ("srv", ["eth0"]):
@@ -31,7 +31,7 @@ def setup():
 
 
 def whole(scapy, family, ns, ports):
-    """Good packets of many kinds to start with."""
+    """Valid packets of many kinds to start with."""
     src, dst = addr(ns, family), addr(OTHER[ns], family)
     base = (scapy.IP(src=src, dst=dst) if family == 4 else
             scapy.IPv6(src=src, dst=dst))
@@ -66,7 +66,7 @@ def whole(scapy, family, ns, ports):
 
 
 def flipped(rng, packet):
-    """Some bytes of the headers are others."""
+    """Change some bytes of the headers."""
     data = bytearray(packet)
     for _ in range(rng.randint(1, 6)):
         data[rng.randrange(min(len(data), 96))] = rng.randrange(256)
@@ -75,12 +75,12 @@ def flipped(rng, packet):
 
 
 def cut(rng, packet):
-    """The end is missing."""
+    """Cut off the end."""
     return packet[:rng.randint(1, len(packet) - 1)]
 
 
 def longer(rng, packet):
-    """More than the header says."""
+    """Append bytes beyond the length in the header."""
     return packet + rng.randbytes(rng.randint(1, 40))
 
 
@@ -94,20 +94,20 @@ DAMAGE = (flipped, cut, longer, spliced)
 
 
 def seen_by_action():
-    """Packets that the action has seen at both devices."""
+    """Number of packets that the action has seen at both devices."""
     return sum(dev["packets"] for dev in
                json.loads(pep.pepadm("-j", "dev", "show").stdout))
 
 
 def counted(counters):
-    """Packets that were counted, by what became of them."""
+    """Numbers of counted packets, by their fate."""
     return {name: value for name, value in counters.items()
             if name in DELIVERED or name.startswith("pass_")}
 
 
 def tally():
-    """Packets that the action has seen, and what became of them, at a moment
-    when none comes."""
+    """Number of packets that the action has seen, and their fates, at a moment
+    when none arrives."""
     def same():
         found.append((seen_by_action(), counted(stats())))
         return found[-1][0] == seen_by_action()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Two hundred connections at once: every byte right, all of them split, and
-nothing left of them."""
+"""Two hundred connections at once: every byte is correct, all of them are
+split, and nothing is left of them."""
 
 from peptest import pep
 from peptest.env import amount
@@ -26,7 +26,7 @@ def many(family, opener, opened, up, down):
 
 @families(f"{FLOWS} flows that begin at once")
 def at_once(family):
-    """Payload moves while sockets are made for most of them: each is split
+    """Payload moves while pep creates sockets for most of them: each is split
     when its turn comes."""
     with grows(follow_established=FLOWS, split_handshake=FLOWS,
                flow_established=FLOWS, flow_closed=FLOWS, flow_reset=0,
@@ -59,7 +59,7 @@ def half(family):
 
 @families(f"{FLOWS} flows held open")
 def held(family):
-    """flow show lists each once, and all go when closed."""
+    """flow show lists each once, and all disappear when closed."""
     with grows(flow_established=FLOWS, flow_closed=FLOWS):
         pairs = pep.split_start(family, FLOWS)
         expect("flows", pep.stat("flows"), FLOWS)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Where memory cannot be had: connections are forwarded and not split, or not
-even followed, with the reason counted, those that are split go on, nothing is
-lost, and all is as before afterwards. Only the debug kernels can refuse memory
+"""Lack of memory: connections are forwarded and not split, or not even
+followed, with the reason counted, split ones go on, nothing is lost, and
+everything works as before afterwards. Only the debug kernels can refuse memory
 on demand (failslab)."""
 
 import contextlib
@@ -19,7 +19,7 @@ from peptest.tcp import (Load, accept, client, exchange, exchange_all,
 PACKETS = "skbuff_head_cache", "skbuff_fclone_cache", "skbuff_small_head"
 BYTES = amount(1000000)
 MOST = 1 << 30          # failures
-MANY = 200              # more than the sockets that are kept ready
+MANY = 200              # more than the number of ready sockets
 setup = pep.warmed
 
 
@@ -32,8 +32,8 @@ def refusable(cache, yes):
 
 @contextlib.contextmanager
 def refused(percent, *caches):
-    """For a while, so many of the allocations from slab caches fail; a
-    function returns how many have failed so far."""
+    """Within, a percentage of the allocations from slab caches fails; yields a
+    function that returns the number of failures so far."""
     for name, value in (("times", MOST), ("interval", 1), ("verbose", 0),
                         ("ignore-gfp-wait", "N"), ("cache-filter", "Y")):
         debugfs.write("failslab/" + name, value)
@@ -54,7 +54,7 @@ def needs_failslab():
 
 
 def split_afterwards(family):
-    """All is as before."""
+    """Connections are split as before."""
     with grows(split_handshake=1, flow_established=1, flow_closed=1):
         exchange(pep.split_pair(family), BYTES)
 
@@ -85,7 +85,7 @@ def no_early_flows(family):
 
 @case("no memory to route a SYN that would be answered early")
 def no_clone():
-    """Its connection is followed, and split by its handshake."""
+    """The connection is followed, and split by its handshake."""
     if not sites.faults_possible():
         skip("only the debug kernels have faults")
     site, = [each for each in sites.sites(sites.listing())
@@ -115,9 +115,8 @@ def no_connections(family):
 
 @families("no memory for sockets")
 def no_sockets(family):
-    """Those that were kept ready serve the first connections, the others stay
-    with their ends. The server's program has no sockets either and takes them
-    later."""
+    """The ready ones serve the first connections, the others stay unsplit. The
+    server's program has no sockets either and accepts later."""
     needs_failslab()
     listener = listen("srv", family)
     near = [client("sub", family) for _ in range(MANY)]
@@ -154,7 +153,7 @@ def no_sockets(family):
 
 
 def opened(family, count):
-    """Connections whose opener may have had no memory for its own SYN."""
+    """Connections whose opener may lack memory for its own SYN."""
     for _ in range(count):
         try:
             yield pair(family)
@@ -165,16 +164,16 @@ def opened(family, count):
 
 @families("memory for every tenth packet fails")
 def no_packets(family):
-    """Of connections that are there, and of others that are opened while fewer
-    fail, most of which pass: TCP takes the failures for memory pressure."""
+    """On existing connections, and on others, opened while fewer allocations
+    fail; most of these pass unsplit: TCP treats the failures as memory
+    pressure."""
     needs_failslab()
     with grows(flow_established=least(2), flow_reset=0):
         both = [pep.split_pair(family), pep.split_pair(family, "srv", "sub")]
         with refused(10, *PACKETS):
             for each in both:
                 exchange_part(each, BYTES // 4)
-        # A handshake has ten packets, and each time that it fails it takes
-        # twice as long.
+        # A handshake has ten packets, and each failure doubles its time.
         with refused(2, *PACKETS):
             more = list(opened(family, 10))
         with refused(10, *PACKETS):
@@ -202,7 +201,7 @@ def released(family):
 
 @families("no memory to import a connection")
 def imported(family):
-    """Each line is refused; later it is taken."""
+    """Each line is refused; later it is accepted."""
     needs_failslab()
     both = pair(family)
     exchange_part(both, 1000)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The counters, the limits, how long payload stays, what is attached, links of
-subscribers and what groups of connections got, in Prometheus' text format:
-Prometheus' own checker finds nothing to say, and they are what JSON tells."""
+"""The counters, the limits, residence of payload, attached filters, links of
+subscribers and results of groups of connections, in Prometheus' text format:
+Prometheus' own checker reports nothing, and they equal those in JSON."""
 
 import json
 import os
@@ -18,16 +18,16 @@ SAMPLE = re.compile(r'(pep_[a-z_]+)(?:\{([a-z]+)="([a-z0-9_]+)"\})? (\d+)')
 HISTOGRAM = re.compile(r'(pep_[a-z_]+)_(bucket|sum|count)'
                        r'(?:\{([^}]*)\})? ([0-9.]+)')
 LABEL = re.compile(r'([a-z]+)="([^"]*)",?')
-# What is there in any case, and of a profile with a control group.
+# Histograms that always exist, and those of a profile with a control group.
 HISTOGRAMS = ["pep_residence_seconds", "pep_link_rate_bytes",
               "pep_link_rtt_seconds"]
 COMPARED = ["pep_compared_object_seconds", "pep_compared_delay_seconds"]
-# Numbers of both groups, by the key that JSON has.
+# Numbers of both groups, with the key in JSON.
 GROUPS = {"pep_compared_connections_total": "connections",
           "pep_compared_connections_cut_total": "cut",
           "pep_compared_bytes_total": "bytes",
           "pep_compared_bytes_again_total": "bytes_again"}
-# Counters of each metric with a label, as the name that JSON has.
+# Counters of each metric with a label, as the name in JSON.
 LABELLED = {"pep_packets_passed_total": "pass_{}",
             "pep_syns_passed_total": "syn_pass_{}",
             "pep_flows_ended_total": "flow_{}",
@@ -46,7 +46,7 @@ RENAMED = {"pep_flows_pending": "pending",
            "pep_syns_answered_total": "syn_answered",
            "pep_flows_established_total": "flow_established"}
 PLUGINS = os.path.join(env.TOP, "tools", "tc")
-# What the limits are called there.
+# Names of the limits in JSON.
 LIMITS = {"flows_limit": "flows", "flows_pending_limit": "pending",
           "draining": "drain"}
 # The filters that are attached.
@@ -54,7 +54,7 @@ FILTERS = "filters_wireless", "filters_server"
 
 
 def setup():
-    """Nothing but the proxy."""
+    """Only pep, attached."""
     pep.attached()
 
 
@@ -64,7 +64,7 @@ def plain(line):
 
 
 def samples(text):
-    """What it tells, by the name that JSON has; by metric, its type."""
+    """Values of the samples by their name in JSON, and types by metric."""
     found, types = {}, {}
     for line in text.splitlines():
         words = line.split()
@@ -125,7 +125,7 @@ def histograms(text, metric):
 
 
 def traffic():
-    """Some payload each way, by both families."""
+    """Some payload each way, over both families."""
     for family in 4, 6:
         both = split_pair(family)
         exchange_part(both, 1000)
@@ -135,7 +135,7 @@ def traffic():
 
 
 def checked(text):
-    """Fail unless promtool has nothing to say."""
+    """Fail if promtool reports a problem."""
     done = run(env.PROMTOOL, "check", "metrics", stdin=text, ns="pep")
     expect("what promtool says", done.stdout + done.stderr, "")
 
@@ -143,7 +143,7 @@ def checked(text):
 @case("the counters after some traffic")
 def counters():
     traffic()
-    # Neighbours talk and the pool is filled up meanwhile.
+    # Meanwhile neighbours exchange packets and the pool is filled up.
     before = json.loads(pepadm("-j", "stat").stdout)
     text = pepadm("stat", "show", "--prometheus").stdout
     after = json.loads(pepadm("-j", "stat").stdout)
@@ -169,7 +169,7 @@ def counters():
 
 @case("limits")
 def limits():
-    """As they are set; what is drained is 1."""
+    """The limits as set; draining is 1."""
     pepadm("limit", "set", "flows", "1234", "pending", "56")
     for drain in "on", "off":
         pepadm("drain", drain)
@@ -183,14 +183,14 @@ def limits():
 
 @case("what is attached")
 def attached():
-    """Filters of pepadm, of others, of another kind, with an action in common;
-    not an action that no filter has."""
+    """Filters of pepadm, other ones, of another kind, with a shared action;
+    not an action without a filter."""
     def counted():
         found, _ = samples(pepadm("stat", "show", "--prometheus").stdout)
         return tuple(found[name] for name in FILTERS)
 
     def expect_filters(*wanted):
-        # The action of a filter goes a moment after it.
+        # The action of a filter is freed a moment after it.
         wait_for(f"filters {wanted}", lambda: counted() == wanted)
     expect_filters(2, 2)
     pepadm("dev", "del", "sv0")
@@ -216,7 +216,7 @@ def attached():
 
 @case("how long payload stays")
 def residence():
-    """Buckets add up, and are those of JSON; the sum is what they allow."""
+    """Buckets add up, and equal those of JSON; the sum is in their range."""
     traffic()
     told = json.loads(pepadm("-j", "stat", "residence").stdout)
     found = histograms(pepadm("stat", "show", "--prometheus").stdout,
@@ -246,7 +246,7 @@ def residence():
 
 @case("links of subscribers, by rate and round trip")
 def links():
-    """As many as path show has, each in the bucket that it belongs to."""
+    """As many as path show has, each in the right bucket."""
     pepadm("path", "flush", "all")
     text = pepadm("stat", "show", "--prometheus").stdout
     for metric in HISTOGRAMS[1:]:
@@ -281,7 +281,7 @@ def links():
 
 @case("what groups of connections got")
 def compared():
-    """Only where a profile has a control group; its name is a label."""
+    """Only with a profile that has a control group; its name is a label."""
     text = pepadm("stat", "show", "--prometheus").stdout
     expect("without one", "pep_compared_" in text, False)
     for words in ("add", "gold"), ("set", "default"):
@@ -323,7 +323,7 @@ def compared():
 
 
 def expect_groups(text, told):
-    """Fail unless numbers of groups are those of JSON."""
+    """Fail unless numbers of groups equal those of JSON."""
     found = {}
     for line in text.splitlines():
         metric, _, rest = line.partition("{")
@@ -339,7 +339,7 @@ def expect_groups(text, told):
 
 @case("a label for the namespace")
 def namespace():
-    """Where one is named; its name may have characters that end a label."""
+    """When -N names one; its name may have characters that end a label."""
     plain = pepadm("stat", "show", "--prometheus").stdout
     here = [line.rpartition(" ")[0] for line in plain.splitlines()]
     with tempfile.TemporaryDirectory() as path:

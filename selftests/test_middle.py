@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Things that happen in the very middle of a take-over, when payload is under
-way in both directions: ends, resets, urgent data, closed windows, keepalive,
-another MTU, ICMP errors, another route; on links with a delay, and on links
-that lose, double and reorder. All bytes arrive and nothing is left over."""
+"""Events in the very middle of a take-over, with payload in flight in both
+directions: FINs, resets, urgent data, closed windows, keepalive, another MTU,
+ICMP errors, another route; on links with a delay, and on links that drop,
+duplicate and reorder. All bytes arrive and nothing is left."""
 
 import contextlib
 import socket
@@ -18,7 +18,7 @@ from peptest.tcp import (End, client, accept, listen, exchange, expect_same,
                          outcome, pair, pump, reset)
 
 SPLIT = 12000
-BEFORE = 11000          # bytes, all of them under way
+BEFORE = 11000          # bytes, all of them in flight
 BYTES = 120000
 STREAM = 1000000        # bytes, more than both legs hold
 GATEWAY = {"sub": ("pep", "wl0"), "srv": ("pep", "sv0")}
@@ -47,7 +47,7 @@ def setup():
 
 @contextlib.contextmanager
 def links(kind):
-    """Impaired links, and nothing left over afterwards."""
+    """Impaired links; fail if anything is left afterwards."""
     with impaired(WIRELESS + SERVER, *LINKS[kind]):
         yield
     pep.flows_end()
@@ -58,8 +58,8 @@ def links(kind):
 
 
 class Middle:
-    """A connection on which both ends have sent payload that is under way;
-    go_on() sends what has it taken over, and the rest."""
+    """A connection with payload of both ends in flight; go_on() sends the
+    payload that triggers the take-over, and the rest."""
 
     def __init__(self, family, **kwargs):
         self.family = family
@@ -75,7 +75,7 @@ class Middle:
         return list(self.ends.values())
 
     def go_on(self, size=BYTES):
-        """Send the rest and the ends of both directions."""
+        """Send the rest and the FINs of both directions."""
         for end in self.all:
             end.size, end.fin = size, True
         pump(self.all)
@@ -90,7 +90,7 @@ def nothing(_middle, _ns):
 
 
 def keepalive(middle, ns):
-    """Probes while the connection is followed, and later."""
+    """Send probes while the connection is followed, and later."""
     for end in middle.all:
         end.wanted = BEFORE
     pump(middle.all)
@@ -105,21 +105,21 @@ def keepalive(middle, ns):
 
 
 def mtu(_middle, ns):
-    """The link to an end becomes smaller at both of its devices."""
+    """Reduce the MTU of the link to an end, at both of its devices."""
     far, dev = GATEWAY[ns]
     ip(far, f"link set {dev} mtu 1300")
     ip(ns, "link set eth0 mtu 1300")
 
 
 def mtu_back(ns):
-    """As before."""
+    """Restore the MTU."""
     far, dev = GATEWAY[ns]
     ip(far, f"link set {dev} mtu 1500")
     ip(ns, "link set eth0 mtu 1500")
 
 
 def quoting(middle, ns, kind, rest):
-    """An ICMP error from an end's side about what it is being sent."""
+    """Send an ICMP error from an end's side about a packet sent to it."""
     wire = Wire(ns, "eth0", GATEWAY[ns])
     seen = wire.find(lambda seen: seen.data, outgoing=False)
     wire.send(icmp(addr(ns, middle.family), addr(OTHER[ns], middle.family),
@@ -127,17 +127,17 @@ def quoting(middle, ns, kind, rest):
 
 
 def too_big(middle, ns):
-    """An error that asks for smaller packets."""
+    """Send an error that requests smaller packets."""
     quoting(middle, ns, TOO_BIG, 1300)
 
 
 def unreachable(middle, ns):
-    """One that changes nothing."""
+    """Send an error that changes nothing."""
     quoting(middle, ns, UNREACHABLE, 0)
 
 
 def route(middle, ns):
-    """The gateway has another route, by the same device, to an end."""
+    """Set another route of the gateway to an end, on the same device."""
     prefix = 32 if middle.family == 4 else 128
     to = addr(ns, middle.family)
     ip("pep", f"route replace {to}/{prefix} dev {GATEWAY[ns][1]} mtu 1400",
@@ -145,7 +145,7 @@ def route(middle, ns):
 
 
 def route_back(ns):
-    """As before."""
+    """Delete that route."""
     for family, prefix in (4, 32), (6, 128):
         run("ip", f"-{family}", "route", "del", f"{addr(ns, family)}/{prefix}",
             "dev", GATEWAY[ns][1], ns="pep", check=False)
@@ -155,8 +155,8 @@ AFTERWARDS = {mtu: mtu_back, route: route_back}
 
 
 def happens(family, event, ns, kind):
-    """An event between two flights, the second of which has the connection
-    taken over, where no hole is in its way."""
+    """An event between two flights; the second triggers the take-over, unless
+    a hole prevents it."""
     whole = kind == "delay" and event is not mtu
     with links(kind), grows(flow_reset=0, follow_reset=0,
                             split_bytes=least(whole)):
@@ -178,7 +178,7 @@ for _event in nothing, keepalive, mtu, too_big, unreachable, route:
 
 
 def fins(family, kind, sizes):
-    """The bytes that decide come with the end of the direction."""
+    """The deciding bytes arrive with the FIN of the direction."""
     with links(kind), grows(flow_reset=0, follow_reset=0):
         for size in sizes:
             for both in (size, 0), (0, size), (size, size):
@@ -192,7 +192,7 @@ for _kind in LINKS:
 
 
 def resets(family, kind, ns):
-    """A reset right behind the bytes that decide: the other end gets it."""
+    """A reset right after the deciding bytes: the other end receives it."""
     for size in SPLIT, SPLIT + 1, 2 * SPLIT, 4 * SPLIT:
         with links(kind):
             near, far = pair(family)
@@ -209,7 +209,7 @@ for _kind in "delay", "reordering":
 
 
 def urgent(family, kind, ns):
-    """Urgent data in the segments that decide: it stays in its place, and the
+    """Urgent data in the deciding segments: it stays in its place, and the
     connection is not split."""
     with links(kind), grows(flow_established=0,
                             flow_reset=0, follow_reset=0):
@@ -239,7 +239,7 @@ def send_window(sock):
 
 
 def narrow(family, kind, ns):
-    """A window that is closed while the connection is taken over."""
+    """A closed window while the connection is taken over."""
     with links(kind), grows(flow_reset=0, follow_reset=0,
                             split_bytes=least(kind == "delay")):
         listener = listen("srv", family)

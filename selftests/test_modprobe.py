@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The module as depmod and modprobe see it: loaded by its name, by its use,
-and with the modules that it works with."""
+"""The module for depmod and modprobe: loaded by its name, by its use, and with
+the modules that it works with."""
 
 import os
 import shutil
@@ -18,7 +18,7 @@ _state = {}
 
 
 def of_kernel():
-    """The files of the kernel's modules that it needs or works with."""
+    """The files of kernel modules that pep needs or works with."""
     needed = run("modinfo", "-F", "depends", env.KO).stdout.strip()
     names = [name for name in needed.split(",") if name]
     done = run("modprobe", "-a", "--show-depends", *SOFT, *names, check=False)
@@ -28,7 +28,7 @@ def of_kernel():
 
 def setup():
     """A folder with this module and those that it works with, which the kernel
-    looks into first."""
+    searches first."""
     top = _state["top"] = tempfile.mkdtemp(prefix="pep-modules-")
     os.chmod(top, 0o755)
     folder = f"{top}/lib/modules/{RELEASE}"
@@ -49,7 +49,7 @@ def setup():
 
 
 def teardown():
-    """As it was."""
+    """Restore the kernel's setting and delete the folder."""
     if "helper" in _state:
         with open(HELPER, "w", encoding="ascii") as file:
             file.write(_state["helper"])
@@ -79,7 +79,7 @@ def by_name():
 
 @case("by the use of its netlink family")
 def by_family():
-    """pepadm needs no modprobe before it."""
+    """pepadm needs no prior modprobe."""
     pep.pepadm("stat", "show")
     expect("loaded", pep.loaded(), True)
     pep.unload()
@@ -87,7 +87,7 @@ def by_family():
 
 @case("by the name that the kernel has for its action")
 def by_action():
-    """A filter with the action makes the kernel ask for that."""
+    """A filter with the action makes the kernel request this name."""
     modprobe("net-act-pepsplit")
     expect("loaded", pep.loaded(), True)
     pep.unload()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What pepadm monitor tells of flows that come up and end."""
+"""pepadm monitor reports flows that are established and that end."""
 
 import ctypes
 import errno
@@ -22,7 +22,7 @@ from peptest.tcp import (PORT, connect, connect_errno, exchange,
 SYS_PIDFD_GETFD = 438
 setup = pep.warmed
 SIDE = {"sub": "wireless", "srv": "server"}
-# Of a flow that was followed: pep was no part of its handshake.
+# Times of a flow that was followed: pep took no part in its handshake.
 UP = {"syn", "answered", "accepted", "established", "closed"}
 UP_EARLY = UP | {"syn_out"}
 DATA = {"first_to_wireless", "first_to_server"}
@@ -32,8 +32,8 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def expect_times(record, names, *order):
-    """Fail unless a record has just these times, and pairs of them are in
-    order, apart by at least so many ms: (EARLIER, LATER[, MS])..."""
+    """Fail unless a record has exactly these times, and pairs of them are in
+    order, apart by at least MS: (EARLIER, LATER[, MS])..."""
     times = record["times"]
     expect("what happened", sorted(times), sorted(f"{n}_ns" for n in names))
     for earlier, later, *apart in order:
@@ -123,7 +123,7 @@ for _mode in "follow", "early":
 
 @families("when the ends were up, of a connection that is split later")
 def later(family):
-    """The split is no part of its handshake."""
+    """The split is not part of its handshake."""
     pepadm("profile", "set", "default", "split", "12000")
     try:
         with monitor("closed") as watch:
@@ -145,7 +145,7 @@ def later(family):
 
 
 def resets(family, opener, opened, up=frozenset(UP)):
-    """From either end; also after it has ended its direction."""
+    """Resets from either end; also after it has ended its direction."""
     for end, half in (0, False), (1, False), (0, True), (1, True):
         one, other = ((opener, opened), (opened, opener))[end]
         wanted = up | DATA | {f"rst_from_{SIDE[one]}",
@@ -197,8 +197,8 @@ def resets_early(family):
 
 @families("connections that do not come up make no event")
 def no_flow(family):
-    """A refusal, and an opener that gives up: nobody has sent that SYN, says
-    its host to the answer. Nor do those that are never split."""
+    """A refusal, and an opener that gives up: the SYN is forged, and its host
+    resets the answer. Connections that are never split make none either."""
     listen("srv", family)
     ends = addr("sub", family), addr("srv", family)
     wire = raw.Wire("sub")
@@ -219,8 +219,8 @@ def no_flow(family):
 
 @families("a refusal by an ICMP error is no reset")
 def refused_by_icmp(family):
-    """Of an opener that was answered early. It is late: TCP disregards one
-    that comes while connect() goes on."""
+    """With an opener that was answered early. The error is delayed: TCP
+    ignores one that arrives while connect() is running."""
     run("nft", "-f", "-", ns="srv", stdin="""table inet closed {
         chain input {
             type filter hook input priority 0
@@ -271,7 +271,7 @@ def causes(family):
 
 
 def shrink(process):
-    """Let the queue of a process's netlink socket be as small as can be."""
+    """Set the queue of a process's netlink socket to its minimum."""
     pidfd = os.pidfd_open(process.pid)
     for name in os.listdir(f"/proc/{process.pid}/fd"):
         if not os.readlink(f"/proc/{process.pid}/fd/{name}").startswith(
@@ -286,7 +286,7 @@ def shrink(process):
 
 
 def seen(watch):
-    """Make a flow; is there an event of it? Not before the queue is empty."""
+    """Create a flow; is there an event of it? Only once the queue is empty."""
     both = pair(4)
     try:
         while watch.event(1).get("subscriber", {}).get("port") != \
@@ -299,8 +299,8 @@ def seen(watch):
 
 @case("events that are lost")
 def lost():
-    """It sleeps while more happens than its queue can take: it tells so, and
-    goes on with those that come then."""
+    """The monitor is stopped while more happens than its queue can hold: it
+    reports the loss, and goes on with later events."""
     watch = Monitor()
     try:
         shrink(watch.process)
@@ -322,7 +322,8 @@ def lost():
 
 @case("a limit that is reached")
 def overload():
-    """Told when it is, and not again with each SYN; a drain is not one."""
+    """Reported when it is reached, and not again with each SYN; draining is no
+    limit."""
     pepadm("limit", "set", "flows", "1")
     try:
         with monitor("limits") as watch:
@@ -347,8 +348,8 @@ def overload():
 
 @families("draining that is done")
 def drained(family):
-    """Told when the last flow has ended, at once where there is none, and once
-    for each time that it begins."""
+    """Reported when the last flow has ended, at once if there is none, and
+    once per start of draining."""
     try:
         with monitor() as watch:
             both = pair(family)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """A link behind a router whose MTU shrinks in the middle of a transfer, on
-either side: its router's errors make the leg send less. Nothing is probed.
+either side: the router's errors make the leg send smaller segments. Nothing is
+probed.
 
    near ------- sub (router) ------- pep ------- srv (router) ------- far
    198.18.2.2   198.18.2.1                       198.18.3.1    198.18.3.2
@@ -52,7 +53,7 @@ def setup():
 
 
 def link_mtu(ns, mtu):
-    """Set the MTU of the link to an end; ip would take too long for it."""
+    """Set the MTU of the link to an end; ip would take too long."""
     for where, dev in (ROUTER[ns], b"eth1"), (ns, b"eth0"):
         with Within(where), socket.socket() as sock:
             fcntl.ioctl(sock, SIOCSIFMTU, struct.pack("16si20x", dev, mtu))

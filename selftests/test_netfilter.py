@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A firewall on the gateway that drops what conntrack calls invalid, in every
-chain, with conntrack at its strictest: what is followed is tracked and
-masqueraded as ever, once split nothing is dropped or even tracked, and of a
-connection that is answered early nothing at any time.
+"""A firewall on the gateway that drops invalid packets, in every chain, with
+the strictest conntrack settings: followed connections are tracked and
+masqueraded as without pep, no packet of a split one is dropped or even
+tracked, and none of a connection that is answered early at any time.
 """
 
 import contextlib
@@ -26,8 +26,8 @@ MORE = 100000           # bytes
 
 
 def rules():
-    """Drop invalid packets in each hook; count TCP among them, and TCP that
-    is tracked. (IPv6's multicast reports are always invalid.)"""
+    """Drop invalid packets in each hook; count TCP among them, and tracked
+    TCP. (IPv6's multicast reports are always invalid.)"""
     yield "table inet strict {"
     yield "counter invalid {}"
     yield "counter tracked {}"
@@ -67,8 +67,8 @@ def counters():
 
 
 class Untracked:
-    """Fail unless all TCP within was untracked and nothing was dropped, but
-    for packets that come twice and find their connection gone."""
+    """Fail unless all TCP within was untracked and nothing was dropped, except
+    duplicate packets that arrive after their connection is gone."""
 
     def __enter__(self):
         counters()
@@ -99,7 +99,7 @@ def tracked(least_packets=1):
 
 
 def split(family, near="sub", far="srv"):
-    """Both ends of a connection that is opened as any other, and split."""
+    """Both ends of a connection that is opened normally, and split."""
     with tracked(3):
         both = pair(family, near, far)
         pep.wait_flows(1)
@@ -109,7 +109,7 @@ def split(family, near="sub", far="srv"):
 @families("payload both ways, the subscriber opens", "sub", "srv")
 @families("payload both ways, the server opens", "srv", "sub")
 def payload(family, near, far):
-    """From the split to TIME_WAIT, with its own addresses."""
+    """From the split to TIME_WAIT, with the ends' own addresses."""
     with grows(split_handshake=1, flow_closed=1):
         both = split(family, near, far)
         with Untracked():
@@ -120,7 +120,7 @@ def payload(family, near, far):
 
 @families("a connection that is only followed")
 def followed(family):
-    """All of it is tracked, its end as well."""
+    """All of it is tracked, including its end."""
     pep.follow("never")
     try:
         with grows(follow_established=1, follow_closed=1,
@@ -144,7 +144,7 @@ def resets(family, end):
 
 @families("a refusal")
 def refusal(family):
-    """The reset of the server is conntrack's as without pep."""
+    """conntrack tracks the reset of the server as without pep."""
     with grows(follow_reset=1, flow_established=0), tracked(2):
         expect("the client's error",
                connect_errno("sub", family, addr("srv", family), 5001),
@@ -153,7 +153,7 @@ def refusal(family):
 
 @families("a refusal by ICMP")
 def icmp(family):
-    """The server's router prohibits; the error passes on, too."""
+    """The server's router prohibits the connection; its error passes, too."""
     to = "198.18.12.9" if family == 4 else "2001:db8:12::9"
     prefix = to.rstrip("9") + ("0/24" if family == 4 else "/64")
     run("ip", "-n", "pep", "route", "add", prefix, "via",
@@ -168,8 +168,8 @@ def icmp(family):
 
 
 def killer():
-    """A function that ends the flows of wl0, as pepadm dev del begins; it is
-    quick."""
+    """A quick function that ends the flows of wl0, like the first step of
+    pepadm dev del."""
     number = next(number for number, name in
                   genl.names("PEP_CMD_").items() if name == "flow_kill")
     kind = next(number for number, name in
@@ -201,7 +201,7 @@ def late(family):
 
 @families("masquerade of UDP")
 def masquerade_udp(family):
-    """What is not split has the gateway's address."""
+    """UDP is not split and has the gateway's address."""
     counters()
     data = Datagrams(family, "sub", "srv", addr("srv", family), 7000)
     data.send(20)
@@ -211,7 +211,7 @@ def masquerade_udp(family):
 
 
 def peer_of(data):
-    """Source of the datagram that is next, None without one."""
+    """Source of the next datagram, None without one."""
     try:
         return data.receiver.recvfrom(2048, socket.MSG_PEEK)[1]
     except BlockingIOError:
@@ -220,7 +220,8 @@ def peer_of(data):
 
 def masqueraded(family, opener):
     """A connection that is translated on this host: it is tracked, has the
-    gateway's address, and is never split, since its two halves are none."""
+    gateway's address, and is never split, because its two halves do not
+    match."""
     listener = listen("srv", family, HIDDEN)
     with grows(follow_new=1, follow_established=0, flow_established=0), \
             tracked(20):
@@ -238,7 +239,7 @@ families("masquerade of Multipath TCP", mptcp_socket)(masqueraded)
 
 @case("conntrack has no more than the handshake of a split flow")
 def entries():
-    """Its entry lingers, as those of the cases above may."""
+    """Its entry stays for some time, as those of the cases above may."""
     before = int(sysctl_get("pep", ENTRIES))
     both = [pair(family) for family in (4, 6)]
     pep.wait_flows(2)
@@ -258,15 +259,15 @@ UNTRACKED = "ct state untracked meta l4proto { tcp, icmp, ipv6-icmp } accept"
 
 
 def policies(*forward):
-    """Chains that drop by default: legs are accepted where they come in and
-    go out, and what else is to be forwarded."""
+    """Chains that drop by default: packets of legs are accepted in INPUT and
+    OUTPUT, and others by the given rules in FORWARD."""
     yield "table inet closed {"
     for hook, accepted in (
             ("input", ["iifname { wl0, sv0 } " + UNTRACKED]),
             ("forward", forward), ("output", [UNTRACKED])):
         yield f"chain {hook} {{ type filter hook {hook} priority 10;"
         yield "policy drop;"
-        # Neighbours have to be found: INPUT has their solicitations, too.
+        # Neighbour discovery must work: INPUT sees solicitations, too.
         yield "meta l4proto ipv6-icmp accept"
         yield from accepted
         yield "}"
@@ -275,7 +276,7 @@ def policies(*forward):
 
 @contextlib.contextmanager
 def closed(*forward):
-    """Such a firewall for a while."""
+    """Run such a firewall within."""
     run("nft", "-f", "-", ns="pep",
         stdin="\n".join(policies(*forward)) + "\n")
     try:
@@ -285,7 +286,7 @@ def closed(*forward):
 
 
 def policy(family, *forward):
-    """All that a connection can go through."""
+    """Everything that can happen to a connection."""
     with closed(*forward):
         for ends in ("sub", "srv"), ("srv", "sub"):
             exchange(pair(family, *ends), 20000)
@@ -300,7 +301,7 @@ def policy(family, *forward):
 
 @families("chains that drop by default, and established is accepted")
 def stateful(family):
-    """FORWARD has the handshake, and INPUT and OUTPUT all that follows."""
+    """FORWARD sees the handshake, INPUT and OUTPUT all later packets."""
     with grows(split_handshake=3, flow_closed=2, flow_reset=1,
                follow_reset=1):
         expect("the client's error",
@@ -311,7 +312,7 @@ def stateful(family):
 
 @families("chains that drop by default, and nothing is forwarded")
 def forbidden(family):
-    """The firewall forbids a connection with pep as without."""
+    """The firewall blocks a connection with pep as without."""
     listen("srv", family)
     with grows(follow_new=1, follow_established=0, flow_established=0), \
             closed():
@@ -328,7 +329,8 @@ def set_early():
 @families("early: payload both ways, the subscriber opens", "sub", "srv")
 @families("early: payload both ways, the server opens", "srv", "sub")
 def early_payload(family, near, far):
-    """All of a connection from SYN to TIME_WAIT, with its own addresses."""
+    """A whole connection from SYN to TIME_WAIT, with the ends' own
+    addresses."""
     with grows(flow_established=1, flow_closed=1), Untracked():
         both = pair(family, near, far)
         expect("peer", both[1].getpeername()[0], addr(near, family))
@@ -350,8 +352,8 @@ def cookies(family):
 
 @families("early: chains that drop by default, and untracked is accepted")
 def early_policy(family):
-    """The one that the server refuses is reset, as soon as it is up or a
-    little later."""
+    """The connection that the server refuses is reset, as soon as it is
+    established or a little later."""
     with grows(flow_established=3, flow_closed=2), Untracked():
         expect("the client was answered",
                policy(family, UNTRACKED) in ("ok", "ECONNRESET"), True)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Network namespaces go while pep is at work in them, several at once, with
-and without the ends of their connections. Each is really gone afterwards: its
-devices are, which the kernel takes away last."""
+"""Network namespaces are deleted while pep is active in them, several at once,
+with and without the ends of their connections. Each is really gone afterwards,
+including its devices, which the kernel deletes last."""
 
 import os
 
@@ -17,14 +17,15 @@ setup = pep.load
 
 
 def gone(x):
-    """Wait until a gateway is: the far end of a veth pair goes with it."""
+    """Wait until a gateway is gone: the far end of a veth pair disappears with
+    it."""
     wait_for(f"the end of pep{x}",
              lambda: not os.path.exists(f"/sys/class/net/probe{x}"))
 
 
 def loaded(family):
-    """Topologies of the same addresses, each with 12 flows, of which
-    half are busy both ways: (Load, idle pairs) by suffix."""
+    """Topologies with the same addresses, each with 12 flows, half of them
+    busy both ways: (Load, idle pairs) by suffix."""
     found = {}
     for x in SETS:
         topology_up(x)
@@ -43,7 +44,7 @@ def loaded(family):
 
 
 def sets_down(found):
-    """Everything that is left goes."""
+    """Delete everything that is left."""
     for load, _ in found.values():
         load.stop()
     close_all()
@@ -54,9 +55,9 @@ def sets_down(found):
 
 @families("gateways deleted beneath live flows")
 def gateways_first(family):
-    """Connections are handed back: their ends hear of no reset, for another
-    gateway may go on with them. Those that are busy may need longer than a
-    gateway waits."""
+    """Connections are handed back: their ends receive no reset, because
+    another gateway may continue them. Busy ones may need longer than a gateway
+    waits."""
     found = loaded(family)
     spaces_down(*("pep" + x for x in SETS))
     for x in SETS:
@@ -71,7 +72,7 @@ def gateways_first(family):
 
 @families("all namespaces deleted under load")
 def all_at_once(family):
-    """The ends of connections go the moment before."""
+    """The ends of connections are closed just before."""
     found = loaded(family)
     sets_down(found)
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Requests made at random from the netlink specification, valid and broken,
-of an administrator and of those who are none, while connections are relayed.
-Each gets one answer that fits, and whatever is refused changes nothing."""
+"""Random requests from the netlink specification, valid and broken, with and
+without administrator privileges, while connections are relayed. Each returns
+one valid answer, and refused requests change nothing."""
 
 import collections
 import contextlib
@@ -22,20 +22,20 @@ from peptest.rights import RIGHTS, Worker
 from peptest.tcp import exchange, pair
 from peptest.words import Typist
 
-SHORT = 15000           # messages, unless told
-CASE = 50000            # of one seed
-ROUND = 5000            # beside the same streams
-PARTS = {"pep": 500, "tc": 60}  # of one sender at a time; root has twice
-SECONDS = 120           # that a round may take
+SHORT = 15000           # messages, by default
+CASE = 50000            # messages per seed
+ROUND = 5000            # messages during the same streams
+PARTS = {"pep": 500, "tc": 60}  # per turn of a sender; twice for root
+SECONDS = 120           # limit for a round
 LINES = 150             # command lines and files of pepadm
-MORE = 400              # messages for each one more
+MORE = 400              # messages for each additional one
 MODPROBE = "/proc/sys/kernel/modprobe"
 _modprobe = []
 
 
 def setup():
-    """Attached; the kernel does not look for congestion controls that are not
-    there, which would start a program each time."""
+    """Attached; the kernel does not search for missing congestion controls,
+    which would start a program each time."""
     pep.warmed()
     ip("pep", "link add d0 type veth peer name d1",
        "link add d2 type veth peer name d3")
@@ -49,7 +49,7 @@ def setup():
 
 
 def teardown():
-    """As it was."""
+    """Restore the kernel's setting and take everything down."""
     for path in _modprobe:
         sysctl(None, f"kernel.modprobe={path}")
     service.services_down()
@@ -57,13 +57,13 @@ def teardown():
 
 
 def configuration():
-    """All that pepadm would save."""
+    """The configuration that pepadm saves."""
     return pepadm("conf", "save", "-").stdout
 
 
 @contextlib.contextmanager
 def crew(seed):
-    """Processes that send, by who they are and of what it is about."""
+    """Sending processes, by privileges and by subject of the requests."""
     spec.load()
     family = genl.family_id("pep", "pep")
     workers = {}
@@ -82,7 +82,7 @@ def crew(seed):
 
 
 def turn(who, worker, count):
-    """A sender's turn; one who may not change anything does not."""
+    """Run a sender's turn; fail if one without privileges changes anything."""
     before = configuration()
     imported = pep.stat("follow_imported")
     got = collections.Counter(worker.call("run", count))
@@ -95,14 +95,14 @@ def turn(who, worker, count):
 
 
 def set_back(path, before):
-    """Have the configuration as it was."""
+    """Restore the configuration."""
     pepadm("conf", "sync", path)
     pepadm("drain", "off")
     must("configuration", configuration(), before)
 
 
 def circuit(workers, total):
-    """A turn of each sender; return the number of messages."""
+    """Run a turn of each sender; return the number of messages."""
     sent = 0
     for (who, about), worker in workers.items():
         got = turn(who, worker, PARTS[about] * (2 if who == "root" else 1))
@@ -112,7 +112,7 @@ def circuit(workers, total):
 
 
 def requests(seed, count):
-    """So many messages of all senders, a few streams after the other."""
+    """Send count messages of all senders, with new streams in each round."""
     before = configuration()
     path = service.write("saved", before)
     total = collections.defaultdict(collections.Counter)
@@ -159,8 +159,8 @@ def typed(seed, count):
 
 
 def ended():
-    """Connections that were imported, and have no ends, end by a reset; the
-    others are forgotten when nothing has come of them for a while."""
+    """Imported connections, which have no ends, end by a reset; the others are
+    forgotten when no packets of them arrive for some time."""
     wire = Wire("sub")
     for conn in json.loads(pepadm("-j", "conn", "show").stdout):
         near, far = conn["subscriber"], conn["server"]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Connections that begin at any sequence number are taken over and handed back
-in mid-stream: numbers that turn over before, at and after it, at either end.
-A process renumbers all that an end sends and gets."""
+in mid-stream: numbers that wrap before, at and after it, at either end. A
+process renumbers all packets that an end sends and receives."""
 
 import contextlib
 
@@ -39,7 +39,7 @@ def setup():
 
 
 def course(family, isns):
-    """Split after some payload, more, handed back, more."""
+    """Split after some payload, more payload, handed back, more payload."""
     with contextlib.ExitStack() as stack:
         for ns, isn in isns.items():
             stack.enter_context(numbered(ns, isn))

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""One-armed: pep has a single device, by which both sides come. By VLAN
-devices on it, each with its side; or without VLANs, the sides told apart by
-whose address the source is; or not told apart at all, as with subscribers that
-talk to each other.
+"""One-armed: pep has a single device for both sides. With VLAN devices on it,
+one per side; or without VLANs, with sides distinguished by the source address;
+or not distinguished at all, as with subscribers that talk to each other.
 
    sub ----+                      sw    a switch
    srv ---- sw (bridge) ---- pep
@@ -25,7 +24,7 @@ from peptest.tcp import (PORT, client, connect_errno, exchange, exchange_all,
 
 BYTES = amount(3000000)
 BOB = {4: "198.18.3.2", 6: "2001:db8:3::2"}
-HOPS = 64               # that a packet may make
+HOPS = 64               # limit for a packet
 LOOP = {4: "198.18.9.9", 6: "2001:db8:9::9"}
 ENDS = {"sub": ("198.18.0.", "2001:db8::", 10),
         "srv": ("198.18.1.", "2001:db8:1::", 20),
@@ -43,8 +42,8 @@ def switch_up(*ends):
         space_up(ns, ("eth0", v4 + "2", v6 + "2"))
         ip(ns, f"route add default via {v4}1",
            f"route add default via {v6}1")
-    # No redirects: they would take the packets past pep. For IPv6 there is no
-    # sysctl.
+    # No redirects: they would make packets bypass pep. IPv6 has no sysctl for
+    # that.
     run("nft", "-f", "-", ns="pep", stdin="""
         table ip6 onearm {
             chain output {
@@ -59,7 +58,7 @@ def switch_up(*ends):
 
 
 def setup():
-    """VLANs: the switch's ports are those of one VLAN each."""
+    """VLANs: each port of the switch is in one VLAN."""
     run("modprobe", "-qa", "8021q", "bridge", "cls_flower", check=False)
     pep.load()
     switch_up("sub", "srv")
@@ -132,8 +131,7 @@ def ends(family):
 
 @families("one subscriber to another by the same device")
 def hairpin(family):
-    """Both are of the wireless side: whoever is opened stands for the
-    server."""
+    """Both are on the wireless side: the opened end counts as the server."""
     with grows(split_handshake=21, flow_established=21, flow_closed=21):
         exchange(pair(family, "sub", "bob", to=BOB[family]), BYTES)
         exchange_all(pep.split_start(family, 20, "sub", "bob", to=BOB[family]),
@@ -142,7 +140,7 @@ def hairpin(family):
 
 @case("a router that sends all of it back")
 def loop_up():
-    """Silence is short: 1 + 2 seconds."""
+    """SYN timeouts are short: 1 + 2 seconds."""
     sysctl("srv", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1",
            "net.ipv4.conf.all.send_redirects=0",
            "net.ipv4.conf.eth0.send_redirects=0")
@@ -153,14 +151,14 @@ def loop_up():
 
 
 def received():
-    """Packets that pep's device has received."""
+    """Number of packets that pep's device has received."""
     return link_packets("pep")["one0"][0]
 
 
 @families("SYNs that come back are forwarded as without pep")
 def forwarded(family):
-    """They go round until their hop limit ends it, and make one connection to
-    be followed, which is not split."""
+    """They loop until their hop limit expires, and make one followed
+    connection, which is not split."""
     before = received()
     with grows(follow_new=1, follow_established=0, flow_established=0):
         expect("the client's error",
@@ -173,8 +171,8 @@ def forwarded(family):
 
 @families("SYNs that come back, early")
 def loop(family):
-    """The SYN of a leg comes back: it is no new connection, and does not go
-    round for ever."""
+    """The SYN of a leg comes back: it is no new connection, and does not loop
+    for ever."""
     pep.pepadm("profile", "set", "default", "connect", "early")
     before = received()
     sock = client("sub", family)
@@ -192,7 +190,7 @@ def loop(family):
 
 
 def teardown():
-    """pepadm does not know these filters."""
+    """Delete the filters, which are not pepadm's, and take everything down."""
     if not WITHOUT:
         run("tc", "qdisc", "del", "dev", "one0", "clsact", ns="pep",
             check=False)

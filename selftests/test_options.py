@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Connections whose SYN asks for what a leg would lose are followed, but never
-split, and work as they do without pep."""
+"""Connections whose SYN has options that a leg would lose are followed, but
+never split, and work as without pep."""
 
 import errno
 import os
@@ -43,14 +43,14 @@ def storage(family, address):
 
 
 def md5(sock, family, peer, key=KEY):
-    """Have a socket sign for a peer, RFC 2385."""
+    """Make a socket sign for a peer, RFC 2385."""
     sock.setsockopt(socket.IPPROTO_TCP, TCP_MD5SIG, storage(family, peer) +
                     struct.pack("=BBHI", 0, 0, len(key), 0) +
                     key.ljust(80, b"\0"))
 
 
 def ao(sock, family, peer, key=KEY):
-    """Have a socket sign for a peer, RFC 5925; struct tcp_ao_add."""
+    """Make a socket sign for a peer, RFC 5925; struct tcp_ao_add."""
     sock.setsockopt(
         socket.IPPROTO_TCP, TCP_AO_ADD_KEY, storage(family, peer) +
         b"hmac(sha1)".ljust(64, b"\0") +
@@ -59,7 +59,7 @@ def ao(sock, family, peer, key=KEY):
 
 
 def signed(family, sign, opener, opened, reason):
-    """A session as two BGP routers have it, through the box."""
+    """A session as between two BGP routers, through the gateway."""
     listener = listen(opened, family, BGP)
     sign(listener, family, addr(opener, family))
     sock = client(opener, family)
@@ -77,7 +77,7 @@ for _opener, _opened in ("sub", "srv"), ("srv", "sub"):
 
 @families("TCP-AO session")
 def authenticated(family):
-    """Where the kernel has it."""
+    """If the kernel supports it."""
     try:
         ao(client("sub", family), family, addr("srv", family))
     except OSError as err:
@@ -108,7 +108,7 @@ def unequal(family):
 
 @families("Multipath TCP")
 def mptcp(family):
-    """Both ends speak it and go on to."""
+    """Both ends negotiate it and keep it."""
     sysctl("sub", "net.mptcp.enabled=1")
     with mptcp_socket("srv", family) as listener, \
             mptcp_socket("sub", family) as near:
@@ -127,7 +127,7 @@ def mptcp(family):
 
 
 def fast_open(family):
-    """Payload in the SYN gets to the server, once and whole."""
+    """Payload in the SYN reaches the server, once and complete."""
     listener = listen("srv", family, 5003)
     listener.setsockopt(socket.IPPROTO_TCP, TCP_FASTOPEN, 16)
     data = os.urandom(500)
@@ -144,7 +144,7 @@ def fast_open(family):
 
 @families("Fast Open, cookie asked for, then used")
 def fastopen(family):
-    """The second SYN carries payload, which the server takes at once."""
+    """The second SYN carries payload, which the server accepts at once."""
     with grows(pass_syn=1, syn_pass_fastopen=1, split_pass_option=1,
                flow_established=0):
         fast_open(family)
@@ -189,7 +189,7 @@ STRANGE = {
 
 @families("SYNs with all kinds of options")
 def strange(family):
-    """They arrive as they were sent; each is counted for what it has."""
+    """They arrive unchanged; each is counted by its option."""
     wire, tap = Wire("sub"), Wire("srv", "eth0", ("pep", "sv0"))
     for number, (name, (options, reason)) in enumerate(STRANGE.items()):
         packet = segment(addr("sub", family), addr("srv", family),
@@ -205,8 +205,8 @@ def strange(family):
 
 @families("one more path of Multipath TCP")
 def mptcp_join(family):
-    """It passes, although connections that ask for Multipath TCP are split:
-    answered as plain TCP it would be reset."""
+    """It passes, although connections that request Multipath TCP are split: an
+    answer as plain TCP would be reset."""
     wire, tap = Wire("sub"), Wire("srv", "eth0", ("pep", "sv0"))
     packet = segment(addr("sub", family), addr("srv", family), 41100, 5009,
                      flags=SYN, options=b"\x1e\x0c\x10\x01" + bytes(8))

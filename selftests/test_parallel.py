@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Commands of several administrators at once: profiles that come, change and
-go, whole configurations, devices, limits and flows that are ended, with
-traffic beside them. Each does what it is to or says why not; after it all the
-gateway is what one more command makes of it."""
+"""Commands of several administrators at once: profiles that are added, changed
+and deleted, whole configurations, devices, limits and killed flows, during
+traffic. Each succeeds or reports the reason; afterwards one more command
+brings the gateway into a defined state."""
 
 import json
 import random
@@ -17,7 +17,7 @@ from peptest.pep import PLAIN, grows, pepadm
 from peptest.tcp import exchange, pair, reset
 
 THREADS = 4
-ROUNDS = 1 if DEBUG else 6     # how often each does all of it
+ROUNDS = 1 if DEBUG else 6     # of all commands per administrator
 SECONDS = 400
 OTHER = """\
 profile gold cc-wireless cubic residence 80
@@ -29,22 +29,22 @@ dev sv0 side server
 NO_PROFILE = r"(name|profile): no profile of this name"
 NO_FILTERS = r"\w+ has no pep filters"
 HAS_FILTERS = r"\w+ already has pep filters"
-# As the kernel says it when somebody else has been faster with a qdisc or a
+# Messages of the kernel when another process has been faster with a qdisc or a
 # filter.
 FASTER = ("File exists", "Parent Qdisc doesn't exists", ".* not found",
           "Cannot find specified .*",
           "Cannot delete qdisc with handle of zero")
-# What somebody else has done in the middle of a change of all.
+# Errors when another process interferes with a change of the configuration.
 CHANGED = (NO_PROFILE, NO_FILTERS, HAS_FILTERS, *FASTER,
            "name: a device uses the profile")
-# What is told in any case, when it was met half done.
+# Warnings that are always possible, about half finished changes.
 WARNINGS = (r"warning: \w+ has a filter for ipv?6? only, its line says both",
             r"warning: \w+ has filters for ip and ipv6 that differ, .*",
             r'warning: profile "gold" stays: other tc filters use it, .*',
             "warning: not all of what was configured before could be restored",
             "warning: waiting for another pepadm that changes the "
             "configuration")
-# What each does, and what it may be told instead of having it done.
+# The commands, and the errors that each may return.
 COMMANDS = {
     "profile add gold mark 7": ("name: the profile exists",),
     "profile set gold residence 30": (NO_PROFILE,),
@@ -68,7 +68,7 @@ COMMANDS = {
 
 
 class Admin(threading.Thread):
-    """Gives all commands again and again, in an order of its own."""
+    """Repeats all commands, in an order of its own."""
 
     def __init__(self, number):
         super().__init__(daemon=True)
@@ -87,14 +87,14 @@ class Admin(threading.Thread):
 
 
 def command(line):
-    """Give a command; return what became of it."""
+    """Run a command; return the completed process."""
     words = [service.path(word) if word in ("usual", "other") else word
              for word in line.split()]
     return pepadm(*words, check=False)
 
 
 def setup():
-    """Attached, with another device; the files are there."""
+    """Attached, with another device; writes the files."""
     pep.attached()
     ip("pep", "link add d0 type veth peer name d1")
     service.write("usual", PLAIN)
@@ -102,8 +102,8 @@ def setup():
 
 
 def traffic(admins):
-    """Connections that carry a little, one after the other, until nobody
-    gives commands any more; return how many did, and how many not."""
+    """Connections with a little payload, one after the other, until no
+    administrator is active; return the numbers of good and failed ones."""
     good = bad = 0
     while any(admin.is_alive() for admin in admins):
         family = (4, 6)[(good + bad) % 2]
@@ -120,7 +120,7 @@ def traffic(admins):
 
 
 def reasoned(line, said):
-    """Does it say, line by line, only what this command may be told?"""
+    """Is each line of the output an error allowed for this command?"""
     place = r"pepadm: (\S+:\d+: )?" + " ".join(line.split()[:2]) + ": "
     known = "|".join((*WARNINGS, *COMMANDS[line]))
     return all(re.fullmatch(f"{place}({known})", each)
@@ -128,8 +128,8 @@ def reasoned(line, said):
 
 
 def judged(admins):
-    """Fail unless each command was done, or said why not; return how many
-    were done."""
+    """Fail unless each command has succeeded, or given a reason; return the
+    number of successful ones."""
     done = 0
     for line, what in (each for admin in admins for each in admin.said):
         done += not what.returncode

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What is not TCP, and TCP that no flow has anything to do with: passes as a
-router forwards it, one hop older, and is counted."""
+"""Packets that are not TCP, and TCP packets of no flow, pass as a router
+forwards them, with one hop less, and are counted."""
 
 import socket
 import struct
@@ -22,14 +22,14 @@ QUIC = 443
 
 
 def setup():
-    """Gateways answer with errors as often as they like."""
+    """Gateways do not limit the rate of their errors."""
     pep.warmed()
     for ns in "sub", "pep", "srv":
         sysctl(ns, "net.ipv4.icmp_ratelimit=0", "net.ipv6.icmp.ratelimit=0")
 
 
 def arrives(ns, packet, seconds=10):
-    """Wait for the same packet at an end, one hop older."""
+    """Wait for the same packet at an end, with one hop less."""
     wanted = bytearray(packet)
     if packet[0] >> 4 == 4:
         wanted[8] -= 1
@@ -60,7 +60,7 @@ def send(family, opener, proto, data, **kwargs):
 
 
 def protocol(family, opener, proto, reason):
-    """A packet of it in either direction, counted once."""
+    """A packet of a protocol, counted once."""
     data = struct.pack("!HHII", 5000, 5000, 1, 0) + bytes(88)
     with grows(ended=False, delivered=0, **{reason: least(1)}):
         send(family, opener, proto, data)
@@ -75,8 +75,8 @@ for _name, _proto in (("ESP", ESP), ("GRE", GRE), ("SCTP", SCTP),
 
 
 def authenticated(family, opener):
-    """An authentication header with TCP behind it; its ends alone may look
-    into that."""
+    """An authentication header followed by TCP, which only its ends may
+    parse."""
     opened = {"sub": "srv", "srv": "sub"}[opener]
     inner = raw.tcp_header(inet(addr(opener, family)),
                            inet(addr(opened, family)), 4000, 4001, flags=SYN)
@@ -92,7 +92,7 @@ for _opener in "sub", "srv":
 
 @families("QUIC")
 def quic(family):
-    """UDP of port 443, either way, has a counter of its own."""
+    """UDP on port 443, either way, has a counter of its own."""
     with grows(pass_quic=100, delivered=0):
         up = Datagrams(family, "sub", "srv", addr("srv", family), QUIC,
                        (addr("sub", family), 40443))
@@ -103,7 +103,7 @@ def quic(family):
 
 
 def echo(ns, family, to, hops, payload):
-    """An echo request with so many hops to live."""
+    """Send an echo request with a hop limit; return the socket."""
     name, kind = ((socket.AF_INET, 8) if family == 4 else
                   (socket.AF_INET6, 128))
     with Within(ns):
@@ -120,7 +120,7 @@ def echo(ns, family, to, hops, payload):
 
 
 def answer(sock, family, kind):
-    """Wait for an ICMP message of a kind; return who sent it."""
+    """Wait for an ICMP message of a kind; return its source."""
     with sock:
         while True:
             data, name = sock.recvfrom(2048)
@@ -146,8 +146,8 @@ def echoes(family):
 
 @families("traceroute by UDP")
 def traceroute(family):
-    """Time exceeded by the gateway, port unreachable by the server, which
-    passes it as an error that is not about TCP."""
+    """Time exceeded from the gateway, port unreachable from the server; the
+    gateway passes the latter as an error that is not about TCP."""
     exceeded, unreachable = (11, 3) if family == 4 else (3, 1)
     with Within("sub"):
         name = socket.AF_INET if family == 4 else socket.AF_INET6
@@ -172,8 +172,8 @@ def traceroute(family):
 
 @families("traceroute by TCP")
 def traceroute_tcp(family):
-    """A SYN whose time is over at the gateway is answered by it, as by any
-    router, and opens nothing."""
+    """The gateway answers a SYN whose hop limit expires there, as any router
+    does, and the SYN opens nothing."""
     wire = Wire("sub")
     packet = segment(addr("sub", family), addr("srv", family), 40001, 5999,
                      flags=SYN)
@@ -207,7 +207,7 @@ SCOPES = {4: (("0.0.0.0", "198.18.1.2"), ("127.1.1.1", "198.18.1.2"),
 
 @families("SYNs from and to addresses that are nobody's")
 def scopes(family):
-    """Of another scope, or of more than one host: none is split."""
+    """Addresses of another scope, or of more than one host: none is split."""
     wire = Wire("sub")
     for src, dst in SCOPES[family]:
         with grows(syn_pass_scope=1, follow_new=0, delivered=0) as before:
@@ -219,7 +219,7 @@ def scopes(family):
 
 @families("SYNs from and to port 0")
 def ports(family):
-    """A leg cannot speak for it."""
+    """A leg cannot use port 0."""
     wire, tap = Wire("sub"), Wire("srv", "eth0", GATEWAY["srv"])
     for sport, dport in (0, 5997), (40004, 0):
         packet = segment(addr("sub", family), addr("srv", family), sport,
@@ -231,7 +231,7 @@ def ports(family):
 
 @families("SYNs whose header is shorter than any, or longer than the packet")
 def data_offsets(family):
-    """With a checksum that is right."""
+    """With a valid checksum."""
     wire = Wire("sub")
     ends = addr("sub", family), addr("srv", family)
     at = 20 if family == 4 else 40
@@ -251,7 +251,7 @@ def data_offsets(family):
 @families("TCP of no flow")
 def midstream(family):
     """Mid-stream packets of unknown connections pass, whatever their flags;
-    nobody resets them but their own end."""
+    only their own end resets them."""
     wire = Wire("sub")
     TAPS["srv"] = Wire("srv", "eth0", GATEWAY["srv"])
     for number, flags in enumerate((ACK, ACK | PSH, ACK | FIN, RST, RST | ACK,
@@ -285,7 +285,7 @@ def same_ports(family):
 
 @case("other link layer protocols and addresses")
 def links(family=4):
-    """What is not for the gateway's link address is not looked at."""
+    """pep ignores packets that are not for the gateway's link address."""
     wire = Wire("sub")
     both = split_pair(family)
     exchange_part(both, 1000)

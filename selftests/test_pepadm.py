@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What pepadm does when all is well, and what it shows, as text and as JSON.
+"""pepadm's commands in the absence of errors, and its output as text and as
+JSON.
 
-In the namespace pep, beside the devices of the topology, which are not added:
+In the namespace pep, besides the devices of the topology, which are not added:
 d0 and d1, without a qdisc when a case begins.
 """
 
@@ -37,26 +38,26 @@ DEFAULT = {"name": "default", "cc_wireless": "pep_bbr", "cc_server": "cubic",
 
 
 def setup():
-    """Two devices that hang together."""
+    """A pair of connected devices."""
     pep.detached()
     ip("pep", "link add d0 type veth peer name d1")
 
 
 @after_case
 def no_devices():
-    """What a failed case has left goes."""
+    """Delete the devices that a failed case has left."""
     if pep.loaded():
         for dev in show("dev", "show"):
             pepadm("dev", "del", dev["dev"])
 
 
 def show(*words):
-    """What JSON says."""
+    """The parsed JSON output."""
     return json.loads(pepadm("-j", *words).stdout)
 
 
 def text(*words):
-    """The lines of text."""
+    """The lines of text output."""
     return pepadm(*words).stdout.splitlines()
 
 
@@ -68,7 +69,7 @@ def filters(dev, hook):
 
 
 def qdisc(dev):
-    """The qdisc on a device that filters hang on, None without one."""
+    """The qdisc for ingress filters of a device, None without one."""
     out = run("tc", "qdisc", "show", "dev", dev, ns="pep").stdout
     found = re.search(r"^qdisc (\w+) ffff:", out, re.MULTILINE)
     return found.group(1) if found else None
@@ -135,7 +136,8 @@ def profiles():
 
 @case("every setting of a profile, at both ends of its range")
 def settings():
-    """What is set is shown, as text and as JSON, and nothing else changes."""
+    """The new value is shown, as text and as JSON, and nothing else
+    changes."""
     pepadm("profile", "add", "gold", "connect", "early")
     gold = {**DEFAULT, "name": "gold", "connect": "early"}
     for word, *values in (
@@ -192,8 +194,8 @@ def settings():
 
 @case("triggers of a split that other programs set, with or without bytes")
 def triggers():
-    """The number of bytes stays as long as a trigger waits for it, and is as
-    by default then."""
+    """The number of bytes stays as long as a trigger needs it, and then
+    returns to the default."""
     family = genl.family_id("pep", "pep")
     commands = {name: key for key, name in genl.names("PEP_CMD_").items()}
     attrs = {name: key for key, name in genl.names("PEP_A_PROFILE_").items()}
@@ -218,7 +220,7 @@ def triggers():
 
 @case("a device is added, shown and deleted")
 def device():
-    """Two filters and the clsact qdisc, all of it away again."""
+    """Two filters and the clsact qdisc, all deleted again."""
     pepadm("profile", "add", "gold")
     pepadm("dev", "add", "d0", "side", "server", "profile", "gold")
     expect("qdisc", qdisc("d0"), "clsact")
@@ -246,8 +248,8 @@ def device():
 
 @case("plain tc shows the filters")
 def plain_tc():
-    """A tc that has never heard of the action takes it for gact, and gets it
-    right."""
+    """A tc without support for the action treats it as gact, and shows it
+    correctly."""
     pepadm("dev", "add", "d0", "side", "wireless")
     plain = "env", "TC_LIB_DIR=/nonexistent", "tc"
     out = run(*plain, "-s", "filter", "show", "dev", "d0", "ingress",
@@ -262,7 +264,7 @@ def plain_tc():
 @case("a foreign filter at ingress keeps clsact", "ingress")
 @case("a foreign filter at egress keeps clsact", "egress")
 def foreign(hook):
-    """What others have on the device stays."""
+    """Qdisc and filter of others on the device stay."""
     tc("pep", "qdisc add dev d0 clsact",
        f"filter add dev d0 {hook} pref 7 protocol ip matchall classid 1:1")
     pepadm("dev", "add", "d0", "side", "wireless")
@@ -331,7 +333,7 @@ def counters():
 
 
 def residence(found, samples):
-    """The samples of how long payload has stayed are of one piece."""
+    """Fail unless the samples of payload's residence are consistent."""
     expect_least("samples", found["samples"], samples)
     expect("sum of the buckets", sum(bucket["samples"]
                                      for bucket in found["buckets"]),
@@ -345,7 +347,7 @@ def residence(found, samples):
 
 @families("a flow as text and as JSON")
 def flow(family):
-    """All of an open flow."""
+    """All fields of an open flow."""
     pepadm("profile", "set", "default", "split", "handshake")
     pep.attach()
     with delayed():
@@ -428,7 +430,7 @@ def netns():
 
 @case("commands out of a file")
 def batch():
-    """Comments and empty lines; the first that fails is the last."""
+    """Comments and empty lines; the first failing command is the last."""
     out = pepadm("-j", "-b", "-", stdin="# first\n\n"
                  "  profile add gold connect early # early\n"
                  "\tprofile set gold idle-timeout 60\n"
@@ -449,7 +451,7 @@ def batch():
 
 @case("help, version and short forms")
 def words():
-    """Words that mean the same, and what is there without the module."""
+    """Synonyms, and commands that work without the module."""
     for one, other in ((["dev"], ["dev", "show"]),
                        (["profile", "list"], ["profile", "show"]),
                        (["profile", "ls"], ["profile", "show"]),

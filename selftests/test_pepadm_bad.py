@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """pepadm refuses wrong input: one line on standard error that names the
 argument, nothing on standard output, exit code 2 when the command line is
-wrong and 1 when the kernel refuses, and nothing changed.
+wrong and 1 when the kernel refuses, and no change.
 
-In the namespace pep, beside the devices of the topology:
+In the namespace pep, besides the devices of the topology:
   d0  added, side wireless, profile gold
   d1  not added, no clsact
-  d2  not added; clsact with a foreign filter where IPv6's would go
+  d2  not added; clsact with a foreign filter at the preference of IPv6's
 """
 
 import errno
@@ -24,7 +24,7 @@ _before = []
 
 
 def state():
-    """All that pepadm can change."""
+    """All state that pepadm can change."""
     return (pepadm("-sd", "profile", "show").stdout +
             pepadm("limit", "show").stdout +
             run("tc", "-n", "pep", "-batch", "-",
@@ -47,8 +47,8 @@ def setup():
 
 
 def refused(code, message, words):
-    """Fail unless pepadm refuses; the message is a pattern as of the shell,
-    with [ for itself."""
+    """Fail unless pepadm refuses; the message is a shell pattern in which [ is
+    literal."""
     said = f"pepadm {' '.join(words)[:200]}: "
     done = pepadm(*words, check=False)
     expect(said + "exit code", done.returncode, code)
@@ -60,7 +60,7 @@ def refused(code, message, words):
 
 
 def wrong(*cases):
-    """Command lines that are wrong, so that the kernel is not even asked."""
+    """Wrong command lines, refused without a request to the kernel."""
     for message, words in cases:
         refused(2, "pepadm: " + message, words)
     expect("state", state(), _before[0])
@@ -102,7 +102,7 @@ def frame():
 
 @case("files and namespaces that are not there")
 def absent():
-    """What the kernel says about them."""
+    """pepadm prints the kernel's error."""
     for message, words in (
             ('netns "nope": No such file or directory', "-N nope dev"),
             ('netns "/dev/null": Invalid argument', "-N /dev/null dev"),
@@ -323,7 +323,7 @@ def limits():
 
 @case("a newline in an argument")
 def newline():
-    """Text that would be more than one line stays one."""
+    """Text of several lines is printed as one."""
     wrong(('profile add: NAME: "a?b" has other characters *',
            ["profile", "add", "a\nb"]))
     odd = service.write("a\nb\033[1mc", "# A comment.\ndev add\n")
@@ -374,7 +374,7 @@ def kernel_profile():
 
 @case("the kernel refuses: settings of a profile")
 def kernel_settings():
-    """Those that pepadm cannot know."""
+    """Errors that pepadm cannot detect."""
     impossible(
         ("profile set: split: cannot be changed of live flows",
          "profile set gold split loss live"),
@@ -388,7 +388,7 @@ def kernel_settings():
 
 @case("settings of a profile that are out of range")
 def ranges():
-    """Each by its name and range."""
+    """The message gives the name and range of each."""
     wrong(*((f'profile set: {word}: "{value}" is not {text}',
              split(f"profile set gold {word} {value}"))
             for words, values, text in (
@@ -428,7 +428,7 @@ def ranges():
 
 @case("the kernel refuses: settings that other programs ask for")
 def kernel_ranges():
-    """Each by its name and range, too."""
+    """The message gives the name and range of each, too."""
     family = genl.family_id("pep", "pep")
     commands = {name: key for key, name in genl.names("PEP_CMD_").items()}
     attrs = {name: key for key, name in genl.names("PEP_A_PROFILE_").items()}
@@ -471,7 +471,7 @@ def kernel_ranges():
 
 @case("the kernel refuses: a mode that a setting does not allow")
 def kernel_mode():
-    """The setting is older than the mode that is asked for."""
+    """The setting is older than the requested mode."""
     pepadm("profile", "set", "gold", "connect", "early", "source", "local")
     done = pepadm("profile", "set", "gold", "connect", "follow", check=False)
     pepadm("profile", "set", "gold", "source", "client", "connect", "follow")
@@ -483,8 +483,8 @@ def kernel_mode():
 
 @case("the kernel refuses: triggers of a split")
 def kernel_split():
-    """Flags that there are not, or that do not go together; bytes that no
-    trigger waits for."""
+    """Undefined flags, or flags that exclude each other; bytes without the
+    trigger that needs them."""
     family = genl.family_id("pep", "pep")
     commands = {name: key for key, name in genl.names("PEP_CMD_").items()}
     attrs = {name: key for key, name in genl.names("PEP_A_PROFILE_").items()}
@@ -514,9 +514,9 @@ def kernel_split():
 
 @case("the kernel refuses: an attribute that it does not know")
 def kernel_unknown():
-    """The first one after those that a command takes, and after all there
-    are, as a program that knows more would send it; what it says is where
-    that attribute is."""
+    """The first attribute after those that a command accepts, and the first
+    after all defined ones, as from a program with a newer header; the error
+    gives the offset of that attribute."""
     family = genl.family_id("pep", "pep")
     commands = {name: key for key, name in genl.names("PEP_CMD_").items()}
     for names, group, takes, dump in (
@@ -548,7 +548,7 @@ def kernel_unknown():
 
 
 def impossible(*cases):
-    """What the kernel says is in the way; nothing has changed after each."""
+    """Commands that the kernel refuses; nothing changes after any of them."""
     for message, words in cases:
         refused(1, "pepadm: " + message, split(words))
         expect(f"state after pepadm {words}", state(), _before[0])
@@ -562,8 +562,8 @@ def impossible(*cases):
       "unshare", "--user", "--map-root-user", "--net", "sh", "-ec",
       "ip link add d0 type veth peer d1; exec \"$@\"", "sh")
 def strangers(own, *how):
-    """Nobody but the administrator changes or sees other people's traffic; not
-    even by filters on a device of one's own."""
+    """Only the administrator may change or see other users' traffic; even
+    filters on a user's own device need the privilege."""
     for words in ("dev add d1 side server", "dev del d0", "profile add new",
                   "profile set gold connect early", "profile del gold",
                   "flow show", "flow release all", "limit set flows 5",
@@ -578,7 +578,7 @@ def strangers(own, *how):
 
 @case("a full disk")
 def full():
-    """What could not be written is not passed over."""
+    """pepadm reports a failed write."""
     with Within("pep"):
         done = run("sh", "-c", f"{pep.env.PEPADM} -j profile show > /dev/full",
                    check=False)
@@ -589,7 +589,8 @@ def full():
 
 @case("a module of another version")
 def versions():
-    """Both are named when something fails, and by -V; not otherwise."""
+    """pepadm prints both versions when something fails, and with -V; not
+    otherwise."""
     with open("/sys/module/pep/version", encoding="ascii") as file:
         mine = file.read().strip()
     service.write("version", "0.0.1\n")

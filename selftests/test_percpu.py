@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The counters of each CPU: they add up to those of the namespace, and tell
-where the work is done."""
+"""The counters of each CPU add up to those of the namespace, and show which
+CPU does the work."""
 
 import json
 import os
@@ -19,7 +19,7 @@ BYTES = 20000
 
 @after_case
 def back():
-    """Whatever has happened."""
+    """Restore the CPU and the affinity."""
     online(LAST, True)
     os.sched_setaffinity(0, CPUS)
 
@@ -33,7 +33,7 @@ def told(ns="pep"):
 
 
 def traffic(family):
-    """Some payload each way, all of which has been closed at the end."""
+    """Some payload each way, then the connection is closed."""
     both = pep.split_pair(family)
     exchange_part(both, BYTES)
     for sock in both:
@@ -42,8 +42,8 @@ def traffic(family):
 
 
 def expect_sums():
-    """Fail unless each counter is the sum of those of the CPUs. Neighbours
-    talk, and pools are filled up, meanwhile."""
+    """Fail unless each counter is the sum of those of the CPUs. Meanwhile
+    neighbours exchange packets, and pools are filled up."""
     before = pep.stats()
     each = told()
     after = pep.stats()
@@ -66,7 +66,7 @@ def sums(family):
 
 
 def growth(family, cpu):
-    """What grows by each CPU when one is to receive everything."""
+    """The growth of counters by CPU when one CPU receives all packets."""
     rps("pep", {"wl0": 1 << cpu, "sv0": 1 << cpu})
     before = told()
     traffic(family)
@@ -78,7 +78,7 @@ def growth(family, cpu):
 
 @families("they tell which CPU does the work")
 def steered(family):
-    """Both ends are on the first CPU, and others get what they send."""
+    """Both ends run on the first CPU, and RPS steers their packets."""
     os.sched_setaffinity(0, {CPUS[0]})
     for cpu in LAST, CPUS[0]:
         for number, grown in growth(family, cpu).items():
@@ -92,7 +92,7 @@ def steered(family):
 
 @case("CPUs that are offline")
 def offline():
-    """What one has counted stays; one that has not is not told of."""
+    """The counts of an offline CPU stay; one without counts is not shown."""
     rps("pep", {"wl0": 1 << LAST, "sv0": 1 << LAST})
     traffic(4)
     online(LAST, False)

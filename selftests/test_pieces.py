@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Payload in many small pieces: packets with as many page fragments as fit
-into one (MAX_SKB_FRAGS, 17), each of a few bytes of a page of its own, and
+into one (MAX_SKB_FRAGS, 17), each with a few bytes in a page of its own, and
 with receive offload on, lists of such packets. All bytes arrive in order, by
-reference where they are worth it. And the other way round: fragments of many
-pages."""
+reference where that pays. And the opposite: fragments of many pages."""
 
 import ctypes
 import fcntl
@@ -24,10 +23,10 @@ O_DIRECT = 0o40000
 F_SETPIPE_SZ = 1031
 SPLICE_F_MORE = 4
 SMALL = 256             # bytes, below which pieces are copied
-KEPT = 50               # pieces that are not acknowledged
-BATCH = 200             # pieces under way in the pipe
+KEPT = 50               # unacknowledged pieces
+BATCH = 200             # pieces in the pipe
 HUGE = 2 << 20          # bytes of a huge page
-SENT = 60000            # of them, at once
+SENT = 60000            # bytes of it, sent at once
 SIZES = {1: 20000, 7: 70000, 100: 400000, 1447: 2000000}
 
 
@@ -48,8 +47,8 @@ class Pieces:
         fcntl.fcntl(self.write, F_SETPIPE_SZ, 256 * 4096)
 
     def send(self, data, size, full):
-        """Send data in pieces of a size, in as few packets as possible; have
-        a function called while the socket is full."""
+        """Send data in pieces of a size, in as few packets as possible; call a
+        function while the socket is full."""
         for at in range(0, len(data), size):
             os.write(self.write, data[at:at + size])
         left = len(data)
@@ -67,7 +66,8 @@ class Pieces:
 
 
 def small(family, opener, opened, size):
-    """From one end to the other, read as it comes, then all back at once."""
+    """Payload from one end to the other, read on arrival, then a block
+    back."""
     total = SIZES[size] // (10 if SLOW else 1)
     with grows(flow_established=1, flow_closed=1) as before:
         near, far = pair(family, opener, opened)
@@ -102,7 +102,7 @@ def small(family, opener, opened, size):
 
 @families("small pieces count for the memory that they keep")
 def kept(family):
-    """Pieces of a page each that an end does not acknowledge."""
+    """Pieces in a page each that an end does not acknowledge."""
     near, far = pair(family)
     offset = next_offset()
     pipe = Pieces(near)
@@ -129,7 +129,7 @@ def kept(family):
 
 
 def take(sock, sha):
-    """What has come by now."""
+    """Read all available payload; return its size."""
     got = 0
     try:
         while True:
@@ -149,8 +149,8 @@ families("pieces of 100 B, the server opens", "srv", "sub", 100)(small)
 
 @families("a sender's own large pages, by MSG_ZEROCOPY")
 def zerocopy(family):
-    """A fragment of 28 KB of one huge page becomes one of each of its pages
-    when it is kept."""
+    """A fragment of 28 KB of one huge page becomes one fragment per page when
+    it is kept."""
     memory = mmap.mmap(-1, 2 * HUGE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     try:
         memory.madvise(mmap.MADV_HUGEPAGE)

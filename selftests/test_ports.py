@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Ports that are used again and again, or for many connections at once; ends
-that open towards each other; SYNs that come twice or out of order."""
+"""Ports that are reused repeatedly, or for many connections at once;
+simultaneous opens; SYNs that are duplicated or reordered."""
 
 import errno
 import os
@@ -35,7 +35,7 @@ def setup():
 
 def transact(near, far, number):
     """A few bytes each way that differ from those of other connections; then
-    the ends close, in turn the one first and the other."""
+    both ends close, alternately the one or the other first."""
     word = struct.pack("!Q", number) * 4
     near.sendall(word)
     expect("the request", far.recv(100), word)
@@ -50,9 +50,9 @@ def transact(near, far, number):
 @families(f"{ROUNDS} times the same ports", seconds=300)
 def back_to_back(family):
     """From one address and port to one address and port, the next as soon as
-    both ends have closed. The opener's own TIME_WAIT, which would keep it
-    from that, is not what is tested: it has none. All is done by one CPU: of
-    two, the opener's last ACK and its next SYN could overtake each other."""
+    both ends have closed. The opener's own TIME_WAIT, which would prevent
+    that, is not tested: it has none. One CPU does everything: with two, the
+    opener's last ACK and its next SYN could overtake each other."""
     bind = addr("sub", family), 34580
     passive = nstat("srv", "TcpPassiveOpens")
     begun = time.monotonic()
@@ -72,7 +72,7 @@ def back_to_back(family):
 
 
 def addresses(family, count):
-    """Further addresses of the server."""
+    """Additional addresses of the server."""
     form = "198.18.1.%d" if family == 4 else "2001:db8:1::1:%d"
     return [form % (10 + i) for i in range(count)]
 
@@ -101,8 +101,8 @@ def many_servers(family):
 
 
 def crossing(family, first, second, gap):
-    """Both ends open towards each other; the second does so in the middle of
-    the first one's handshake."""
+    """Both ends connect to each other; the second does so in the middle of the
+    first one's handshake."""
     names = {"sub": (addr("sub", family), 34582),
              "srv": (addr("srv", family), 34583)}
     one = client(first, family, bind=names[first])
@@ -128,8 +128,8 @@ def kept_alive():
 
 
 def simultaneous(family, first, second):
-    """Both ends come up as one connection, whichever link the SYNs meet
-    on."""
+    """Both ends establish one connection, regardless of the link on which the
+    SYNs cross."""
     exchange(pair(family), 100)
     pep.flows_end()
     opens = [nstat(ns, "TcpPassiveOpens") for ns in ("sub", "srv")]
@@ -156,9 +156,9 @@ families("both ends open at once, the server a little earlier",
 
 
 def doubled(family, opener, opened):
-    """All packets twice, at times of their own: a second SYN comes before the
-    answer, amidst the connection, and after its end. A late one opens nothing
-    that is split."""
+    """All packets are duplicated, with delays of their own: a second SYN
+    arrives before the answer, during the connection, and after its end. A late
+    one does not open a split connection."""
     exchange(pair(family, opener, opened), 100)
     pep.flows_end()
     for ns in "sub", "srv":
@@ -182,7 +182,8 @@ families(f"{EACH} flows with every packet twice and out of order, the server "
 
 
 class Recorder:
-    """What a namespace sends by a device, to be sent once more."""
+    """Records the frames that a namespace sends on a device, to repeat
+    them."""
 
     def __init__(self, ns, dev):
         with Within(ns):
@@ -192,7 +193,7 @@ class Recorder:
         self.sock.settimeout(20)
 
     def syn(self):
-        """The next frame with a TCP header of which only SYN is set."""
+        """The next frame with only SYN set in its TCP flags."""
         while True:
             frame, where = self.sock.recvfrom(2048)
             at = 14 + (20 if frame[12:14] == b"\x08\x00" else 40)
@@ -201,9 +202,9 @@ class Recorder:
 
 
 def stale(family, opener, opened):
-    """A copy of the SYN amidst the connection changes nothing. One after its
-    end opens it anew, as far as can be seen from the middle; the opener resets
-    that, and pep forwards its reset."""
+    """A copy of the SYN during the connection changes nothing. One after its
+    end looks like a new connection to pep; the opener resets it, and pep
+    forwards the reset."""
     offloads(opener, "eth0", "tx", "off")
     recorder = Recorder(opener, "eth0")
     with grows(flow_established=1, flow_closed=1):
@@ -231,9 +232,9 @@ families("a SYN that comes again, amidst its connection and after it, the "
 
 
 def dead(family, first_reset):
-    """The subscriber has no use for a connection any more whose server has
-    died with payload under way, and opens another one with the same ports:
-    the SYN passes within seconds, not when the leg has given the server up."""
+    """The subscriber drops a connection whose server has died with payload in
+    flight, and opens another one with the same ports: the SYN passes within
+    seconds, not when the leg has given the server up."""
     bind = addr("sub", family), 3999
     near, far = pep.split_pair(family, bind=bind)
     exchange_part((near, far), 1000)

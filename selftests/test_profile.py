@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a profile's settings do to connections, and gateways whose routing is
-not the usual: strict rp_filter, no forwarding, policy routing, VRFs.
+"""The effects of a profile's settings on connections, and gateways with
+unusual routing: strict rp_filter, no forwarding, policy routing, VRFs.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ def setup():
 
 @contextlib.contextmanager
 def profile(**values):
-    """The default profile with other values for a while."""
+    """Within, the default profile has other values."""
     words = {name.replace("_", "-"): str(v) for name, v in values.items()}
     plain = {"connect": "follow", "split": "handshake",
              "mptcp": "bypass", "source": "client", "server-dev": "none",
@@ -54,7 +54,7 @@ def profile(**values):
 
 
 def mptcp(family):
-    """Both ends of a connection by Multipath TCP."""
+    """Both ends of a Multipath TCP connection."""
     listener = mptcp_socket("srv", family)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.bind((addr("srv", family), 5100))
@@ -66,7 +66,7 @@ def mptcp(family):
 
 @families("connect follow: the ends open the connection themselves")
 def follow(family):
-    """Open and refused, from either side."""
+    """Opened and refused, from either side."""
     with profile(connect="follow", split="never"):
         for opener, opened in ("sub", "srv"), ("srv", "sub"):
             with grows(pass_syn=least(1), follow_established=1,
@@ -96,7 +96,7 @@ def mptcp_split(family):
 
 @families("mptcp split: another option still bypasses")
 def mptcp_fastopen(family):
-    """TCP Fast Open, which a SYN of Multipath TCP asks for."""
+    """TCP Fast Open, requested by a SYN of Multipath TCP."""
     with profile(mptcp="split"), grows(syn_pass_fastopen=1,
                                        flow_established=0):
         listener = listen("srv", family)
@@ -110,7 +110,7 @@ def mptcp_fastopen(family):
 
 
 def far_network(family, table):
-    """A network behind the server that one table knows only."""
+    """Add a network behind the server to a single routing table."""
     prefix = f"{FAR[family]}/{32 if family == 4 else 128}"
     ip("srv", f"address replace {prefix} dev lo" +
        (" nodad" if family == 6 else ""))
@@ -120,7 +120,7 @@ def far_network(family, table):
 
 @contextlib.contextmanager
 def forwarded(family):
-    """The far network is known to a rule for what the subscribers send."""
+    """Within, a rule for the subscribers' packets reaches the far network."""
     far_network(family, TABLE)
     ip("pep", f"rule add iif wl0 table {TABLE} pref 100", family=family)
     try:
@@ -131,7 +131,7 @@ def forwarded(family):
 
 @contextlib.contextmanager
 def by_mark(family):
-    """The same for what has a mark."""
+    """The same with a rule for marked packets."""
     far_network(family, TABLE)
     ip("pep", f"rule add fwmark {MARK} table {TABLE} pref 101",
        family=family)
@@ -143,8 +143,8 @@ def by_mark(family):
 
 @families("mark: routes of both legs follow rules")
 def mark(family):
-    """A leg finds its route by the mark alone: without it the connection,
-    which is forwarded by another rule, is not split."""
+    """A leg finds its route only by the mark: without it the connection, which
+    is forwarded by another rule, is not split."""
     with forwarded(family), by_mark(family):
         with profile(mark=MARK), grows(flow_established=1, flow_closed=1):
             exchange(split_pair(family, to=FAR[family]), 10000)
@@ -164,7 +164,7 @@ def mark_early(family):
 @families("mark: packets of both legs have it", "follow")
 @families("mark: packets of both legs have it, early", "early")
 def marked(family, connect_mode):
-    """In every state, counted where they go out, by device."""
+    """In every state, counted in OUTPUT, by device."""
     table = f"marks{family}"
     run("nft", "-f", "-", ns="pep", stdin=f"""
 table inet {table} {{
@@ -207,7 +207,7 @@ def source_local(family):
 
 @families("source local: a SYN of the other end's addresses ends nothing")
 def source_forged(family):
-    """No leg has these addresses, by which it would be judged."""
+    """No leg with these addresses exists that could judge the SYN."""
     with profile(connect="early", source="local"):
         with grows(flow_established=1, flow_closed=1, flow_killed=0):
             both = split_pair(family)
@@ -222,7 +222,7 @@ def source_forged(family):
 
 @families("source local: connections from the server keep their address")
 def source_opened(family):
-    """The subscriber's leg speaks for the server as ever."""
+    """The subscriber's leg uses the server's address as always."""
     with profile(connect="early", source="local"):
         with grows(flow_established=1):
             both = pair(family, "srv", "sub")
@@ -232,8 +232,8 @@ def source_opened(family):
 
 @families("source local: all ports in use")
 def source_ports(family):
-    """Two ports, three connections: the third is followed, and a port is good
-    again at once for another server."""
+    """Two ports, three connections: the third is followed, and a port can be
+    used at once for another server."""
     with profile(connect="early", source="local"):
         sysctl("pep", "net.ipv4.ip_local_port_range=40000 40001")
         try:
@@ -252,7 +252,7 @@ def source_ports(family):
 
 @contextlib.contextmanager
 def two_defaults(family):
-    """The default route points to the subscribers, the next one to the
+    """Within, the default route points to the subscribers, the next one to the
     servers, as in a container whose routes serve the subscribers' side."""
     far_network(family, TABLE)
     ip("pep", f"route add default via {addr('sub', family)} dev wl0 "
@@ -276,8 +276,8 @@ def server_dev_early(family):
 
 @families("server-dev: the default route points to the subscribers")
 def server_dev(family):
-    """A rule forwards a followed connection, and legs do not obey it: without
-    the device their packets would go to the subscribers."""
+    """A rule forwards a followed connection, but does not match legs: without
+    the device their packets would be sent to the subscribers."""
     with two_defaults(family), forwarded(family):
         with profile(server_dev="sv0"):
             with grows(flow_established=1, flow_closed=1):
@@ -318,22 +318,22 @@ def server_dev_gone():
 
 
 def usual_scale():
-    """The window scale of a buffer that may grow as tcp_rmem says, as
-    tcp_select_initial_window() chooses it. How much that is goes by the kernel
-    and the machine's memory."""
+    """The window scale of a buffer that may grow up to tcp_rmem, as
+    tcp_select_initial_window() chooses it. tcp_rmem depends on the kernel and
+    the machine's memory."""
     most = int(sysctl_get("pep", "net.ipv4.tcp_rmem").split()[2])
     return most.bit_length() - 1 - 15
 
 
-# Half of what the kernel takes, bytes; the window scales of the receive
-# buffers are other ones than 6 MB have, which 6.12 gives to most machines.
+# Half of the kernel's values, bytes; the window scales of the receive buffers
+# differ from that of 6 MB, the default of 6.12 on most machines.
 BUFFERS = {"wireless_sndbuf": 300000, "wireless_rcvbuf": 60000,
            "server_sndbuf": 400000, "server_rcvbuf": 16000000}
 SCALES = {"wireless": 0, "server": 8}
 
 
 def expect_buffers(side, line, wanted):
-    """Fail unless a leg's buffers are those of the profile, as ss shows."""
+    """Fail unless ss shows the buffers of the profile for a leg."""
     expect(f"{side} sndbuf", pep.number(line, r",tb(\d+),"),
            2 * wanted[side + "_sndbuf"])
     expect(f"{side} rcvbuf", pep.number(line, r",rb(\d+),"),
@@ -342,8 +342,8 @@ def expect_buffers(side, line, wanted):
 
 @families("buffers of both legs, either side opens, early")
 def buffers_early(family):
-    """The leg that accepts and the one that connects alike. The SYN-ACK of the
-    one and the SYN of the other have the window scale of the buffer."""
+    """Both the accepting and the connecting leg. The SYN-ACK of the former and
+    the SYN of the latter have the window scale of the buffer."""
     with profile(connect="early", **BUFFERS):
         for ends in ("sub", "srv"), ("srv", "sub"):
             with grows(flow_established=1, flow_closed=1):
@@ -364,7 +364,7 @@ def buffers_early(family):
 
 @families("buffers of both legs, either side opens")
 def buffers(family):
-    """Each holds at least what its end has been promised."""
+    """Each holds at least the window offered to its end."""
     values = {**BUFFERS, "wireless_rcvbuf": 300000}
     with profile(**values):
         for ends in ("sub", "srv"), ("srv", "sub"):
@@ -378,8 +378,8 @@ def buffers(family):
 @families("buffers as small as may be", "follow")
 @families("buffers as small as may be, early", "early")
 def small(family, connect_mode):
-    """All payload gets through, and little of it waits. Only the window that
-    an end was promised before the split comes to it."""
+    """All payload gets through, and little of it is queued, plus the window
+    offered to an end before the split."""
     most = 2 * 8192 + 2 * 65536
     if connect_mode == "follow":
         most += 65535
@@ -402,7 +402,7 @@ def small(family, connect_mode):
 
 
 def seconds(sender, receiver, size):
-    """How long payload takes, one way."""
+    """Seconds that payload takes, one way."""
     begun = time.monotonic()
     one_way(sender, receiver, size)
     return time.monotonic() - begun
@@ -411,8 +411,8 @@ def seconds(sender, receiver, size):
 @families("max-rate: what a leg sends is paced", "follow")
 @families("max-rate: what a leg sends is paced, early", "early")
 def max_rate(family, connect_mode):
-    """Without a queue that does it: 8 Mbit/s are a megabyte in a second. Each
-    leg has its own, whichever opened."""
+    """Without a pacing qdisc: 8 Mbit/s are a megabyte in a second. Each leg
+    has its own rate, whichever end opened."""
     rates = {"wireless_max_rate": "8mbit", "server_max_rate": "4mbit"}
     with profile(connect=connect_mode, **rates):
         for opener, opened in ("sub", "srv"), ("srv", "sub"):
@@ -440,8 +440,8 @@ def max_rate(family, connect_mode):
 @families("a subscriber's leg begins with a rate of its own", "follow")
 @families("a subscriber's leg begins with a rate of its own, early", "early")
 def start_rate(family, connect_mode):
-    """16 MB/s, where BBR would guess 2 by a round trip of 20 ms; max-rate
-    bounds it."""
+    """16 MB/s, where BBR would guess 2 from a round trip of 20 ms; max-rate
+    limits it."""
     rates = {"unlimited": 128000000, "8mbit": 8000000}
     for limit, rate in rates.items():
         with impaired((("sub", "eth0"),), "delay", "20ms"), \
@@ -459,7 +459,7 @@ def start_rate(family, connect_mode):
 @families("initial-window: a subscriber's leg begins with it", "follow")
 @families("initial-window: a subscriber's leg begins with it, early", "early")
 def initial_window(family, connect_mode):
-    """Whichever opens, and the server's leg as ever."""
+    """Whichever end opens; the server's leg is unaffected."""
     for window, least_of, most_of in (0, 10, 20), (100, 100, 110):
         with profile(connect=connect_mode, initial_window=window):
             for opener, opened in ("sub", "srv"), ("srv", "sub"):
@@ -517,7 +517,7 @@ def no_forwarding(family):
 
 @contextlib.contextmanager
 def vrf(*devs, accept_all=1):
-    """Devices of the gateway in a VRF for a while."""
+    """Within, devices of the gateway are in a VRF."""
     run("modprobe", "-q", "vrf", check=False)
     ip("pep", f"link add red type vrf table {VRF_TABLE}",
        "link set red up", *(f"link set {dev} master red" for dev in devs))
@@ -534,7 +534,8 @@ def vrf(*devs, accept_all=1):
 
 
 def restore(devs):
-    """IPv6 addresses go when a device changes its VRF."""
+    """Restore IPv6 addresses, which are lost when a device changes its
+    VRF."""
     for dev in devs:
         v6 = "2001:db8::1" if dev == "wl0" else "2001:db8:1::1"
         ip("pep", f"address replace {v6}/64 dev {dev} nodad")
@@ -542,8 +543,8 @@ def restore(devs):
 
 def both_ways(family):
     """Split connections opened by either side, and a refusal. Their neighbours
-    are to be found first: a connection whose handshake took longer than a
-    second is split when more comes."""
+    have to be resolved first: a connection whose handshake took longer than a
+    second is split when more payload arrives."""
     for near, far in ("sub", "srv"), ("srv", "sub"):
         with grows(flow_established=1, flow_closed=1):
             exchange(split_pair(family, near, far, size=10), 50000)
@@ -577,7 +578,7 @@ def vrf_refused(family):
 
 
 def leak(family, dev, to, table, verb):
-    """A route from one table to a device of another."""
+    """Change a route in one table to a device of another."""
     net = {("sub", 4): "198.18.0.0/24", ("srv", 4): "198.18.1.0/24",
            ("sub", 6): "2001:db8::/64", ("srv", 6): "2001:db8:1::/64"}
     ip("pep", f"route {verb} {net[to, family]} dev {dev} table {table}")
@@ -585,7 +586,7 @@ def leak(family, dev, to, table, verb):
 
 @families("the subscribers in a VRF, the servers not")
 def vrf_subscribers(family):
-    """Server legs are bound to the server's device, which is in none."""
+    """Server legs are bound to the server's device, which is in no VRF."""
     with vrf("wl0"), profile(server_dev="sv0"):
         leak(family, "wl0", "sub", "main", "add")
         with grows(flow_established=1, flow_closed=1):
@@ -598,7 +599,7 @@ def vrf_subscribers(family):
 @families("the servers in a VRF, legs bound to it", "red")
 @families("the servers in a VRF, legs bound to its device", "sv0")
 def vrf_servers(family, dev):
-    """The subscribers are in none; what is forwarded needs a route into the
+    """The subscribers are in no VRF; forwarded packets need a route into the
     VRF."""
     with vrf("sv0"), profile(server_dev=dev):
         leak(family, "sv0", "srv", "main", "add")

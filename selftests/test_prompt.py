@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Nothing that was handed to a leg is held back for more: right after the
-relay has run, a leg has nothing that is not sent, be it a byte, a part of a
-segment behind whole ones, or the first payload of a connection. The ends'
-acknowledgements, which would let go what Nagle's algorithm holds, are late."""
+"""No payload handed to a leg is held back for more: right after the relay has
+run, a leg has nothing unsent, be it a byte, a partial segment after full ones,
+or the first payload of a connection. The ends' acknowledgements, which would
+release payload held by Nagle's algorithm, are delayed."""
 
 from peptest import genl, pep
 from peptest.ktap import after_case, expect, families, wait_for
@@ -21,14 +21,14 @@ ID = next(number for number, name in FLOW.items() if name == "id")
 
 @after_case
 def quick():
-    """The links delay nothing any more."""
+    """End the delays of the links."""
     for ns in "sub", "srv":
         netem_end(ns, "eth0")
 
 
 def unsent(number, side):
-    """What the leg of a flow has not sent, bytes; asked for without pepadm,
-    which would take longer than things are held."""
+    """Unsent bytes of a flow's leg; read without pepadm, which would take
+    longer than payload is held."""
     answer, = genl.request("pep", genl.family_id("pep", "pep"), FLOW_GET,
                            genl.attr(ID, number.to_bytes(4, "little")))
     flow = {FLOW[kind]: data for kind, data in genl.attrs(answer)}
@@ -37,7 +37,7 @@ def unsent(number, side):
 
 
 def sent(number, sock, size, side, counter):
-    """Send so much; fail when any of it waits in the leg of a side."""
+    """Send size bytes; fail if any of them is unsent in the leg of a side."""
     wanted = pep.stat(counter) + size
     sock.sendall(bytes(size))
     wait_for("the relay", lambda: pep.stat(counter) == wanted)
@@ -65,9 +65,9 @@ families("each way, the server opens", "srv", "sub")(prompt)
 
 
 def apart(family, opener, opened):
-    """The handshake goes by pep as one, and the far side's part of it is no
-    part of the round trip to the near side. The link is not known, or the
-    SYN-ACK would be sent again, which leaves no sample."""
+    """The handshake passes pep as a whole, and the far side's part of it does
+    not count for the round trip to the near side. The link is unknown, because
+    otherwise the SYN-ACK would be sent again, which leaves no sample."""
     pep.pepadm("path", "flush", "all")
     netem("sub", "eth0", "delay", "800ms")
     netem("srv", "eth0", "delay", "20ms")

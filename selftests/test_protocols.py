@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Protocols that make more of TCP than a request and its answer: FTP, whose
-data connections are opened by either end to addresses told in another
-connection; a WebSocket, which answers in the midst of what comes; 9P, a
-kernel's file system over a connection that stays."""
+"""Protocols that are more than a request and its answer: FTP, whose data
+connections are opened by either end to addresses given in another connection;
+a WebSocket, which answers while it receives; 9P, a kernel's file system over a
+long-lived connection."""
 
 import base64
 import hashlib
@@ -42,10 +42,10 @@ HOSTS = """127.0.0.1 localhost
 
 
 def diod():
-    """9P by Debian's diod, of a folder that is a file system of its own: the
-    overlay that guests have gives files other device numbers than folders,
-    which diod takes for mounts. It wants to know the names of its clients;
-    ip-netns gives programs the files of such a folder instead of those of
+    """9P with Debian's diod, of a folder that is a file system of its own: the
+    overlay of the guests gives files other device numbers than folders, which
+    diod mistakes for mounts. It resolves the names of its clients; ip-netns
+    presents the files of such a folder to programs in place of those of
     /etc."""
     os.mkdir(path("export"))
     mount("tmpfs", path("export"), "tmpfs")
@@ -59,7 +59,7 @@ def diod():
 
 
 def setup():
-    """FTP by Debian's pyftpdlib."""
+    """FTP with Debian's pyftpdlib, and 9P."""
     pep.detached()
     service.payload("file", 54321, BYTES)
     serve("srv", "/usr/bin/python3", write("ftpd.py", FTPD.replace(
@@ -72,14 +72,14 @@ def setup():
 
 
 def teardown():
-    """The servers go first."""
+    """End the servers first."""
     umount(path("export"))
     service.services_down()
     pep.teardown()
 
 
 def ftp(family, *how):
-    """A download and an upload, each a control and a data connection."""
+    """A download and an upload, each with a control and a data connection."""
     url = f"ftp://{host(family)}:{FTP}/"
     with grows(flow_established=4):
         run("curl", "-sSg", *how, "-o", path("got"), url + "file", ns="sub")
@@ -93,7 +93,7 @@ families("FTP, active", "-P", "-")(ftp)
 
 
 def receive(sock, size):
-    """So many bytes, or the end."""
+    """Receive size bytes, or up to the end."""
     got = bytearray()
     while len(got) < size:
         piece = sock.recv(size - len(got))
@@ -148,7 +148,7 @@ def header(sock):
 
 
 def token(key):
-    """What a server makes of a client's key, RFC 6455."""
+    """The server's answer to a client's key, RFC 6455."""
     return base64.b64encode(hashlib.sha1(
         (key + MAGIC).encode()).digest()).decode()
 
@@ -192,7 +192,8 @@ def websocket(family):
 @families("9P, the kernel's client")
 def ninep(family):
     """A file is read from the server's folder and another one written there.
-    The client is given a connection, for it makes none by IPv6 itself."""
+    The client gets an open connection, because it does not connect over
+    IPv6."""
     with grows(flow_established=1):
         sock = connect("sub", family, addr("srv", family), NINEP)
         sock.setblocking(True)

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A target that refuses, cannot be reached or is silent looks to the opener as
-it does without pep, or is a reset after the opener was answered (early). What
-it looks like without pep is measured first.
+"""A target that refuses, is unreachable or is silent looks to the opener the
+same as without pep, or like a reset after the opener was answered (early). The
+errors without pep are measured first.
 
 Networks behind the server's router, and behind the gateway itself:
-  198.18.11.0/24 2001:db8:11::/64  unreachable, says the server's router
-  198.18.12.0/24 2001:db8:12::/64  prohibited, says the server's router
+  198.18.11.0/24 2001:db8:11::/64  unreachable, from the server's router
+  198.18.12.0/24 2001:db8:12::/64  prohibited, from the server's router
   198.18.13.0/24 2001:db8:13::/64  silence
-  198.18.14.0/24 2001:db8:14::/64  unreachable, says the gateway
-  198.18.15.0/24 2001:db8:15::/64  prohibited, says the gateway
+  198.18.14.0/24 2001:db8:14::/64  unreachable, from the gateway
+  198.18.15.0/24 2001:db8:15::/64  prohibited, from the gateway
   198.18.16.0/24 2001:db8:16::/64  no neighbour answers the gateway
 """
 
@@ -33,7 +33,7 @@ _direct = {}
 
 
 def target(situation, family):
-    """The address that stands for a situation."""
+    """The address for a situation."""
     if situation == "refused":
         return addr("srv", family)
     net = NETWORKS[situation]
@@ -41,7 +41,7 @@ def target(situation, family):
 
 
 def errors(family):
-    """Name of the error that each situation ends in; all are tried at once."""
+    """Name of the error in each situation; all are tried at once."""
     poll = select.epoll()
     waiting = {}
     found = {}
@@ -69,8 +69,8 @@ def errors(family):
 
 def setup():
     """Errors are not limited in rate, neither by ICMP nor by IPv4's routes,
-    and silence is short: 1 + 2 seconds; a neighbour is given up sooner, after
-    one."""
+    and SYN timeouts are short: 1 + 2 seconds; a neighbour is given up sooner,
+    after one."""
     pep.detached()
     sysctl(None, "net.ipv4.route.error_cost=0")
     sysctl("pep", "net.ipv4.neigh.sv0.mcast_solicit=1",
@@ -102,7 +102,7 @@ def setup():
 
 @families("refused, unreachable, prohibited, silent")
 def followed(family):
-    """Nothing of pep has a part in it."""
+    """pep only forwards."""
     with grows(follow_new=len(SITUATIONS), follow_established=0,
                follow_reset=1, flow_established=0, delivered=0,
                icmp_delivered=0):
@@ -126,8 +126,8 @@ def by_subscriber(family):
 
 @families("refused once, then accepted")
 def recovers(family):
-    """A refusal is not remembered: the same ports work as soon as there is a
-    server, and are split."""
+    """pep does not remember a refusal: the same ports work as soon as a server
+    listens, and the connection is split."""
     bind = addr("sub", family), 33333
     expect("the client's error",
            connect_errno("sub", family, addr("srv", family), 5001, bind=bind),
@@ -142,9 +142,9 @@ def set_early():
 
 
 def early(family, situation):
-    """The client is answered, then reset: perhaps before it has seen the
+    """The client is answered, then reset: perhaps before it has received the
     answer, but never refused, as it would be in SYN_SENT. Where the gateway
-    has no route for a leg, the client is not answered, and finds out as
+    has no route for a leg, the client is not answered, and gets the error as
     without pep."""
     sock = client("sub", family)
     sock.settimeout(SECONDS)

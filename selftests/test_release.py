@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Connections that were taken over are handed back to their ends in
-mid-stream, and go on without a reset: at a command, and when a device is
+mid-stream, and go on without a reset: by a command, and when a device is
 detached."""
 
 from peptest import pep
@@ -61,7 +61,7 @@ def single(family):
 def hand_back(load, some):
     """Release all connections of a load between some payload and some more."""
     wait_for("payload", lambda: load.moved > some)
-    # Where payload came out of order it takes another moment.
+    # With payload out of order it takes a little longer.
     wait_for("all to be released", lambda: released() == 0 and
              pep.stat("flows") == 0)
     load.more(some)
@@ -130,7 +130,7 @@ def back(family):
         for both in ends:
             exchange_part(both, 100000)
         pep.attach()
-        # The first payload shows where both ends are by now.
+        # The first payload shows the position of both ends by now.
         for both in ends * 2:
             exchange_part(both, 1000)
         pep.wait_flows(4)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A hundred connections in mid-transfer live through pep being detached,
+"""A hundred connections in mid-transfer survive when pep is detached,
 unloaded, loaded and attached again: on links whose delay steps up and down
-meanwhile, through a strict firewall on the gateway, behind a box that
-translates addresses and is as strict, and in a container with a VLAN per side.
+meanwhile, through a strict firewall on the gateway, behind a NAT that is as
+strict, and in a container with a VLAN per side.
 
    near ------- sub (NAT) ------- pep (firewall) ------- srv
    198.18.2.2   198.18.2.1
@@ -18,7 +18,7 @@ from peptest.netns import (ADDRESSES, impaired, ip, netem, paws, resets, run,
 from peptest.tcp import Load, exchange_part, pair, start
 
 COUNT = 100
-LEAST = 90              # of these are split: the others found no socket
+LEAST = 90              # of these are split: the others get no socket
 RATE = amount(2000000)  # bytes per second of all
 MORE = 2000             # bytes of each between two steps
 LONG, SHORT = "delay 220ms limit 50000", "delay 20ms limit 50000"
@@ -33,7 +33,7 @@ oifname eth0 masquerade
 
 
 def setup():
-    """The usual topology with a network behind the subscriber's box."""
+    """The usual topology with a network behind the subscriber's NAT."""
     pep.attached()
     pep.ready()
     run("modprobe", "-qa", "nft_masq", "nft_chain_nat", check=False)
@@ -49,7 +49,7 @@ def setup():
 
 
 def away():
-    """pep goes and comes again."""
+    """Detach and unload pep, load and attach it again."""
     pep.detach()
     pep.unload()
     pep.load()
@@ -57,12 +57,12 @@ def away():
 
 
 def live_through(family, opener, steps):
-    """Transfers both ways while the steps are taken; return how many segments
-    the ends have dropped for their clocks."""
+    """Transfers both ways during the steps; return the number of segments that
+    the ends have dropped because of PAWS."""
     ends = opener, "srv"
     pep.follow("handshake")
     before, clocks = resets(*spaces()), paws(*ends)
-    # Translated, an opener has another name at the other end.
+    # With NAT, an opener has another address at the other end.
     pairs = [pair(family, opener) for _ in range(COUNT)] \
         if opener == "near" else start(family, COUNT, opener)
     for both in pairs:
@@ -73,7 +73,7 @@ def live_through(family, opener, steps):
         load.more(MORE, 60)
         step()
     load.more(MORE, 60)
-    # Late packets of one that is over are reset where the delay has grown.
+    # With a grown delay late packets of a finished connection are reset.
     expect("resets", resets(*spaces()), before)
     load.finish()
     load.expect_whole()

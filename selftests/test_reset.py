@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """A reset of one end reaches the other as a reset, never as a clean end:
-amidst a transfer and on an idle connection, from each end, whichever side
+during a transfer and on an idle connection, from each end, whichever side
 opened. The payload before it arrives first."""
 
 import contextlib
@@ -28,20 +28,20 @@ SLOW = "rate", "1mbit", "delay", "20ms", "limit", "1000"
 FAR = {"sub": ("pep", "wl0"), "srv": ("pep", "sv0")}
 SLOWLY = 1000           # bytes per second
 SECONDS = 60            # for all of that
-DEADLINE = 30           # seconds that an end has for payload before a reset
+DEADLINE = 30           # seconds for an end to take payload before a reset
 setup = pep.warmed
 
 
 def expect_resets(*ends):
-    """Fail unless ends that go on sending are reset; that way a reset that
-    got lost is sent again."""
+    """Fail unless ends that continue to send are reset; their packets make pep
+    repeat a lost reset."""
     pump(ends)
     for end in ends:
         expect("error", errno.errorcode.get(end.error), "ECONNRESET")
 
 
 def busy(family, opener, opened, end):
-    """Amidst a transfer."""
+    """During a transfer."""
     with grows(flow_established=1, flow_reset=1, flow_closed=0):
         both = pair(family, opener, opened)
         ends = [End(sock, BYTES * 100) for sock in both]
@@ -70,7 +70,7 @@ for _opener, _opened in ("sub", "srv"), ("srv", "sub"):
 @families(f"{FLOWS} clients reset", 0)
 @families(f"{FLOWS} times the server resets", 1)
 def many(family, end):
-    """At once, so that resets meet the relay at work on another CPU."""
+    """At once, so that resets arrive while the relay runs on another CPU."""
     with grows(flow_established=FLOWS, flow_reset=FLOWS):
         pairs = start(family, FLOWS)
         ends = [[End(sock, 1 << 30, rate=RATE) for sock in both]
@@ -86,7 +86,7 @@ def many(family, end):
 @families("a reset behind data that is unread, the server opens",
           "srv", "sub")
 def unread(family, opener, opened):
-    """Payload on its way, then a reset: no clean end."""
+    """Payload in flight, then a reset: no clean end."""
     with grows(flow_established=1, flow_reset=1, flow_closed=0):
         near, far = pair(family, opener, opened)
         far.send(bytes(30000))
@@ -97,8 +97,8 @@ def unread(family, opener, opened):
 
 @families("both directions have ended, the last payload is under way")
 def ended(family):
-    """The flow is killed then: who waits for the rest hears of it. Nothing
-    but resets gets to the subscriber meanwhile."""
+    """The flow is killed then: the end that waits for the rest is reset. Only
+    resets reach the subscriber meanwhile."""
     run("nft", "add table inet lost; add chain inet lost input "
         "{ type filter hook prerouting priority 0; }", ns="sub")
     with grows(flow_established=1, flow_killed=1):
@@ -118,7 +118,8 @@ def ended(family):
 
 @contextlib.contextmanager
 def two_lost(*names):
-    """The first two resets from each port get lost on their way to an end."""
+    """Within, the first two resets from each port are lost on their way to an
+    end."""
     rst = "add rule inet lost input tcp flags & rst != 0 "
     for ns in names:
         run("nft", "-f", "-", ns=ns, stdin=f"""
@@ -157,7 +158,7 @@ def killed_twice_lost(family):
 @families("two resets of a subscriber's are lost behind pep", 0)
 @families("two resets of a server's are lost behind pep", 1)
 def passed_twice_lost(family, end):
-    """By this host's own links, with many CPUs; the third one is enough."""
+    """On this host's own links, with many CPUs; the third one is enough."""
     with two_lost("sub", "srv"), grows(flow_established=1, flow_reset=1):
         both = pair(family)
         one_way(*both, 1000)
@@ -167,7 +168,8 @@ def passed_twice_lost(family, end):
 
 @contextlib.contextmanager
 def silence(ns):
-    """Have a table for rules about all that a host receives and sends."""
+    """Within, a host has a table for rules on all received and sent
+    packets."""
     run("nft", "-f", "-", ns=ns, stdin="""
         add table inet silence
         add chain inet silence input {
@@ -183,8 +185,9 @@ def silence(ns):
 
 @families("an end lacks payload before a reset, its question gets lost")
 def unanswered(family):
-    """The reset has the number behind the payload, and the end asks with a
-    challenge ACK; a repetition has the number that it has acknowledged."""
+    """The reset has the sequence number after the payload, and the end sends a
+    challenge ACK; a repetition has the number that the end has
+    acknowledged."""
     with silence("sub"), grows(flow_established=1, flow_killed=1):
         near, far = pair(family)
         one_way(near, far, 1000)
@@ -199,7 +202,7 @@ def unanswered(family):
 
 @families("the gateway's own rules drop a reset and its repetitions")
 def filtered(family):
-    """Three of each leg; none gets to an end."""
+    """Three of each leg; none reaches an end."""
     run("nft", "-f", "-", ns="pep", stdin="""
         add table inet own
         add chain inet own out { type filter hook output priority 0; }
@@ -217,7 +220,7 @@ def filtered(family):
 
 @families("two resets get lost when the last device goes, nobody speaks")
 def detached_twice_lost(family):
-    """To a subscriber who waits for the rest."""
+    """Resets to a subscriber that waits for the rest."""
     with two_lost("sub"), grows(flow_established=1, flow_killed=1):
         near, far = pair(family)
         one_way(near, far, 1000, fin=True)
@@ -231,9 +234,9 @@ def detached_twice_lost(family):
 @families("late resets of an end that is closed", "sub", "srv")
 @families("late resets of an end that is closed, the server", "srv", "sub")
 def late(family, closed, opened):
-    """A closed socket resets what comes late. The first reset takes the leg's
-    TIME_WAIT, the next one has nobody; the other end, which waits for a FIN
-    that gets lost, must not hear of it."""
+    """A closed socket resets late packets. The first reset ends the leg's
+    TIME_WAIT, the next one finds no socket; the other end, which waits for a
+    FIN that is lost, must not receive it."""
     gateway = {"sub": ("pep", "wl0"), "srv": ("pep", "sv0")}[closed]
     with grows(flow_established=1, flow_closed=1, flow_reset=0,
                reset_over=1) as before:
@@ -265,13 +268,14 @@ def late(family, closed, opened):
 
 
 def unacked(sock):
-    """Bytes that an end has sent and its leg has not acknowledged."""
+    """Number of bytes that an end has sent and its leg has not
+    acknowledged."""
     return struct.unpack("i", fcntl.ioctl(sock, 0x5411, bytes(4)))[0]
 
 
 def send_tail(sock):
-    """Send more than the other end's link carries at once, until the leg has
-    all of it; return its offset in the stream."""
+    """Send more than the other end's link carries at once, and wait until the
+    leg has all of it; return its offset in the stream."""
     offset = next_offset()
     sock.settimeout(SECONDS)
     for piece in pieces(offset, TAIL):
@@ -281,7 +285,7 @@ def send_tail(sock):
 
 
 def tail(family, opener, opened, loss="0%", fin=False):
-    """The end that has opened is slow; the other one sends and resets."""
+    """The opener's link is slow; the other end sends and resets."""
     with impaired((FAR[opener],), *SLOW, "loss", loss, single=True):
         with grows(flow_established=1, flow_reset=1, flow_closed=0):
             near, far = pair(family, opener, opened)
@@ -302,7 +306,7 @@ def tail(family, opener, opened, loss="0%", fin=False):
 
 
 def early(family, opener, opened):
-    """The same of an opener that is answered early."""
+    """The same for an opener that is answered early."""
     pep.pepadm("profile", "set", "default", "connect", "early")
     try:
         tail(family, opener, opened)
@@ -322,7 +326,7 @@ families("before a FIN and a reset", "sub", "srv", "0%", True)(tail)
 
 @families("an end that sends behind a FIN and a reset is reset")
 def vain(family):
-    """Nobody would get it: its own end must not be a clean one."""
+    """Nobody would receive its payload: it must not get a clean end itself."""
     with impaired((FAR["sub"],), *SLOW, single=True):
         with grows(flow_established=1, flow_reset=1, flow_closed=0):
             near, far = pair(family)
@@ -335,7 +339,7 @@ def vain(family):
             near.settimeout(SECONDS)
             near.sendall(bytes(100))
             near.shutdown(socket.SHUT_WR)
-            # The reset may come behind the FIN, which recv() reports first.
+            # The reset may follow the FIN, which recv() reports first.
             if outcome(near, 10) == "FIN":
                 wait_for("a reset", lambda: near.getsockopt(
                     socket.SOL_SOCKET, socket.SO_ERROR))
@@ -343,7 +347,7 @@ def vain(family):
 
 @families("an end that does not read has a deadline")
 def deadline(family):
-    """The flow ends then, by a reset."""
+    """The flow then ends by a reset."""
     with grows(flow_established=1, flow_reset=1):
         near, far = pair(family)
         one_way(near, far, 100)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A fast server in front of a slow link: what waits in the gateway is bound by
-the profile, each way, and arrives whole; without the bound the buffers fill.
-What is told of how long payload stays agrees with it."""
+"""A fast server in front of a slow link: payload queued in the gateway is
+limited by the profile, each way, and arrives complete; without the limit the
+buffers fill. The reported residence of payload agrees with it."""
 
 import socket
 import struct
@@ -16,15 +16,15 @@ from peptest.tcp import End, expect_same, fill, one_way, pair, pump
 BYTES = 1000000         # five seconds of the link
 SETTLED = 250000        # bytes after which samples count
 LINK = "rate", "1600kbit", "delay", "20ms", "limit", "1000"
-# In theory 1.25 * 200 KB/s * 0.06 s, some segments, 16 KiB that are on offer.
+# In theory 1.25 * 200 KB/s * 0.06 s, some segments, 16 KiB of offered window.
 UNREAD = 50000          # bytes
-UNSENT = 40000          # bytes; the least that is accepted, and a packet more
+UNSENT = 40000          # bytes; the smallest limit, and a packet more
 SIDES = {"sub": ("wireless", "server"), "srv": ("server", "wireless")}
 DEVICES = {"sub": "wl0", "srv": "sv0"}
 
 
 def setup():
-    """Buffers may become large."""
+    """Allow large buffers."""
     pep.attached()
     sysctl("pep", "net.ipv4.tcp_rmem=4096 131072 6000000")
     single_packets("sub", "eth0")
@@ -33,15 +33,15 @@ def setup():
 
 
 def waiting(out, into):
-    """Bytes in the gateway on their way from one leg to another: those that
-    are not read and those that are not sent."""
+    """Bytes in the gateway on their way from one leg to another: unread ones
+    and unsent ones."""
     flow, = pep.flows()
     return flow["legs"][into]["unread"], flow["legs"][out]["unsent"]
 
 
 def transfer(family, receiver):
-    """Payload over the slow link; return the most bytes that waited unread and
-    unsent once it was under way, and the samples of how long they did."""
+    """Payload over the slow link; return the maximum of unread and unsent
+    bytes after the start of the transfer, and the samples of residence."""
     out, into = SIDES[receiver]
     near, far = pair(family)
     sender, sink = (far, near) if receiver == "sub" else (near, far)
@@ -69,7 +69,7 @@ def transfer(family, receiver):
 
 
 def bound(family, receiver):
-    """With the default profile; then without a bound."""
+    """With the default profile; then without a limit."""
     with grows(flow_closed=1, flow_reset=0):
         most, found = transfer(family, receiver)
     pep.pepadm("profile", "set", "default", "residence", "0")
@@ -86,7 +86,7 @@ def bound(family, receiver):
     expect_least("bytes that wait without a bound", sum(free), 2 * UNREAD)
     for samples, least in (found, 10), (told, 1):
         expect_least("samples", samples["samples"], least)
-    # Of the five seconds a byte of the last ones waits most of one at least.
+    # Within the five seconds the last bytes wait for most of one at least.
     expect_least("us told of without a bound", told["p99_us"], 1 << 18)
     expect_least("us more than with it", told["p99_us"] - found["p99_us"], 0)
 
@@ -94,8 +94,8 @@ def bound(family, receiver):
 @families("an end that reads nothing", "sub")
 @families("a server that reads nothing", "srv")
 def deaf(family, receiver):
-    """What the other end may send then is bound as well, and all of it
-    arrives when it is read."""
+    """The payload that the other end may send is limited as well, and all of
+    it arrives when it is read."""
     out, into = SIDES[receiver]
     near, far = pair(family)
     sender, sink = (far, near) if receiver == "sub" else (near, far)
@@ -122,7 +122,7 @@ JUMBO = 9000
 
 @families("segments larger than the window, and no window scaling")
 def jumbo(family):
-    """There is always room for some of them."""
+    """The window always has room for some of them."""
     for ns, dev in ("sub", "eth0"), ("pep", "wl0"), ("pep", "sv0"), \
             ("srv", "eth0"):
         ip(ns, f"link set {dev} mtu {JUMBO}")
@@ -141,14 +141,14 @@ SND_WND = 228           # offset in struct tcp_info, 32 bits
 FAR = "delay", "60ms", "limit", "10000"
 WAYS = ("sub", "eth0"), ("pep", "wl0"), ("srv", "eth0"), ("pep", "sv0")
 MORE = 4000000          # bytes
-WINDOW = 150000         # bytes; of the handshake's round trip follow 16 KiB
+WINDOW = 150000         # bytes; the handshake's round trip gives 16 KiB
 
 
 @families("a sender without timestamps whose way becomes longer")
 def longer(family):
-    """So does the other leg's, which sends no more than it is given: nothing
-    tells how long the sender's is, and nothing waits in the gateway. The
-    window follows."""
+    """So does that of the other leg, which sends no more than it receives:
+    nothing shows the length of the sender's path, and nothing is queued in
+    the gateway. The window grows with it."""
     sysctl("sub", "net.ipv4.tcp_timestamps=0")
     try:
         with grows(flow_closed=1, flow_reset=0):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a subscriber's connections have shown of the link: the next one's leg
-begins with it, retreats where it does not hold, and shares it with others."""
+"""The next leg begins with the link properties that a subscriber's earlier
+connections have shown, retreats if they do not hold, and shares the link with
+others."""
 
 import ipaddress
 import json
@@ -20,8 +21,8 @@ LINK = "rate", "8mbit", "delay", f"{DELAY}ms", "limit", "1000"
 WIRELESS = ("sub", "eth0"), ("pep", "wl0")
 LEARNED = 800_000       # bytes, after which the link is known
 OBJECT = 60_000         # bytes: three round trips of a slow start
-MESSAGES = 150          # so many that two periods of rounds are over
-LEAST = 850_000         # bytes/s of the payload that such a link carries
+MESSAGES = 150          # enough for two periods of rounds
+LEAST = 850_000         # payload that such a link carries, bytes/s
 MOST = 1_050_000
 OTHER = {4: "198.18.250.1", 6: "2001:db8:fff::1"}
 STRANGER = "198.18.1.77"        # a server without a host
@@ -43,7 +44,7 @@ def plain():
 
 
 def load(family, size, opener="sub"):
-    """A new connection, whose server sends; return the seconds it takes."""
+    """Let the server send on a new connection; return the seconds it takes."""
     opened = {"sub": "srv", "srv": "sub"}[opener]
     ends = split_pair(family, opener, opened)
     sub, srv = ends if opener == "sub" else ends[::-1]
@@ -62,12 +63,12 @@ def rate():
 
 
 def paths(*words):
-    """The known links, as pepadm's JSON has them."""
+    """The known links from pepadm's JSON output."""
     return json.loads(pepadm("-j", "path", "show", *words).stdout)
 
 
 def learn(family):
-    """Have the link known."""
+    """Make the link known."""
     load(family, LEARNED)
     load(family, LEARNED)
 
@@ -78,7 +79,7 @@ def learn(family):
 @families("the next connection begins with it, BBR", "sub", "bbr")
 @families("the next connection begins with it, CUBIC", "sub", "cubic")
 def begins(family, opener, control):
-    """It saves two round trips of 200 ms at least."""
+    """It saves at least two round trips of 200 ms."""
     pepadm("profile", "set", "default", "cc-wireless", control)
     with impaired(WIRELESS, *LINK, single=True):
         learn(family)
@@ -103,7 +104,7 @@ def early(family):
 
 @families("a connection that pauses begins anew")
 def pause(family):
-    """All of it is acknowledged, then comes more than its window holds."""
+    """Everything is acknowledged, then more than the window follows."""
     with impaired(WIRELESS, *LINK, single=True):
         learn(family)
         sub, srv = split_pair(family)
@@ -119,8 +120,8 @@ def pause(family):
 
 @families("the link carries less than it did: a retreat")
 def retreats(family):
-    """Much of what is sent beyond the window is lost; all of it arrives, and
-    the link is known for less from then on."""
+    """Much of the payload beyond the window is lost; all of it arrives, and
+    the known rate of the link is lower from then on."""
     with impaired(WIRELESS, *LINK, single=True):
         learn(family)
         sub, srv = split_pair(family)
@@ -136,7 +137,7 @@ def retreats(family):
 
 @families("another round trip than the link's: as without")
 def elsewhere(family):
-    """Less than half of the known one."""
+    """With less than half of the known round trip."""
     with impaired(WIRELESS, *LINK, single=True):
         learn(family)
     with impaired(WIRELESS, "rate", "8mbit", "delay", f"{DELAY // 5}ms",
@@ -147,7 +148,7 @@ def elsewhere(family):
 
 @families("link-rate and link-rtt: the first connection begins with them")
 def operator(family):
-    """Nothing else has to be known, and resume may be off."""
+    """No knowledge of the link is needed, and resume may be off."""
     pepadm("profile", "set", "default", "resume", "off", "link-rate", "8mbit",
            "link-rtt", str(2 * DELAY))
     with impaired(WIRELESS, *LINK, single=True):
@@ -160,7 +161,7 @@ def operator(family):
 
 @families("resume-max bounds it")
 def bound(family):
-    """With little more than the initial window it takes a round trip more."""
+    """With little more than the initial window it takes another round trip."""
     with impaired(WIRELESS, *LINK, single=True):
         learn(family)
         free = load(family, OBJECT)
@@ -173,7 +174,7 @@ def bound(family):
 @families("six connections at once share the link, BBR", "bbr")
 @families("six connections at once share the link, CUBIC", "cubic")
 def together(family, control):
-    """All arrives, and the link is known as before."""
+    """All payload arrives, and the link is known as before."""
     pepadm("profile", "set", "default", "cc-wireless", control)
     with impaired(WIRELESS, "rate", "8mbit", "delay", f"{DELAY}ms", "limit",
                   "100", single=True):
@@ -187,8 +188,8 @@ def together(family, control):
 
 @families("small messages beside do not hold a download up")
 def beside(family):
-    """They show little of what the link carries. The other connection has one
-    under way whenever the download begins."""
+    """They show little of the link's capacity. The other connection has one in
+    flight whenever the download begins."""
     pepadm("path", "flush", "all")
     took = {}
     with impaired(WIRELESS, *LINK, single=True):
@@ -213,8 +214,8 @@ def beside(family):
 
 @families("small messages do not make it forget the rate")
 def small(family):
-    """Nor is a leg that had nothing else to send held to theirs, when it
-    begins its download while another one has something under way."""
+    """Nor do they limit a leg that had nothing else to send, when it begins
+    its download while another leg has payload in flight."""
     with impaired(WIRELESS, *LINK, single=True):
         learn(family)
         near, far = split_pair(family)
@@ -237,7 +238,7 @@ def small(family):
 
 
 def first_loads(family, loads, *link):
-    """The rate that a link is known for after its first loads, bytes/s."""
+    """The known rate of a link after its first loads, bytes/s."""
     pepadm("path", "flush", "all")
     with impaired(WIRELESS, *link, single=True):
         for _ in range(loads):
@@ -247,14 +248,14 @@ def first_loads(family, loads, *link):
 
 @families("a loss that is repaired makes no link faster")
 def repaired(family):
-    """Payload behind a hole has come before the hole is filled."""
+    """Payload after a hole has arrived before the hole is filled."""
     found = first_loads(family, 3, *LINK, "loss", "2%")
     expect_least("at most the link's rate, bytes/s", MOST, found)
 
 
 @families("a window that does not fill the link shows its rate")
 def train(family):
-    """By acknowledgments that come one behind the other."""
+    """By the spacing of its acknowledgments."""
     found = first_loads(family, 1, "rate", "8mbit", "delay",
                         f"{3 * DELAY}ms", "limit", "1000")
     expect_least("rate, bytes/s", found, LEAST)
@@ -263,7 +264,7 @@ def train(family):
 
 @families("a longer round trip than the known one is no reason to retreat")
 def longer(family):
-    """As long as it does not grow."""
+    """As long as the round trip does not grow."""
     pepadm("path", "flush", "all")
     with impaired(WIRELESS, "rate", "8mbit", "delay", f"{DELAY // 5}ms",
                   "limit", "1000", single=True):
@@ -275,7 +276,8 @@ def longer(family):
 
 @case("a round trip without a rate is refused")
 def refused():
-    """By pepadm in a file, by the kernel in a command; nothing changes."""
+    """Refused by pepadm in a file, by the kernel in a command; nothing
+    changes."""
     before = pepadm("profile", "show").stdout
     for words, name in (("link-rtt 600", "link-rtt"),):
         done = pepadm("profile", "set", "default", *words.split(), check=False)
@@ -290,7 +292,7 @@ def refused():
 
 
 def same_paths(*words):
-    """The same without what the time changes."""
+    """The same without times."""
     return [{key: path[key] for key in path if key != "idle_ms"}
             for path in paths(*words)]
 
@@ -298,7 +300,7 @@ def same_paths(*words):
 @families("it is shown, and forgotten at a command", "sub")
 @families("it is shown, and forgotten at a command, of a server", "srv")
 def shown(family, opener):
-    """An IPv6 subscriber is a network of 64 bits."""
+    """An IPv6 subscriber is a network with a prefix of 64 bits."""
     pepadm("path", "flush", "all")
     expect("without any", paths(), [])
     with impaired(WIRELESS, *LINK, single=True):
@@ -340,7 +342,7 @@ def shown(family, opener):
 
 @families("prefix4 and prefix6: a subscriber is a network")
 def networks(family):
-    """Its hosts have one link."""
+    """Its hosts share one link."""
     pepadm("path", "flush", "all")
     bits = {4: 24, 6: 48}[family]
     net = ipaddress.ip_network(f"{addr('sub', family)}/{bits}", strict=False)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Devices, addresses and routes go away under load. What comes back in time
-is used again and the flows go on; what does not ends them for the end that is
-left. A subscriber who comes by another link, or is reached by another route,
-keeps his connections.
+"""Devices, addresses and routes are removed under load. If they come back in
+time the flows go on; otherwise the flows end for the remaining end. A
+subscriber that moves to another link, or is reached by another route, keeps
+their connections.
 
-Beside the usual topology there is a second link to the subscriber, whose
-address is one of his loopback device:
+Besides the usual topology there is a second link to the subscriber, whose
+address is on their loopback device:
 
    sub  eth0 198.18.0.2 ---- 198.18.0.1 wl0  pep
         eth1 198.18.5.2 ---- 198.18.5.1 wl1
@@ -34,7 +34,7 @@ ENDS = {"wl0": "eth0", "wl1": "eth1"}
 
 
 def second_link():
-    """Another device of the gateway's towards the subscriber."""
+    """Add another device of the gateway towards the subscriber."""
     ip("pep", "link add wl1 type veth peer name eth1 netns sub")
     space_up("sub", ("eth1", "198.18.5.2", "2001:db8:5::2"))
     space_up("pep", ("wl1", "198.18.5.1", "2001:db8:5::1"))
@@ -55,8 +55,8 @@ def setup():
 
 
 def by_link(family, dev, *ends):
-    """Have ends of a link use it, by default both: what is for the
-    subscriber's address, what is from it."""
+    """Make ends of a link use it, by default both: for packets to the
+    subscriber's address, and for packets from it."""
     net = LINK[dev][family]
     if not ends or "pep" in ends:
         ip("pep", f"route replace {HOME[family]} via {net}2 dev {dev}",
@@ -67,7 +67,7 @@ def by_link(family, dev, *ends):
 
 
 def loaded(family, opener="sub", home=None):
-    """A transfer both ways at work, of an address of the subscriber."""
+    """A running transfer both ways, with an address of the subscriber."""
     home = home or HOME[family]
     if opener == "sub":
         both = pair(family, bind=(home, 0))
@@ -84,15 +84,15 @@ def moves(load, more=RATE // 2):
 
 
 def finish(load):
-    """All that was sent has arrived."""
+    """End the transfer; fail unless all payload has arrived."""
     load.finish()
     for one, other in (0, 1), (1, 0):
         expect_same(load.ends[one], load.ends[other])
 
 
 def roams(family, opener):
-    """To another link and back; and for a while by one link there and by the
-    other one back."""
+    """To another link and back; for some time with a different link in each
+    direction."""
     with grows(ended=False, flow_established=1, flow_reset=0, flow_killed=0):
         load = loaded(family, opener)
         for steps in ((("wl1", "pep"), ("wl1", "sub")),
@@ -115,7 +115,7 @@ families("the subscriber comes by another link, the server had opened",
 
 @families("the link that a flow came by is deleted behind it")
 def old_link_deleted(family):
-    """Its device too, without pepadm; the flow uses the other one by now."""
+    """Then its device, without pepadm; the flow already uses the other one."""
     with grows(flow_established=1, flow_reset=0, flow_killed=0):
         load = loaded(family)
         by_link(family, "wl1")
@@ -139,7 +139,7 @@ def old_link_deleted(family):
 
 @families("the device that a flow came by is gone")
 def device_gone(family):
-    """It has its number still, and no name."""
+    """It still has its ifindex, and no name."""
     by_link(family, "wl1")
     with grows(flow_established=1, flow_reset=0, flow_killed=0):
         load = loaded(family)
@@ -159,16 +159,17 @@ def device_gone(family):
 
 
 def devices():
-    """Names of the device that the only flow came by, and of those that
-    packets of its ends come by."""
+    """Names of the device of the only flow's SYN, and of those on which
+    packets of its ends arrive."""
     flow, = pep.flows()
     return flow.get("dev"), *(flow["legs"][side].get("dev") for side in
                               ("wireless", "server"))
 
 
 def ways(family, side):
-    """(What is broken, the subscriber's address, lines that break it, lines
-    that mend it) of the gateway's way to the subscriber or to the server."""
+    """(Kind of outage, the subscriber's address, lines that cause it, lines
+    that repair it) of the gateway's path to the subscriber or to the
+    server."""
     home, near = HOME[family], addr("sub", family)
     own = addr("pep" if side == "sub" else "sv", family)
     bits, flag = (64, " nodad") if family == 6 else (24, "")
@@ -185,7 +186,7 @@ def ways(family, side):
 
 
 def mended(family, side):
-    """Gone for a moment: the flow goes on."""
+    """Missing for a short time: the flow goes on."""
     for what, home, do, undo in ways(family, side):
         with grows(flow_established=1, flow_reset=0):
             load = loaded(family, home=home)
@@ -201,7 +202,7 @@ families("the way to the server is gone for a moment", "srv")(mended)
 
 
 def stands(load):
-    """Does nothing more arrive for a moment?"""
+    """Does the payload stop for a short time?"""
     mark = load.moved
     try:
         wait_for("payload", lambda: load.moved > mark, 0.3)
@@ -212,8 +213,8 @@ def stands(load):
 
 @families("the way to the subscriber is gone for good")
 def never_mended(family):
-    """The server hears of it, after a few seconds with the times set here; the
-    subscriber cannot, and waits as he would without pep."""
+    """The server is reset, after a few seconds with the timeouts set here; the
+    subscriber is unreachable, and waits as without pep."""
     with sysctls("pep", *SHORT):
         for what, home, do, undo in ways(family, "sub"):
             with grows(flow_established=2, flow_reset=2):
@@ -230,7 +231,7 @@ def never_mended(family):
 
 @families("a side's only device is deleted under load")
 def device_deleted(family):
-    """Nothing would come by it any more: all flows end at once."""
+    """No packet can arrive on it any more: all flows end at once."""
     with grows(flow_established=12, flow_closed=0):
         load = Load(start(family, 10), RATE // 10)
         quiet = start(family, 2)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Connections outlive the module: what pepadm flow save has written of them,
-flow restore gives to the module that comes next, which follows and splits them
-again where they are by then."""
+"""Connections outlive the module: pepadm flow save writes their state, flow
+restore passes it to the next module, which follows them and splits them again
+at their position by then."""
 
 import errno
 import json
@@ -25,18 +25,18 @@ COMMANDS = {name: number for number, name in genl.names("PEP_CMD_").items()}
 CONN = {name: number for number, name in genl.names("PEP_A_CONN_").items()}
 END = {name: number for number, name in genl.names("PEP_A_END_").items()}
 RATE = amount(2000000)  # bytes per second, of all connections together
-# Hosts that are not there.
+# Hosts that do not exist.
 ABSENT = {4: "198.18.0.9", 6: "2001:db8::9"}
 NOBODY = {4: "198.18.1.9", 6: "2001:db8:1::9"}
-# For those that send a little at a time, and wait for an answer to it.
+# For connections that send a little at a time, and wait for an answer.
 SOON = "1000,loss"
 WINDOW = 10000000       # bytes, more than an end offers
 NEVER = 1 << 32         # more than a number of 32 bits
 
 
 def setup():
-    """Attached, with the triggers that a profile has by default, and no
-    connection in the table."""
+    """Attached, with the default triggers of a profile, and no connection in
+    the table."""
     pep.load()
     pep.topology_up()
     pep.attach()
@@ -47,7 +47,7 @@ def setup():
 
 @after_case
 def clean():
-    """Each case has a module of its own."""
+    """Reload the module for each case."""
     service.services_down()
     if "pep" not in spaces():
         return
@@ -72,7 +72,7 @@ def port(both):
 
 
 def save():
-    """As the service stops; return the lines."""
+    """Save as at the stop of the service; return the lines."""
     path = service.path("flows")
     pepadm("conf", "load", "/dev/null")
     pepadm("flow", "save", path)
@@ -81,26 +81,26 @@ def save():
 
 
 def renew():
-    """Another module in place of the one that is there."""
+    """Reload and attach the module."""
     pep.unload()
     pep.load()
     pep.attach()
 
 
 def write(lines):
-    """The file with other lines."""
+    """Write the file with other lines."""
     return service.write("flows", "".join(line + "\n" for line in lines))
 
 
 def restore(**wanted):
-    """As the service starts."""
+    """Restore as at the start of the service."""
     done = pepadm("-j", "flow", "restore", service.path("flows"))
     counts = dict.fromkeys(("restored", "known", "expired", "refused"), 0)
     expect("answer", json.loads(done.stdout), counts | wanted)
 
 
 def anew(restored):
-    """Save, another module, restore."""
+    """Save, reload the module, restore."""
     lines = save()
     renew()
     restore(restored=restored)
@@ -108,7 +108,7 @@ def anew(restored):
 
 
 def changed(line, **words):
-    """A line with other values; None takes one away."""
+    """A line with other values; None removes one."""
     parts = line.split()
     for word, value in words.items():
         at = parts.index(word.replace("_", "-"))
@@ -117,7 +117,7 @@ def changed(line, **words):
 
 
 def moved(line, ahead):
-    """A line of which all that was sent has other numbers."""
+    """A line with all sequence numbers shifted."""
     words = line.split()
     values = dict(zip(words[1::2], words[2::2]))
     names = [f"{side}-{name}" for side in ("wireless", "server")
@@ -128,9 +128,9 @@ def moved(line, ahead):
 
 
 def expect_no_paws(before):
-    """Where computing takes time a delay may have grown since a leg went on
-    with the clock of its end, which is behind that for as long when it is
-    heard again: its segments are dropped then, and sent once more."""
+    """Where computing takes time the delay may have grown since a leg took
+    over the clock of its end, and the end's clock then lags behind by that
+    time: its segments are dropped, and sent once more."""
     now = paws()
     if EXACT:
         expect("segments dropped for timestamps", now, before)
@@ -139,7 +139,7 @@ def expect_no_paws(before):
 
 
 def midstream(family, link=None, opener="sub", opened="srv", step=None):
-    """Downloads, uploads and both, that are split, handed back, saved,
+    """Downloads, uploads and both, which are split, handed back, saved,
     restored and split again."""
     pepadm("profile", "set", "default", "split", SOON)
     ends = start(family, 12, opener, opened)
@@ -212,7 +212,7 @@ def idle(family):
     for both in was, small:
         conn = shown[port(both)]
         expect("stage", conn["stage"], "followed")
-        # One is counted in ticks, the other is not.
+        # One is measured in ticks, the other is not.
         expect_least("age", conn["age_ms"] + 20, conn["idle_ms"])
         exchange_part(both, 100)
     expect("bytes", [end["bytes"] for end in
@@ -270,7 +270,7 @@ def without(family, option):
 
 
 def never(family, make):
-    """One that must not be split is not split afterwards either."""
+    """A connection that must not be split is not split afterwards either."""
     both = make(family)
     expect("flows", pep.stat("flows"), 0)
     lines = anew(1)
@@ -324,7 +324,7 @@ def fins(family):
 @families("what ends while no module is there")
 @families("what ends, half of all numbers away", 5 << 29)
 def ended(family, ahead=0):
-    """A reset that comes later finds it, however far its number is."""
+    """A later reset matches it, however far its sequence number is."""
     both = pair(family)
     load = Load([both], 10 * RATE)
     pep.wait_flows(1)
@@ -367,8 +367,8 @@ def reopened(family):
 
 @families("payload that has passed unseen is acknowledged")
 def hole(family):
-    """As when it was under way while there was no module: what the other end
-    has acknowledged is no hole."""
+    """As when it was in flight while the module was unloaded: acknowledged
+    payload is no hole."""
     for dev, host in ("wl0", ABSENT[family]), ("sv0", NOBODY[family]):
         ip("pep", f"neigh replace {host} lladdr 02:00:00:00:00:09 dev {dev}")
     near, far = Wire("sub"), Wire("srv", "eth0", ("pep", "sv0"))
@@ -422,7 +422,7 @@ def known():
     write([changed(lines[0], time_ms=str(int(time) - 9000 * 1000))] +
           lines[1:])
     restore(expired=2)
-    # A clock that has gone back.
+    # A clock that was set back.
     write([changed(lines[0], time_ms=str(int(time) + 10 ** 9))] + lines[1:])
     restore(restored=2)
     for each in both:
@@ -451,8 +451,8 @@ def file_kept():
 
 
 def refused(lines, number, text, code=2):
-    """Restoring fails with one line that names a line of the file, and nothing
-    of it is restored."""
+    """Restoring fails with one message that names a line of the file, and
+    nothing is restored."""
     path = write(lines)
     done = pepadm("flow", "restore", path, check=False)
     place = f"{path}:{number}: " if number else ""
@@ -519,7 +519,7 @@ def damaged():
 
 @case("connections that the module refuses")
 def kernel_refuses():
-    """The others are restored; -s has a message for each."""
+    """The others are restored; -s prints a message for each."""
     both = pair(4), pair(6)
     for each in both:
         exchange_part(each, 100)
@@ -614,7 +614,7 @@ def raw(family):
     conn, ends = parts(payload)
     expect("again as it is", import_error(family_id, payload),
            (errno.EEXIST, "the connection is followed already"))
-    # All is there that is needed, and nothing else.
+    # Exactly the required attributes are present.
     save()
     renew()
     family_id = genl.family_id("pep", "pep")
@@ -641,7 +641,7 @@ def import_error(family_id, payload):
 
 
 def wrong(family_id, conn, ends):
-    """Each attribute is missed, and has its bounds."""
+    """Each attribute is required, and has its bounds."""
     for name in conn:
         less = {key: value for key, value in conn.items() if key != name}
         expect(name, import_error(family_id, message(less, ends)),

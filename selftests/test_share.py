@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Shares of a subscriber: connections in the table, flows, new ones per
+"""Shares of a subscriber: connections in the table, flows, new connections per
 second, memory. Connections beyond a share work unsplit, are counted, listed
-and reported; another subscriber's are not touched."""
+and reported; another subscriber's are not affected."""
 
 import json
 import os
@@ -24,10 +24,10 @@ SILENT = {4: "198.18.1.99", 6: "2001:db8:1::99"}
 BYTES = 20_000
 LEAST = 65536           # bytes, the smallest share of memory
 DEAF = 40               # connections that are not read
-MANY = 100              # so many that they hold more than a MiB
-LOOK = 6                # seconds, within which flows are looked at
+MANY = 100              # connections; they hold more than a MiB
+LOOK = 6                # seconds, within which pep checks flows
 STALL = 30              # seconds without progress
-SOON = 12               # seconds for those who hold at least 4 MiB
+SOON = 12               # seconds, for subscribers that hold at least 4 MiB
 RATE = 20_000           # bytes per second
 LITTLE = 5_000          # bytes, below the trigger
 AGAIN = 12              # seconds, within which a limit is reported again
@@ -36,7 +36,7 @@ DEFAULTS = pep.default_limits()
 
 def setup():
     """Another subscriber, in the same namespace, whose addresses are used only
-    where a case asks for them."""
+    when a case binds them."""
     pep.warmed()
     ip("sub", f"address add {MORE[4]}/32 dev eth0",
        f"address add {MORE[6]}/128 dev eth0 nodad preferred_lft 0")
@@ -62,7 +62,7 @@ def limit(what, number):
 
 
 def top(*words):
-    """Subscribers who use most of a share."""
+    """The subscribers with the largest use of a share."""
     return json.loads(pepadm("-j", "limit", "show", "top", *words).stdout)
 
 
@@ -80,7 +80,7 @@ def other(family):
 
 
 def known(family):
-    """Have the first subscriber known: by a connection that is complete."""
+    """Make the first subscriber known by a complete connection."""
     exchange(pair(family), 100)
     pep.flows_end()
 
@@ -106,7 +106,8 @@ def flows(family, opener, opened):
 
 @families("connect early: no more flows than its share")
 def early(family):
-    """Those beyond are followed, and answered by the server."""
+    """Connections beyond the share are followed, and answered by the
+    server."""
     known(family)
     limit("flows", 2)
     pepadm("profile", "set", "default", "connect", "early")
@@ -123,7 +124,7 @@ def early(family):
 
 @families("connect early: no more connections than its share")
 def early_connections(family):
-    """Those beyond are forwarded, and cost no socket."""
+    """Connections beyond the share are forwarded, and use no socket."""
     known(family)
     limit("connections", shares(family)[0] + 1)
     pepadm("profile", "set", "default", "connect", "early")
@@ -141,7 +142,8 @@ def early_connections(family):
 @families("no more connections than its share", "sub", "srv")
 @families("no more connections than its share, of servers", "srv", "sub")
 def connections(family, opener, opened):
-    """Those beyond are not followed; one that ends makes room."""
+    """Connections beyond the share are not followed; one that ends makes
+    room."""
     known(family)
     before = shares(family)[0]
     limit("connections", before + 3)
@@ -165,7 +167,7 @@ def connections(family, opener, opened):
 
 @families("no more new connections per second than its share")
 def rate(family):
-    """Twice as many at once, then one for each part of a second."""
+    """A burst of twice the rate, then one per interval."""
     known(family)
     count, per_second = 30, 10
     limit("rate", per_second)
@@ -176,7 +178,7 @@ def rate(family):
         exchange(other(family), 100)
     after = pep.stats()
     refused = after["follow_rate"] - stats["follow_rate"]
-    # Some have come back while the connections were opened.
+    # Some were granted while the connections were opened.
     expect_least("refused", refused, count - 2 * per_second - 5)
     expect_least("followed", count - refused, 2 * per_second - 1)
     expect("all", after["follow_new"] - stats["follow_new"],
@@ -185,8 +187,8 @@ def rate(family):
 
 @families("SYNs of a subscriber who is known are counted, those of others not")
 def unanswered(family):
-    """To a server that is silent: a source that has never completed a
-    handshake makes no entry."""
+    """To a silent server: a source that has never completed a handshake
+    creates no entry."""
     known(family)
     before = shares(family)[0]
     wire = Wire("sub")
@@ -218,8 +220,8 @@ def moved(family):
 
 
 def anew():
-    """The module goes and comes: nothing is in the table. Connections are
-    split after more than a little payload."""
+    """Reload the module: the table is empty. Connections are split after
+    12000 bytes."""
     pep.detach()
     pep.unload()
     pep.load()
@@ -229,7 +231,7 @@ def anew():
 
 @families("a connection that is imported counts")
 def imported(family):
-    """The module goes and comes in between."""
+    """The module is reloaded in between."""
     anew()
     both = pair(family)
     exchange_part(both, LITTLE)
@@ -264,7 +266,7 @@ def reported(family):
 
 
 def unread(family, count):
-    """Connections whose server sends until nothing moves any more, as the
+    """Connections whose server sends until no more payload moves, because the
     subscriber does not read."""
     both = [split_pair(family) for _ in range(count)]
     fill([End(srv, 1 << 30) for _, srv in both])
@@ -280,8 +282,8 @@ def memory(family):
 @families("memory that is not read is bounded, and comes back")
 def held(family):
     """Beyond the share no other connection of the subscriber is split, and
-    flows without progress are reset, until the rest fits. A flow of the
-    same subscriber that gets on, and another subscriber's, go on."""
+    flows without progress are reset, until the rest fits. A flow of the same
+    subscriber that makes progress, and another subscriber's, go on."""
     known(family)
     with grows(ended=False, split_handshake=DEAF + 2, split_pass_memory=2,
                flow_evicted=least(1)) as before:
@@ -290,7 +292,7 @@ def held(family):
         free = Load([other(family)], RATE)
         for load in busy, free:
             load.more(RATE)
-        # One that may be split, and one of which nothing is kept.
+        # One that may be split, and one without kept payload.
         pepadm("profile", "set", "default", "split", "12000")
         late = pair(family)
         exchange_part(late, 100)
@@ -298,7 +300,7 @@ def held(family):
         limit("memory", LEAST)
         exchange(late, BYTES)
         exchange(pair(family), BYTES)
-        # By then the old notes of idle flows have been replaced.
+        # By then the recorded memory of idle flows is up to date.
         time.sleep(LOOK)
         share = memory(family) // 2
         expect_least("memory, bytes", share, LEAST // 2)
@@ -322,7 +324,7 @@ def held(family):
 
 @families("TCP short of memory: the largest holders pay")
 def pressed(family):
-    """Within their share. Another subscriber's flow goes on."""
+    """Even within their share. Another subscriber's flow goes on."""
     known(family)
     both = unread(family, MANY)
     expect_least("memory, bytes", memory(family), 4 << 20)
@@ -330,7 +332,7 @@ def pressed(family):
     before = pep.stat("flow_evicted")
     busy = split_pair(family)
     with pep.pressure(), grows(ended=False, split_pass_pressure=least(1)):
-        # TCP finds out as it allocates.
+        # TCP detects the pressure when it allocates.
         exchange_part(busy, 15 * BYTES)
         exchange(pair(family), BYTES)
         wait_for("the first reset, soon for those who hold much",
@@ -369,7 +371,7 @@ def later(family):
 
 @families("one that does not read within its share stays")
 def patient(family):
-    """For longer than one beyond it might, as without pep."""
+    """For longer than allowed beyond the share, as without pep."""
     known(family)
     with grows(ended=False, flow_evicted=0):
         (sub, srv), = unread(family, 1)
@@ -380,7 +382,7 @@ def patient(family):
 
 @families("a flow that has become idle holds nothing")
 def idle(family):
-    """The module notes the memory anew when it seems too much."""
+    """The module updates the recorded memory when it seems too large."""
     known(family)
     limit("memory", LEAST)
     held = [pair(family) for _ in range(8)]

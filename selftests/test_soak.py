@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Random life for a while: connections of all kinds, over networks that lose,
-reorder, corrupt, go and come, on a gateway that somebody administers. Every
-stream is compared, everything ends, nothing is left."""
+"""Random load: connections of all kinds, over networks that drop, reorder,
+corrupt, go down and come up, on a gateway under administration. Every stream
+is compared, everything ends, nothing is left."""
 
 from peptest import pep
 from peptest.env import SLOW, SOAK_SECONDS, SOAK_SEED
@@ -9,13 +9,13 @@ from peptest.ktap import Fatal, case, expect_least, note
 from peptest.soak import HANG, SLOWLY, Life
 from peptest.tcp import exchange, pair
 
-LIFE = 300              # seconds of one life
+LIFE = 300              # seconds of one case
 TALKERS = 6 if SLOW else 12
 setup = pep.attached
 
 
 def life(seed, seconds):
-    """It is fatal when it fails, for another one is another."""
+    """Run one random load. Its failure is fatal, as a repetition differs."""
     random = Life(seed, seconds, TALKERS)
     try:
         random.run()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""SYNs that come twice, and ports that are used again at once."""
+"""SYNs that are duplicated, and ports that are reused at once."""
 
 from peptest import pep
 from peptest.ktap import expect, families, wait_for
@@ -16,7 +16,7 @@ setup = pep.warmed
 
 @families("SYN sent again before the answer")
 def duplicate(family):
-    """The server's answer comes after the client's second SYN: one
+    """The server's answer arrives after the client's second SYN: one
     connection."""
     passive = nstat("srv", "TcpPassiveOpens")
     netem("srv", "eth0", "delay", "1500ms")
@@ -39,7 +39,8 @@ def late_opener(family):
 
 
 def opening(wire, target):
-    """Count the SYNs for a target that have come by since it was called."""
+    """Number of SYNs for a target that a wire has captured since the last
+    call."""
     return sum(seen.dst == inet(target) and bool(seen.flags & SYN)
                for seen in wire.segments())
 
@@ -70,7 +71,7 @@ def silence(family):
 
 def reuse(family, opener, opened, first):
     """Twenty times the same ports. An opener that closes first would wait for
-    its own TIME_WAIT, which is not what is tested: it gets none."""
+    its own TIME_WAIT, which is not tested: it gets none."""
     bind = addr(opener, family), 34570
     listen(opened, family)
     with sysctls(opener, *NO_TIME_WAIT), grows(

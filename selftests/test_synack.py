@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A server's SYN-ACK that gets lost on the subscriber's link is sent again by
-the gateway, where it knows the link and may split the connection."""
+"""The gateway retransmits a server's SYN-ACK that is lost on the subscriber's
+link, if it knows the link and may split the connection."""
 
 import contextlib
 import json
@@ -15,12 +15,12 @@ from peptest.pep import grows, least, pepadm, split_pair
 from peptest.tcp import PORT, accept, client, exchange, listen, one_way
 
 DELAY = 50              # ms each way, on the wireless link
-FAR = 200               # ms, over which the opener repeats its SYN no later
+FAR = 200               # ms, at which the opener repeats its SYN no later
 WIRELESS = ("sub", "eth0"), ("pep", "wl0")
 LEARNED = 100_000       # bytes, after which the link is known
 BYTES = 30_000
 SECOND = 1.0            # seconds after which an opener repeats its SYN
-SHARE = 16              # SYN-ACKs that are kept for a subscriber
+SHARE = 16              # kept SYN-ACKs per subscriber
 PLAIN = "resume", "on", "control", "off", "split", "handshake"
 
 
@@ -37,12 +37,12 @@ def plain():
 
 
 def link(delay=DELAY):
-    """The link with a delay, for a while."""
+    """Within, the link has a delay."""
     return impaired(WIRELESS, "delay", f"{delay}ms", "limit", "1000")
 
 
 def learn(family):
-    """Have the link known, as it is now."""
+    """Make the link known with its present properties."""
     pepadm("path", "flush", "all")
     sub, srv = split_pair(family)
     one_way(srv, sub, LEARNED, fin=True)
@@ -58,7 +58,7 @@ def stages():
 
 
 def begin(family, opener="sub"):
-    """A connection that has begun to open."""
+    """A socket with a SYN sent."""
     sock = client(opener, family)
     sock.setblocking(False)
     sock.connect_ex((addr({"sub": "srv", "srv": "sub"}[opener], family),
@@ -68,8 +68,8 @@ def begin(family, opener="sub"):
 
 @contextlib.contextmanager
 def lost(count=1, delay=DELAY):
-    """Lose all packets to the subscriber, until the gateway has the SYN-ACKs
-    of so many connections that are begun within."""
+    """Drop all packets to the subscriber, until the gateway has the SYN-ACKs
+    of count connections that are begun within."""
     netem("pep", "wl0", "loss", "100%")
     yield
     wait_for("SYN-ACKs", lambda: stages().count("answered") == count)
@@ -78,7 +78,7 @@ def lost(count=1, delay=DELAY):
 
 def opened(family, opener="sub", delay=DELAY, size=BYTES):
     """Open a connection whose first SYN-ACK is lost on the wireless link, and
-    exchange so many bytes; return the seconds that it takes to open."""
+    exchange size bytes; return the seconds until it is open."""
     listener = listen({"sub": "srv", "srv": "sub"}[opener], family)
     begun = time.monotonic()
     with lost(delay=delay):
@@ -92,8 +92,8 @@ def opened(family, opener="sub", delay=DELAY, size=BYTES):
 
 @families("one that is lost is sent again")
 def repeated(family):
-    """After two round trips and 50 ms, and only once. The leg begins with what
-    is known when it has a sample of the round trip."""
+    """After two round trips and 50 ms, and only once. The leg begins with the
+    known properties when it has a sample of the round trip."""
     with link():
         learn(family)
         with grows(synack_repeated=1, follow_established=1,
@@ -126,7 +126,7 @@ def twice(family):
 
 @families("none is lost: none is sent again")
 def arrives(family):
-    """Not after the time, either."""
+    """Not even after the timeout."""
     with link():
         learn(family)
         with grows(synack_repeated=0, flow_closed=1):
@@ -136,7 +136,7 @@ def arrives(family):
 
 
 def unlike(family, prepare, opener="sub", delay=DELAY, **counted):
-    """The first one is lost, and the end that waits for it repeats its SYN."""
+    """The first SYN-ACK is lost, and the waiting end repeats its SYN."""
     with link(delay):
         learn(family)
         prepare()
@@ -224,7 +224,8 @@ def control(family):
 
 @case("the module goes while one is kept")
 def unloaded():
-    """It waits for it; the connection goes on without it."""
+    """Unloading waits for the kept SYN-ACK; the connection goes on without
+    the module."""
     listener = listen("srv", 4)
     with link():
         learn(4)
@@ -240,7 +241,7 @@ def unloaded():
 
 @case("the namespace goes while one is kept")
 def vanished():
-    """It waits for it, and is gone."""
+    """Its deletion waits for the kept SYN-ACK, and completes."""
     listen("srv", 4)
     with link():
         learn(4)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""tc with the plugin of tools/tc: it takes the options of the action pepsplit,
-prints them, and what it prints can be typed."""
+"""tc with the plugin of tools/tc: it parses the options of the action
+pepsplit, prints them, and accepts its own output as input."""
 
 import json
 import os
@@ -37,14 +37,14 @@ def told(line, *options):
 
 
 def action(index):
-    """One action: its JSON, without what tells how it is used."""
+    """One action: its JSON, without the keys on its use."""
     got, = told(f"actions get action pepsplit index {index}")
     return {key: got[key] for key in got if key not in ("order", "ref", "bind",
                                                         "not_in_hw")}
 
 
 def words(index):
-    """One action in text, as it can be typed."""
+    """One action as text, as tc accepts it."""
     out = tc(f"actions get action pepsplit index {index}").stdout
     found = re.search(r"action order \d+: (pepsplit .*)\n\t "
                       r"(index \d+) ref \d+ bind \d+$", out, re.MULTILINE)
@@ -54,18 +54,18 @@ def words(index):
 
 
 def indexes():
-    """The numbers of all actions."""
+    """The indexes of all actions."""
     return sorted(act["index"] for act in told("actions ls action pepsplit"))
 
 
 def users(profile):
-    """How many actions use a profile."""
+    """Number of actions that use a profile."""
     shown, = json.loads(pepadm("-j", "profile", "show", profile).stdout)
     return shown["devices"]
 
 
 def setup():
-    """Loaded, and a profile beside the default one."""
+    """Loaded, and a profile besides the default one."""
     pep.detached()
     run("modprobe", "-q", "cls_flower", check=False)
     pepadm("profile", "add", "gold", "cc-wireless", "cubic", "split",
@@ -79,7 +79,7 @@ def clean():
     for dev in SIDES:
         tc(f"qdisc del dev {dev} clsact", check=False)
     if pep.loaded():
-        # Filters let go of their actions a little after they are deleted.
+        # Filters release their actions a little after they are deleted.
         wait_for("the last use of an action", lambda: not tc(
             "actions flush action pepsplit", check=False).returncode)
         expect("actions", indexes(), [])
@@ -94,7 +94,7 @@ def attach(family, options=""):
 
 
 def traffic(family, opener, opened):
-    """What filters with options take is counted, in text and in JSON."""
+    """Packets of filters with options are counted, in text and in JSON."""
     attach(family, "profile gold")
     with grows(flow_established=1, flow_closed=1):
         both = pep.split_pair(family, opener, opened)
@@ -104,7 +104,7 @@ def traffic(family, opener, opened):
         exchange(pair(10 - family, opener, opened), 1000)
     for dev, side in SIDES.items():
         show = f"filter show dev {dev} ingress"
-        # A time of 0 is left out.
+        # A time of 0 is omitted.
         wait_for("times", lambda: all(
             TIMES <= act.keys()
             for act in told(show, "-s")))  # pylint: disable=W0640
@@ -126,7 +126,7 @@ def traffic(family, opener, opened):
             r"\tAction statistics:\n\tSent (\d+) bytes (\d+) pkt", text)
         if not found:
             fail(f"tc printed {text!r}")
-        # A neighbour may have been asked for meanwhile.
+        # Meanwhile a neighbour may have been solicited.
         expect_least("bytes in text", int(found[1]), act["stats"]["bytes"])
         expect_least("packets in text", int(found[2]),
                      act["stats"]["packets"])
@@ -140,7 +140,7 @@ families("filters of tc, the server opens", "srv", "sub")(traffic)
 
 @families("a classifier of ports")
 def ports(family):
-    """Only what it chooses is split."""
+    """Only packets that it selects are split."""
     for dev, port in ("wl0", "dst_port"), ("sv0", "src_port"):
         tc(f"qdisc add dev {dev} clsact")
         tc(f"filter add dev {dev} ingress protocol {PROTOCOLS[family]} flower "
@@ -152,7 +152,7 @@ def ports(family):
 
 @case("what is printed can be typed", seconds=240)
 def typed():
-    """In any order, with and without what is the default."""
+    """In any order, with and without default values."""
     for number, (options, side, profile, control, more) in enumerate((
             ("side wireless", "wireless", "default", "continue", {}),
             ("side server", "server", "default", "continue", {}),
@@ -195,7 +195,7 @@ def chain():
 
 @case("other actions behind it")
 def others():
-    """The words of tc and of other kinds are left to them."""
+    """The plugin leaves words of tc and of other kinds to them."""
     tc("qdisc add dev wl0 clsact")
     tc("filter add dev wl0 ingress matchall action pepsplit side wireless "
        "pipe cookie 0abc no_percpu action gact pass")
@@ -227,7 +227,7 @@ def change():
 
 @families("replaced under a flow")
 def replace(family):
-    """It lives on; new ones have the new profile."""
+    """The flow goes on; new ones have the new profile."""
     attach(family)
     live = pep.split_pair(family)
     for dev, side in SIDES.items():
@@ -244,7 +244,7 @@ def replace(family):
 
 @case("filters that share an action")
 def shared():
-    """It is bound by its number alone, and cannot be deleted meanwhile."""
+    """It is bound only by its index, and cannot be deleted meanwhile."""
     tc("actions add action pepsplit side wireless profile gold index 9")
     tc("qdisc add dev wl0 clsact")
     for protocol in PROTOCOLS.values():

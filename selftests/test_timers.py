@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""An end that vanishes: the other end is told by a reset, never by a clean
-end, and the flow is gone within the time that its profile allows.
+"""An end that vanishes: the other end receives a reset, never a clean end, and
+the flow is gone within the time that its profile allows.
 
-The profile: a probe after 1 s of silence, then every second, the second one
-unanswered ends a leg; payload may wait 2.5 s for its acknowledgement. All that
-takes 3 times as long on the debug kernel.
+The profile: a probe after 1 s of silence, then every second, the second
+unanswered one ends a leg; payload may wait 2.5 s for its acknowledgement. All
+times are 3 times as long on the debug kernel.
 """
 
 import contextlib
@@ -38,7 +38,7 @@ def setup():
 
 @contextlib.contextmanager
 def gone(ns):
-    """Nothing gets to a namespace or from there for a while."""
+    """Within, no packet reaches or leaves a namespace."""
     netem("pep", LEGS[ns], "loss", "100%")
     netem(ns, "eth0", "loss", "100%")
     try:
@@ -49,9 +49,9 @@ def gone(ns):
 
 
 def told(what, sock):
-    """Fail unless an end sees the other's death as an error; it may have
-    received an end of the stream before. With a closed window it takes no
-    reset, but asks for one when it is read."""
+    """Fail unless an end gets an error when the other vanishes; it may have
+    received an end of the stream before. With a closed window it ignores a
+    reset, but triggers one when it is read."""
     if what == "queue_from":
         expect(what, outcome(sock, SECONDS), "ECONNRESET")
         return
@@ -63,12 +63,12 @@ def told(what, sock):
 
 
 def queue_to(near, far):
-    """Payload will be on its way to the end that vanishes."""
+    """Payload will be in flight to the end that vanishes."""
     return lambda: far.send(bytes(30000))
 
 
 def queue_fin(near, far):
-    """The same, and a FIN behind it: it was acknowledged, and is lost."""
+    """The same, followed by a FIN: it was acknowledged, and is lost."""
     def send():
         far.send(bytes(30000))
         far.shutdown(socket.SHUT_WR)
@@ -76,7 +76,7 @@ def queue_fin(near, far):
 
 
 def queue_from(near, far):
-    """The other end does not read what the lost one has sent."""
+    """The other end does not read the payload of the lost one."""
     near.setblocking(False)
     quiet = time.monotonic() + 0.2
     while time.monotonic() < quiet:
@@ -89,7 +89,7 @@ def queue_from(near, far):
 
 
 def silent(near, far):
-    """Nothing is under way."""
+    """Nothing is in flight."""
     return lambda: None
 
 
@@ -102,7 +102,7 @@ def after_fin(near, far):
 
 
 def half_closed(near, far):
-    """The leg of the end that is lost is in FIN_WAIT2."""
+    """The leg of the lost end is in FIN_WAIT2."""
     far.shutdown(socket.SHUT_WR)
     expect_eof(near)
     return lambda: None
@@ -114,7 +114,7 @@ SITUATIONS = (queue_to, queue_fin, queue_from, silent, after_fin, half_closed)
 @families("the subscriber vanishes", "sub")
 @families("the server vanishes", "srv")
 def vanishes(family, lost):
-    """In each situation at once."""
+    """In all situations at once."""
     count = len(SITUATIONS)
     with grows(flow_reset=count, flow_closed=0):
         both = [split_pair(family) for _ in SITUATIONS]
@@ -135,7 +135,7 @@ def vanishes(family, lost):
 
 @families("both vanish after FINs")
 def both_gone(family):
-    """Legs in all states of closing: nothing stays."""
+    """Legs in all states of closing: nothing is left."""
     with grows(flow_closed=0, flow_reset=least(2)):
         pairs = [split_pair(family) for _ in range(4)]
         for both in pairs:
@@ -158,7 +158,7 @@ def both_gone(family):
 @families("an end's link goes down", "sub")
 @families("the server's link goes down", "srv")
 def link_down(family, lost):
-    """As the carrier's loss at the gateway."""
+    """Seen as a loss of carrier at the gateway."""
     with grows(flow_reset=1, flow_closed=0):
         both = split_pair(family)
         exchange_part(both, 1000)
@@ -174,9 +174,9 @@ def link_down(family, lost):
 
 
 def link_up(ns):
-    """IPv6 addresses and routes have gone with the link. Ends of earlier cases
-    send all the time: the gateway may have solicited in vain for long, and a
-    packet that finds it at that would fail with the others."""
+    """Restore IPv6 addresses and routes, which were lost with the link. Ends
+    of earlier cases send all the time: the gateway may have solicited in vain
+    for long, and a packet queued meanwhile would fail with the others."""
     net = 0 if ns == "sub" else 1
     prefix = "2001:db8::" if ns == "sub" else "2001:db8:1::"
     ip(ns, "link set eth0 up", f"address replace {prefix}2/64 dev eth0 nodad",
@@ -187,7 +187,7 @@ def link_up(ns):
 
 @case("the links of a namespace are gone at once")
 def killed():
-    """They go, and the flows with them; the other end is told."""
+    """The links disappear, and the flows with them; the other end is reset."""
     topology_up("B")
     pepadm("profile", "set", "default", "split", "handshake", ns="pepB")
     pep.attach("pepB")
@@ -218,14 +218,14 @@ def alive(family):
 
 @case("set no user-timeout")
 def set_no_user():
-    """It would end a closed window, too, as it does of any socket."""
+    """It would end a closed window, too, as on any socket."""
     pepadm("profile", "set", "default", "user-timeout", "0")
 
 
 @families("a closed window is no dead end")
 def zero_window(family):
-    """The receiver takes nothing for longer than keepalive lasts; then all
-    arrives."""
+    """The receiver reads nothing for longer than keepalive lasts; then all
+    payload arrives."""
     with grows(flow_closed=1, flow_reset=0, relay_stall=least(1)):
         near, far = split_pair(family)
         exchange_part((near, far), 1000)
@@ -286,9 +286,9 @@ def not_idle(family):
 
 @families("slow: what is queued counts as it is acknowledged")
 def slow(family):
-    """The sender has long sent all; the link takes 5 seconds for it. It does
-    so a segment at a time: one of 64 KB alone would take longer than the
-    limit."""
+    """The sender has finished long before; the link takes 5 seconds for the
+    payload. It sends a segment at a time: a packet of 64 KB alone would take
+    longer than the limit."""
     ip("pep", "link set sv0 gso_max_segs 1")
     try:
         with grows(flow_idle=0, flow_closed=1):
@@ -302,7 +302,7 @@ def slow(family):
             got = 0
             while got < 100000:
                 got += len(far.recv(1 << 20))
-            # Not before the FIN has come, which the queue may still have.
+            # Not before the FIN has arrived, which may still be queued.
             expect_eof(far)
             netem("pep", "sv0", "off")
             far.close()
@@ -315,9 +315,9 @@ def slow(family):
 
 @case("settings that were replaced keep no sockets", seconds=250)
 def replaced():
-    """Of flows that go on with them there are the flows, once no handshake can
-    be under way any more: 64 seconds later. The sockets that are made ahead
-    are those of the present settings."""
+    """Flows keep their old settings, but the ready sockets of these go once no
+    handshake can be in progress any more: 64 seconds later. Sockets created in
+    advance then have the present settings."""
     pepadm("profile", "set", "default", "idle-timeout", "0")
     flows = [split_pair(4)]
     pep.quiet()

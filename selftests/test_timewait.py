@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Ends use their addresses and ports again when a connection is over that was
-split, and pep has gone meanwhile: nothing that its legs have left on the
-gateway gets in the way."""
+"""Ends reuse their addresses and ports after a split connection has ended and
+pep was detached or unloaded: no remains of its legs on the gateway get in the
+way."""
 
 import itertools
 import socket
@@ -14,7 +14,7 @@ from peptest.pep import split_pair
 from peptest.tcp import exchange, one_way, outcome, pair
 
 BYTES = 20_000
-QUICK = 10              # seconds; a TIME_WAIT socket is there for 60
+QUICK = 10              # seconds; a TIME_WAIT socket exists for 60
 _port = itertools.count(3000)
 
 
@@ -30,7 +30,7 @@ def unloaded():
 
 
 def filters():
-    """The filters are deleted by tc."""
+    """Delete the filters with tc."""
     for dev in "wl0", "sv0":
         tc("pep", f"filter del dev {dev} ingress")
 
@@ -41,7 +41,7 @@ def left():
 
 
 def again(family, first, gone):
-    """The end that closes first leaves the leg towards the other one in
+    """The end that closes first leaves the leg towards the other end in
     TIME_WAIT."""
     port = next(_port)
     bind = addr("sub", family), port
@@ -55,7 +55,7 @@ def again(family, first, gone):
     pep.flows_end()
     ends[0].close()
     expect_least("TIME_WAIT sockets", left().count("\n"), 1)
-    # The ends' own would refuse a connection that comes so soon.
+    # The ends' own sockets would refuse such an early connection.
     for ns in "sub", "srv":
         run("ss", "-K", "state", "time-wait", ns=ns)
     gone()
@@ -63,7 +63,7 @@ def again(family, first, gone):
     exchange(pair(family, bind=bind), BYTES)
     expect("is it quick", time.monotonic() - begun < QUICK, True)
     expect("TIME_WAIT sockets", left(), "")
-    # Another instance: the one before looks once more a second later.
+    # Another instance: the old one checks once more a second later.
     if pep.loaded():
         pep.unload()
     pep.load()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Two PEPs in series, a bridge beneath pep and pep on the ports of a bridge,
+"""Two PEPs in series, pep on a bridge device and on the ports of a bridge,
 netkit devices."""
 
 from peptest import pep
@@ -19,7 +19,7 @@ setup = pep.load
 
 
 def down():
-    """The topology before goes."""
+    """Delete the previous topology."""
     for ns in "pep", "pep2":
         for dev in pep.devices(ns):
             pep.pepadm("dev", "del", dev, ns=ns)
@@ -28,7 +28,7 @@ def down():
 
 @case("two in series")
 def series():
-    """A link of 198.18.2.0/24 and 2001:db8:2::/64 between them."""
+    """A link with 198.18.2.0/24 and 2001:db8:2::/64 between them."""
     ip(None, *(f"netns add {ns}" for ns in ("sub", "pep", "pep2", "srv")),
        "link add eth0 netns sub type veth peer name wl0 netns pep",
        "link add sv0 netns pep type veth peer name wl0 netns pep2",
@@ -53,7 +53,8 @@ def series():
 
 
 def in_series(family, opener, opened):
-    """Each splits it, and one end's reset or refusal goes through both."""
+    """Each splits the connection, and one end's reset or refusal passes
+    both."""
     with grows("pep2", flow_established=23, flow_closed=21, flow_reset=2):
         with grows(flow_established=23, flow_closed=21, flow_reset=2):
             exchange(pair(family, opener, opened), BYTES)
@@ -76,7 +77,7 @@ families("in series, the server opens", "srv", "sub")(in_series)
 
 
 def either(family, first, second):
-    """One takes connections over in mid-stream that the other one follows, or
+    """One takes over connections in mid-stream that the other one follows, or
     has split, and each hands them back while the other goes on."""
     triggers = {"pep": first, "pep2": second}
     for ns, trigger in triggers.items():
@@ -110,7 +111,7 @@ families("in series, both split in mid-stream", "12000", "12000")(either)
 
 @case("a bridge for the subscribers")
 def bridge():
-    """The gateway's addresses towards them are the bridge's."""
+    """The gateway's addresses towards them are on the bridge."""
     down()
     run("modprobe", "-q", "bridge", check=False)
     topology_up()
@@ -160,7 +161,7 @@ def switch():
 
 @families("between the ports of a bridge nothing is split")
 def bridged(family):
-    """The frames are for others."""
+    """The frames are addressed to other hosts."""
     to = "198.18.4.3" if family == 4 else "2001:db8:4::3"
     with grows(follow_new=0, delivered=0, pass_not_host=least(20)):
         exchange(pair(family, to=to), BYTES)

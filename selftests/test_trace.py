@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Tracepoints tell what happens, in the right order and with the right names;
-each script of tools/trace, run beside traffic, agrees with the counters."""
+"""Tracepoints report events in the right order and with the right names; each
+script of tools/trace, run during traffic, agrees with the counters."""
 
 import json
 import os
@@ -26,13 +26,13 @@ FIELD = re.compile(r"(\w+)=(\S+)")
 
 
 def setup():
-    """The events are there."""
+    """Make the events available."""
     pep.warmed()
     run("mount", "-t", "tracefs", "none", TRACEFS, check=False)
 
 
 def need(path):
-    """Skip where the kernel lacks something, which only our own one may."""
+    """Skip if the kernel lacks a file, which only the debug kernels may."""
     if not os.path.exists(path):
         if env.DEBUG:
             skip(f"this kernel has no {path}")
@@ -46,7 +46,7 @@ def write(path, text):
 
 
 class Traced:
-    """Events of a system while in the context; then (name, fields, text) of
+    """Traces events within the context; then holds (name, fields, text) of
     each, in their order."""
 
     def __init__(self, *names, only=""):
@@ -89,7 +89,7 @@ class Traced:
 
 
 def ends(family, sub_port):
-    """What a flow's ends look like."""
+    """The ends of a flow as printed."""
     form = "{}:{}" if family == 4 else "[{}]:{}"
     return (form.format(addr("sub", family), sub_port),
             form.format(addr("srv", family), PORT))
@@ -100,7 +100,7 @@ ALL = ("pep_syn", "pep_accept", "pep_connect", "pep_state", "pep_close",
 
 
 def opened(traced, flow):
-    """How a flow came up whose opener was answered early."""
+    """Check the opening of a flow whose opener was answered early."""
     results = [fields["result"] for fields in traced.all("pep_syn")]
     expect_least("results", len(results), 1)
     expect("reasons against it", [result for result in results
@@ -120,8 +120,8 @@ def opened(traced, flow):
 @families("a flow's life", "follow")
 @families("a flow's life, answered early", "early")
 def life(family, mode):
-    """All events of it, in their order. The opening of a connection that is
-    followed is its ends' own."""
+    """All events of a flow, in their order. A followed connection is opened by
+    its ends alone."""
     pepadm("profile", "set", "default", "connect", mode)
     try:
         before = stats()
@@ -161,7 +161,7 @@ def life(family, mode):
 
 
 def stages(traced, family, port):
-    """The stages that a connection with a port of the subscriber came to."""
+    """The stages of a connection with a port of the subscriber."""
     expect("ends", {(fields["src"], fields["dst"])
                     for fields in traced.all("pep_stage")},
            {ends(family, port)})
@@ -203,7 +203,7 @@ def followed(family):
 
 @families("a refused connection")
 def refused(family):
-    """No flow, no event but for its SYN."""
+    """No flow, no event except for its SYN."""
     with Traced(*ALL) as traced:
         expect("error", connect_errno("sub", family, addr("srv", family),
                                       port=PORT + 1), "ECONNREFUSED")
@@ -214,7 +214,7 @@ def refused(family):
 
 def reset_early(family):
     """A connection that is answered early and then refused, perhaps before
-    connect() is back."""
+    connect() returns."""
     sock = client("sub", family)
     try:
         sock.connect((addr("srv", family), PORT + 1))
@@ -225,7 +225,7 @@ def reset_early(family):
 
 @families("a refused connection, answered early")
 def refused_early(family):
-    """The counter of the cause is the result and the cause."""
+    """Result and cause are the name of the cause's counter."""
     pepadm("profile", "set", "default", "connect", "early")
     try:
         with Traced("pep_connect", "pep_close", "pep_state") as traced:
@@ -238,8 +238,8 @@ def refused_early(family):
 
 @families("verdicts on packets")
 def verdicts(family):
-    """Each packet has one, which is that of the counters; what comes by while
-    the event is not there yet, or no more, is no TCP."""
+    """Each packet has one, which agrees with the counters; packets before the
+    event is enabled, or after it is disabled, are not TCP."""
     with Traced("pep_steer") as traced:
         before = stats()
         exchange(split_pair(family), 1000)
@@ -267,14 +267,14 @@ def verdicts(family):
 
 @case("a filter on a field")
 def filtered():
-    """Only what it lets through is there."""
+    """Only matching events are recorded."""
     with Traced("pep_steer", only='verdict == "pass_syn"') as traced:
         exchange(split_pair(4), 100)
     expect("verdict", traced.one("pep_steer")["verdict"], "pass_syn")
 
 
 class Child:
-    """A program that runs beside the test; its output goes to a file."""
+    """A program that runs during the test; its output goes to a file."""
 
     def __init__(self, *argv):
         self.log = service.path("log")
@@ -283,24 +283,24 @@ class Child:
                                             cwd=service.folder())
 
     def text(self):
-        """What it has written so far."""
+        """Its output so far."""
         with open(self.log, encoding="utf-8") as file:
             return file.read()
 
     def wait_for(self, what, test):
-        """Wait for something that it does."""
+        """Wait for an effect of the program."""
         wait_for(what, lambda: self.process.poll() is not None or test(),
                  SECONDS)
         if self.process.poll() is not None:
             raise Failure(f"it has ended: {self.text()}")
 
     def kill(self):
-        """End it if it has not."""
+        """Kill the program if it is running."""
         self.process.kill()
         self.process.wait()
 
     def end(self):
-        """Wait for its end; return what it has written."""
+        """Wait for its end; return its output."""
         code = self.process.wait(SECONDS)
         if code:
             raise Failure(f"exit code {code}: {self.text()}")
@@ -308,8 +308,8 @@ class Child:
 
 
 class Script:
-    """A script of bpftrace, attached from when the context begins until it
-    ends; then what it found, by the names of the maps."""
+    """A bpftrace script, attached within the context; then holds its results,
+    by the names of the maps."""
 
     def __init__(self, name):
         self.name = name
@@ -346,7 +346,7 @@ class Script:
                 self.maps.update(told["data"])
 
     def total(self, name):
-        """How many are in a histogram."""
+        """Number of samples in a histogram."""
         return sum(bucket["count"] for bucket in self.maps.get(name, []))
 
 
@@ -379,7 +379,7 @@ def samples():
 
 @case("residence.bt", seconds=300)
 def residence():
-    """As many samples as the counters have."""
+    """As many samples as in the counters."""
     before = samples()
     with Script("residence.bt") as script:
         for family in 4, 6:
@@ -393,8 +393,7 @@ def residence():
 
 @case("relay-batch.bt", seconds=300)
 def relay_batch():
-    """Calls and copied bytes as the counters have them; small messages are
-    copied."""
+    """Calls and copied bytes as in the counters; small messages are copied."""
     before = stats()
     with Script("relay-batch.bt") as script:
         for family in 4, 6:
@@ -411,8 +410,8 @@ def relay_batch():
 
 @case("syn-reasons.bt", seconds=300)
 def syn_reasons():
-    """SYNs that pass, by the reason for it: those of Multipath TCP, and those
-    that would be answered early but for a drain. All are followed."""
+    """SYNs that pass, by their reason: those of Multipath TCP, and those that
+    would be answered early without draining. All are followed."""
     pepadm("profile", "set", "default", "connect", "early")
     try:
         with Script("syn-reasons.bt") as script:
@@ -432,14 +431,14 @@ def syn_reasons():
 
 @case("legs.bt", seconds=300)
 def legs():
-    """Ends by cause, a round trip time of each leg, what was sent again."""
+    """Ends by cause, a round trip time of each leg, retransmissions."""
     again = nstat("pep", "TcpRetransSegs")
     single_packets("pep", "wl0")
     netem("pep", "wl0", "loss", "random", "10%")
     try:
         with Script("legs.bt") as script:
             for family in 4, 6:
-                # One whose handshake lost packets is split when more come.
+                # After losses in the handshake more packets trigger a split.
                 exchange_all(start(family, FLOWS), 60000)
     finally:
         netem_end("pep", "wl0")
@@ -484,7 +483,7 @@ def lock_wait():
 
 @case("record.sh", seconds=300)
 def record():
-    """What trace-cmd records can be shown and searched."""
+    """Recordings of trace-cmd can be displayed and searched."""
     need(TRACEFS + "/events")
     service.write("traffic.sh", "#!/bin/sh\n: > $0.ready\nread x < $0.done\n")
     shell = service.path("traffic.sh")
@@ -516,8 +515,8 @@ def record():
 
 @case("BTF of the module", seconds=300)
 def btf():
-    """It is there as it was built; without it, it can be added, the kernel
-    takes it, and the types are there."""
+    """The built module has BTF; it can be added to a module without, the
+    kernel accepts it, and the types are present."""
     need(BTF)
     need("/sys/kernel/btf/pep")
     if env.KERNEL == "next" and run("pahole", "--version").stdout.strip() == \

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Payload arrives whole, both ways at once and in either order of closing, and
-once a connection is split it is pep that carries it: two legs with the
-congestion control of their side, nearly all payload by fragment."""
+"""Payload arrives complete, both ways at once and in either order of closing,
+and pep carries it once a connection is split: two legs with the congestion
+control of their side, nearly all payload by fragment."""
 
 import socket
 
@@ -20,7 +20,8 @@ setup = pep.warmed
 
 
 def carried(before, opener, up, down):
-    """So many bytes went towards each side, by fragment or by copy."""
+    """Fail unless these bytes were sent towards each side, by fragment or by
+    copy."""
     after = pep.stats()
     grown = {name: after[name] - before[name] for name in after}
     to_server, to_wireless = (up, down) if opener == "sub" else (down, up)
@@ -45,7 +46,7 @@ def both(family, opener, opened, size):
 
 
 def half_close(family, opener, opened, first):
-    """One end sends all and ends; then the other does."""
+    """One end sends everything and its FIN; then the other does."""
     with grows(flow_established=1, flow_closed=1, flow_reset=0) as before:
         ends = pep.split_pair(family, opener, opened)
         a, b = ends if first == "opener" else ends[::-1]
@@ -87,7 +88,7 @@ def close_at_once(family, opener, opened):
 
 
 def legs(family, opener, opened, side):
-    """An open flow as flow show has it."""
+    """An open flow as flow show prints it."""
     near, far = pep.split_pair(family, opener, opened)
     one_way(near, far, 1000)
     flow, = pep.flows()

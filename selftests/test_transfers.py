@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Files transferred by programs that know nothing of pep: rsync, ssh and scp,
-git. What arrives is compared by hash, and each transfer is split.
+"""Files transferred by programs that are unaware of pep: rsync, ssh and scp,
+git. Received files are compared by hash, and each transfer is split.
 
 The servers are in srv, the clients in sub."""
 
@@ -23,9 +23,9 @@ SSH_OPTIONS = ("-F", "/dev/null", "-o", "BatchMode=yes", "-o",
 
 
 def shell():
-    """dropbear, with a key of its own and one of the client's. It looks for
-    that in root's home only, and the shell of the session must not run what
-    an administrator has there."""
+    """dropbear, with a key of its own and one of the client's. It searches the
+    latter only in root's home, and the shell of the session must not run an
+    administrator's files there."""
     run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", path("id"))
     run("dropbearkey", "-t", "ed25519", "-f", path("host"))
     serve("srv", "unshare", "--mount", "sh", "-ec", f"""
@@ -80,7 +80,7 @@ def setup():
 
 
 def teardown():
-    """The servers go first."""
+    """End the servers first."""
     service.services_down()
     pep.teardown()
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""UDP between the addresses of split flows, amidst their packets: every
-datagram goes through, none ends in the gateway's own stack. With GRO on,
-packets come to IP in lists, where the route of one can be lent to the next."""
+"""UDP between the addresses of split flows, among their packets: every
+datagram gets through, none ends in the gateway's own stack. With GRO on,
+packets reach IP in lists, where the route of one can be reused for the
+next."""
 
 from peptest import pep
 from peptest.env import amount
@@ -24,7 +25,7 @@ def setup():
 
 
 def swallowed(family):
-    """Datagrams that the gateway's stack took for its own."""
+    """Number of datagrams that the gateway's stack received as its own."""
     six = "6" if family == 6 else ""
     return nstat("pep", *(f"Udp{six}{name}" for name in
                           ("InDatagrams", "NoPorts", "InErrors")))
@@ -32,8 +33,8 @@ def swallowed(family):
 
 @families("datagrams amidst split flows")
 def beside(family):
-    """Datagrams both ways beside payload both ways, a few of each in turn, as
-    long as there are datagrams."""
+    """Datagrams both ways during payload both ways, a few of each in turn, up
+    to the last datagram."""
     before = swallowed(family)
     with grows(flow_established=4, pass_other=least(2 * DATAGRAMS)):
         ends = [(End(near, PAYLOAD), End(far, PAYLOAD))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The module goes while it is at work: rmmod is refused while a filter needs
-it, and done under load when none does. Nothing is left of it. Connections that
-it has taken over go on without it, those that it has opened itself end with a
-reset to both ends, and it can be loaded again."""
+"""The module is unloaded while it is active: rmmod is refused while a filter
+needs it, and succeeds under load when none does. Nothing is left of it.
+Connections that it has taken over go on without it, those that it has opened
+itself end with a reset to both ends, and it can be loaded again."""
 
 import errno
 
@@ -13,20 +13,20 @@ from peptest.netns import resets, run
 from peptest.tcp import (Load, client, exchange, exchange_part, expect_reset)
 
 RATE = amount(100000)   # bytes per second and flow
-FAST = 4 if SLOW else 20        # times that for one of them
-# Slow ones that the subscriber and the server open, and idle ones.
+FAST = 4 if SLOW else 20        # multiple of RATE for one of them
+# Slow ones opened by the subscriber and by the server, and idle ones.
 FLOWS = (3, 2, 4) if SLOW else (11, 6, 6)
 SECONDS = 60            # for some payload
 
 
 def sockets():
-    """The sockets of legs and listeners in the gateway; those in TIME_WAIT
-    are no longer the module's."""
+    """The sockets of legs and listeners in the gateway; those in TIME_WAIT no
+    longer belong to the module."""
     return run("ss", "-tanH", "exclude", "time-wait", ns="pep").stdout
 
 
 def expect_refused():
-    """Fail unless rmmod finds the module in use."""
+    """Fail unless rmmod reports the module as in use."""
     done = run("rmmod", "pep", check=False)
     expect("exit code of rmmod beneath a filter", done.returncode, 1)
     expect("its message", "in use" in done.stderr, True)
@@ -34,8 +34,8 @@ def expect_refused():
 
 def busy(family):
     """Flows in every state, opened from either side, and one being opened
-    towards an address that is silent: fast and slow ones as Loads, idle ones
-    as pairs."""
+    towards a silent address: fast and slow ones as Loads, idle ones as
+    pairs."""
     fast = Load(pep.split_start(family, 1), RATE * FAST)
     slow = Load(pep.split_start(family, FLOWS[0]) +
                 pep.split_start(family, FLOWS[1], "srv", "sub"), RATE)
@@ -57,7 +57,7 @@ def more(loads):
 
 
 def split_again(family):
-    """Load and attach; new connections are split."""
+    """Load and attach; fail unless a new connection is split."""
     pep.load()
     pep.attach()
     pep.follow("handshake")
@@ -70,8 +70,8 @@ def split_again(family):
 @families("rmmod under load", seconds=300)
 @families("rmmod under load once more", seconds=300)
 def under_load(family):
-    """Nothing is lost, doubled or reset, while the module goes, is away, and
-    comes again."""
+    """Nothing is lost, duplicated or reset, while the module is unloaded, is
+    absent, and is loaded again."""
     fast, slow, idle = busy(family)
     before = resets()
     expect_refused()
@@ -95,7 +95,7 @@ def under_load(family):
 @families("rmmod under load of connections that it has opened",
           seconds=300)
 def early(family):
-    """They cannot go on without it: both ends get a reset."""
+    """They cannot go on without it: both ends receive a reset."""
     pep.pepadm("profile", "set", "default", "connect", "early")
     fast, slow, idle = busy(family)
     expect_refused()

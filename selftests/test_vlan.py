@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""VLAN tags: a tagged packet passes at the device that it arrives by, even if
-its tuple is that of a split flow, and is split at the VLAN device on top, when
-pep is attached there. The tag is in the payload or beside it (offloaded).
+"""VLAN tags: a tagged packet passes the device on which it arrives, even if
+its tuple is that of a split flow, and is split at the VLAN device on top, if
+pep is attached there. The tag is in the payload or in metadata (offloaded).
 
    sub eth0.5, eth0.5.7 ------- pep wl0.5, wl0.5.7
    198.18.5.2, 198.18.7.2           198.18.5.1, 198.18.7.1
@@ -24,8 +24,8 @@ ETH_P_ALL = 3
 
 
 def filter_all(ns, dev, side):
-    """A filter for every protocol in front of those of pepadm, which take
-    IPv4 and IPv6 without tags alone."""
+    """Add a filter for every protocol before those of pepadm, which match only
+    untagged IPv4 and IPv6."""
     with Within(ns):
         index = socket.if_nametoindex(dev)
         sock = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)
@@ -45,8 +45,8 @@ def filter_all(ns, dev, side):
 
 
 def setup():
-    """VLAN 5, and 7 in it, beside the untagged network. veth has room for
-    one tag beyond its MTU."""
+    """VLAN 5, and 7 in it, besides the untagged network. veth has room for one
+    tag beyond its MTU."""
     pep.warmed()
     run("modprobe", "-q", "8021q", check=False)
     for ns, dev in ("sub", "eth0"), ("pep", "wl0"):
@@ -70,21 +70,21 @@ def setup():
 
 
 def teardown():
-    """pepadm does not know our filter."""
+    """Delete the filter, which is not pepadm's, and take everything down."""
     if "pep" in spaces():
         tc("pep", "qdisc del dev wl0 clsact")
     pep.teardown()
 
 
 def source(family, net):
-    """What a connection from a VLAN is bound to."""
+    """The bind address of a connection from a VLAN."""
     return {"bind": (ADDRESSES[f"sub{net}", family], 0)}
 
 
 @families("priority tag at the device itself")
 def passes(family):
     """A flow's own packets with a tag of VLAN 0 are for the device itself;
-    the action lets them pass, tag in the payload or beside it."""
+    the action lets them pass, with the tag in the payload or in metadata."""
     both = pep.split_pair(family)
     exchange_part(both, 1000)
     wire = Wire("sub")
@@ -126,8 +126,8 @@ for _offload in "on", "off":
 
 @families("same tuple in two VLANs")
 def apart(family):
-    """A packet with a flow's tuple that comes by a VLAN at which pep is not
-    attached is none of the flow's."""
+    """A packet with a flow's tuple that arrives on a VLAN without pep does not
+    belong to the flow."""
     both = pep.split_pair(family)
     exchange_part(both, 1000)
     wire = Wire("sub")

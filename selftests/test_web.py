@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Web servers and clients, proxies and TLS, none of which knows of pep, and
-none of which has a part in common on both ends but OpenSSL: what they transfer
-is compared by hash, and each transfer is split.
+"""Web servers and clients, proxies and TLS, all unaware of pep and without any
+common code at both ends except OpenSSL: transferred files are compared by
+hash, and each transfer is split.
 
 The servers are in srv, the clients in sub."""
 
@@ -19,14 +19,14 @@ TEMPORARY = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
 
 
 def certificate():
-    """For TLS."""
+    """Create a key and a certificate for TLS."""
     run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
         "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
         "/CN=pep", "-keyout", path("key.pem"), "-out", path("cert.pem"))
 
 
 def web():
-    """nginx by three ports: HTTP, TLS with HTTP/2, HTTP/2 alone."""
+    """nginx on three ports: HTTP, TLS with HTTP/2, HTTP/2 without TLS."""
     temporary = "".join(f"{name}_temp_path {path(name)};"
                         for name in TEMPORARY)
     servers = "".join(
@@ -49,8 +49,8 @@ ssl_protocols TLSv1.3;
 
 
 def proxies():
-    """HAProxy in front of nginx; and another beside the client, in front of
-    all."""
+    """HAProxy in front of nginx; and another next to the client, in front of
+    everything."""
     common = """
 defaults
  timeout connect 20s
@@ -96,18 +96,18 @@ def setup():
 
 
 def teardown():
-    """The servers go first."""
+    """End the servers first."""
     service.services_down()
     pep.teardown()
 
 
 def url(family, port, name="file", scheme="http"):
-    """A URL of the server's."""
+    """A URL of the server."""
     return f"{scheme}://{host(family)}:{port}/{name}"
 
 
 def curl(*words):
-    """Run it in the client's namespace."""
+    """Run curl in the client's namespace."""
     run("curl", "-sS", "--fail", "-g", *words, ns="sub")
 
 

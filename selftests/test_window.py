@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Back-pressure goes through: an end that does not read stops the other, both
-at once if neither reads, and what is under way stays where it is until they
-do. Urgent data stays in its place in the stream. Keepalives of the ends hold
+"""Back-pressure gets through: an end that does not read stops the other, both
+at once if neither reads, and queued payload stays in place until they do.
+Urgent data stays in its place in the stream. Keepalives of the ends preserve
 idle connections."""
 
 import socket
@@ -16,13 +16,13 @@ from peptest.tcp import (End, exchange, exchange_part, expect_same, fill,
                          one_way, pair, pump, start)
 
 MUCH = 1 << 30          # more than ever fits
-MOST = 24 << 20         # bytes that may be under way in one direction
-LONG = 5                # seconds, more than keepalives wait in vain
-AGES = 130              # seconds, of many probes of a window in vain
+MOST = 24 << 20         # bytes that may be queued in one direction
+LONG = 5                # seconds, more than the timeout of keepalives
+AGES = 130              # seconds, with many failed window probes
 
 
 def finish(ends):
-    """Both ends read, send no more, and have got all."""
+    """Let both ends read and send no more; fail unless everything arrives."""
     for end in ends:
         end.size = end.sent
     pump(ends)
@@ -32,8 +32,8 @@ def finish(ends):
 
 
 def closed(family, opener, opened):
-    """Neither reads until both have sent all that fits; and when they read
-    later, all is there."""
+    """Neither reads until both have sent all that fits; when they read later,
+    all payload arrives."""
     with grows(flow_established=1, flow_closed=1, flow_reset=0):
         ends = [End(sock, MUCH) for sock in pair(family, opener, opened)]
         fill(ends)
@@ -60,7 +60,7 @@ families("neither end reads for a while, the server opens",
 
 @case("neither end reads for two minutes", seconds=AGES + 200)
 def ages():
-    """Nor do those of other connections: all wait at the same time."""
+    """On several connections, which all wait at the same time."""
     with grows(flow_established=4, flow_closed=4, flow_reset=0):
         waiting = [[End(sock, MUCH) for sock in pair(family, *ends)]
                    for family in (4, 6)
@@ -87,7 +87,7 @@ def many(family):
 
 def updates(family, sender, receiver):
     """The receiver reads some at a time, and each time the sender may go on,
-    until all is through that did not fit at first."""
+    until everything that did not fit at first has arrived."""
     ends = pair(family)
     names = "sub", "srv"
     a = End(ends[names.index(sender)], MUCH)
@@ -108,8 +108,8 @@ families("window updates reach the subscriber", "sub", "srv")(updates)
 
 
 def unbound(family, sender, receiver):
-    """With buffers that are full each time the receiver reads some, the sender
-    can send some; a step of the receiver's is never lost."""
+    """With full buffers, each time the receiver reads some, the sender can
+    send some; no step of the receiver is lost."""
     pep.pepadm("profile", "set", "default", "residence", "0")
     try:
         ends = pair(family)
@@ -135,8 +135,8 @@ families("each step reaches the subscriber", "sub", "srv")(unbound)
 
 @families("nobody reads, then both close")
 def close_full(family):
-    """Each closes with the other's payload unread: a reset, not a wait for
-    ever."""
+    """Each closes with the other's payload unread: a reset, not an endless
+    wait."""
     with grows(flow_established=1):
         ends = [End(sock, MUCH) for sock in pair(family)]
         fill(ends)
@@ -146,7 +146,7 @@ def close_full(family):
 
 @families("nobody reads, then one ends its direction")
 def shutdown_full(family):
-    """The end waits behind the payload and comes after it."""
+    """The FIN is queued behind the payload and arrives after it."""
     for first in 0, 1:
         with grows(flow_established=1, flow_closed=1, flow_reset=0):
             ends = [End(sock, MUCH) for sock in pair(family)]
@@ -159,9 +159,9 @@ def shutdown_full(family):
 
 
 def urgent(family, opener, opened, inline):
-    """Urgent bytes amidst others, in bursts and alone. Behind pep they are
-    bytes like others, in their place, also to an end that would otherwise
-    have had to fetch them out of band."""
+    """Urgent bytes among others, in bursts and alone. After pep they are
+    ordinary bytes in their place, even for an end that would otherwise have
+    to read them out of band."""
     netem("pep", "wl0", "delay", "1ms")
     with grows(flow_established=1, flow_closed=1):
         near, far = pair(family, opener, opened)
@@ -198,7 +198,7 @@ families("urgent data to an end that wants it out of band",
 
 
 def keepalive(sock):
-    """One a second, three in vain."""
+    """Enable keepalive: one probe a second, three without an answer."""
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for option, number in ((socket.TCP_KEEPIDLE, 1),
                            (socket.TCP_KEEPINTVL, 1),
@@ -208,7 +208,7 @@ def keepalive(sock):
 
 @families("keepalives of the ends and of the legs on idle connections")
 def idle(family):
-    """Longer than any of them would wait for an answer in vain."""
+    """For longer than any of them would wait for an answer."""
     sysctl("pep", "net.ipv4.tcp_keepalive_time=1",
            "net.ipv4.tcp_keepalive_intvl=1", "net.ipv4.tcp_keepalive_probes=2")
     with grows(flow_established=6, flow_closed=6, flow_reset=0):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The kernel's own netlink tools know the family by its specification alone,
-and the example that the documents have for them is true."""
+"""The kernel's own netlink tools can use the family with only its
+specification, and the example for them in the documents works."""
 
 import json
 import os
@@ -16,12 +16,12 @@ EXAMPLE = os.path.join(env.TOP, "Documentation/netlink/flows.py")
 
 
 def setup():
-    """Attached; no flow is there."""
+    """Attached; no flow exists."""
     pep.warmed()
 
 
 def cli(*words, check=True):
-    """What cli.py prints, as JSON."""
+    """The parsed JSON output of cli.py."""
     done = run("/usr/bin/python3", os.path.join(env.YNL, "cli.py"), "--spec",
                SPEC, "--no-schema", "--output-json", *words, ns="pep",
                check=check)
@@ -30,7 +30,7 @@ def cli(*words, check=True):
 
 @families("a flow, dumped with a filter")
 def flow(family):
-    """Addresses and numbers are what they are."""
+    """Addresses and numbers have their values."""
     both = split_pair(family)
     exchange_part(both, 1000)
     port = both[0].getsockname()[1]
@@ -58,7 +58,7 @@ def flow(family):
 
 @case("a profile, made and looked at")
 def profile():
-    """What is set is got; what is out of range is refused."""
+    """New values are returned; values out of range are refused."""
     cli("--do", "profile-add", "--json",
         '{"name": "ynl", "cc-wireless": "cubic", "residence": 80, '
         '"split-trigger": ["loss", "bytes"], "split-bytes": 5000}')
@@ -88,8 +88,8 @@ def counters():
 
 @case("what both groups of a profile got")
 def gain():
-    """A message for each group, and for each size that it has had; connections
-    that are too short to be split are among them."""
+    """A message for each group, and for each size of its objects, including
+    connections that are too short to be split."""
     pepadm("profile", "set", "default", "control", "50%")
     before = pep.stat("split_pass_control")
     for _ in range(20):

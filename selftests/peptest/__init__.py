@@ -1,36 +1,36 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What pep's selftests are written with.
+"""Library of pep's selftests.
 
-  env     what run.py was told: kernel, module, tools
+  env     settings that run.py passes: kernel, module, tools
   ktap    cases, expectations, the KTAP stream, dumps of a failure
   netns   namespaces, links, programs run in them, the usual topology
   tcp     both ends of connections, payload, hashes
   udp     numbered datagrams
-  raw     packets made by hand
+  raw     hand-made packets
   genl    generic netlink
-  rtnl    links and filters that iproute2 does not make
+  rtnl    links and filters that iproute2 cannot make
   pep     the module: loading, attaching, counters, flows
 
-Random life, test_soak.py and test_faults.py:
+Random load, test_soak.py and test_faults.py:
 
   soak    connections, networks, administration
-  sites   places of the module that ask for memory, and faults there
-  rare    situations that a gateway seldom meets
-  faults  random life, and those, with faults
-  kmemleak  memory that is lost
+  sites   places where the module allocates memory, and faults there
+  rare    situations that are rare on a gateway
+  faults  random load and rare situations, with faults
+  kmemleak  leaked memory
 
-Requests at random, test_nlfuzz.py:
+Random requests, test_nlfuzz.py:
 
   spec    the netlink specification as tables
-  forge   requests made from it, right and broken
+  forge   requests built from these tables, valid and broken
   edges   each attribute at the ends of its range
-  judge   the errors that a request may get
-  model   the configuration that accepted requests make
-  rights  processes that send with rights of their own
-  sender  sends, and compares with judge and model
-  actions requests about the tc action
+  judge   the errors that a request may return
+  model   the configuration that results from accepted requests
+  rights  processes that send with different privileges
+  sender  sends requests and compares with judge and model
+  actions requests for the tc action
   words   command lines and files of pepadm
-  beside  connections meanwhile
+  beside  connections that run at the same time
 
 A test is a module test_NAME.py with functions marked as cases:
 
@@ -41,6 +41,6 @@ A test is a module test_NAME.py with functions marked as cases:
 
     setup = attached
 
-All of a test runs in one process, which goes from namespace to namespace by
-setns(): under emulation, starting programs would take most of the time.
+A whole test runs in one process, which changes namespaces with setns(): under
+emulation, starting programs would take most of the time.
 """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Requests about the tc action pepsplit by rtnetlink, alone and with a filter
-of a device, with options that are right, and broken."""
+"""rtnetlink requests for the tc action pepsplit, alone and with a filter of a
+device, with valid options and with broken ones."""
 
 import collections
 import errno
@@ -23,8 +23,8 @@ TCA_ACT_INDEX = 3
 TCA_MATCHALL_ACT = 2
 TCA_PEPSPLIT_TM = 1
 TC_H_CLSACT = 0xffff0000, 0xfffffff1    # handle and parent of the qdisc
-FIRST = 1000            # of the numbers of the actions that are made here
-BATCH = 12              # messages of a datagram
+FIRST = 1000            # lowest index of the actions created here
+BATCH = 12              # messages per datagram
 VERDICTS = (-1, 0, 1, 2, 3, 4, 8, 9, 0x10000001, 0x20000001, 0x7fffffff)
 OPTIONS = Request("do", {"request": {"attributes": [
     "parms", "side", "profile"]}}, [
@@ -33,14 +33,14 @@ OPTIONS = Request("do", {"request": {"attributes": [
         Attribute(5, {"name": "side", "type": "u32", "checks": {"max": 1}}),
         Attribute(6, {"name": "profile", "type": "string",
                       "checks": {"max-len": 15}})])
-# Why the kernel may refuse what is well formed: a verdict, a number that is
-# taken, a profile or number that is not there, a filter's action.
+# Errors for well-formed requests: a verdict, an index in use, a profile or
+# index that does not exist, a filter's action.
 REASONS = {errno.EINVAL, errno.ERANGE, errno.EEXIST, errno.ENOENT,
            errno.ENOSPC, errno.EOPNOTSUPP}
 
 
 def sockets():
-    """A socket for requests and one to look by."""
+    """A socket for requests and one for look-ups."""
     found = []
     for _ in range(2):
         sock = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)
@@ -51,14 +51,14 @@ def sockets():
 
 
 def _action(*attrs):
-    """The body of a request about one action."""
+    """The body of a request for one action."""
     return bytes(4) + pack(TCA_ACT_TAB | NESTED, pack(
         1 | NESTED, rtnl.text(rtnl.TCA_ACT_KIND, "pepsplit") +
         b"".join(attrs)))
 
 
 class Actions:
-    """Sends them for a device, with the rights of its process."""
+    """Sends requests for a device, with the privileges of its process."""
 
     def __init__(self, socks, seed, privileged, dev):
         self.sock, self.looker = socks
@@ -71,7 +71,7 @@ class Actions:
         self.before = None
 
     def order(self, kind, flags, body):
-        """Have something done by the socket to look by; return its error."""
+        """Send a request on the look-up socket; return the error."""
         self.looker.send(struct.pack(
             "IHHII", HEADER + len(body), kind, flags | NLM_F_REQUEST |
             NLM_F_ACK, 0, 0) + body)
@@ -79,15 +79,15 @@ class Actions:
         return -struct.unpack_from("i", data, HEADER)[0]
 
     def clsact(self, kind, flags=0):
-        """Make or delete the place for filters of the device."""
+        """Create or delete the clsact qdisc of the device."""
         handle, parent = TC_H_CLSACT
         return self.order(kind, flags, struct.pack(
             "BxxxiIII", 0, self.index, handle, parent, 0) +
             rtnl.text(rtnl.TCA_KIND, "clsact"))
 
     def look(self):
-        """The actions that there are: their options by their numbers, but for
-        times and how often they are used."""
+        """The options of all existing actions by index, without times and
+        use counts."""
         body = _action()
         self.looker.send(struct.pack(
             "IHHII", HEADER + len(body), RTM_GETACTION,
@@ -104,8 +104,8 @@ class Actions:
         return found
 
     def run(self, count):
-        """Send so many messages; return how many got which error, by its
-        name. All that they have made is taken away."""
+        """Send count messages; return the number of answers per error name.
+        All created actions are deleted."""
         self.count.clear()
         self.clsact(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_EXCL)
         kept = self.before = self.look()
@@ -116,15 +116,15 @@ class Actions:
         return dict(self.count)
 
     def cleared(self, kept):
-        """Delete all other actions; those of filters are there a little longer
-        than these."""
+        """Delete all other actions; an action of a filter exists a little
+        longer than the filter."""
         for index in self.look().keys() - kept.keys():
             self.order(RTM_DELACTION, 0, _action(
                 pack(TCA_ACT_INDEX, struct.pack("I", index))))
         return self.look() == kept
 
     def options(self):
-        """Options of an action: their bytes, and their type."""
+        """Options of an action: their bytes and their type."""
         rnd = self.rnd
         message = Message(0, 0, False)
         parms = struct.pack("IIiii", self.number(), 0, rnd.choice(VERDICTS),
@@ -139,17 +139,17 @@ class Actions:
         if rnd.random() < .6:
             self.forge.damage(message, OPTIONS, self.forge.inner)
             kind ^= rnd.choice((0, 0, 0, NESTED))
-        # tc itself refuses what is too short for an attribute.
+        # tc itself refuses options that are too short for an attribute.
         data = message.payload()[:30000]
         return data if len(data) > 3 else b"", kind
 
     def number(self):
-        """Of an action: one of a few, or any that is free."""
+        """Index of an action: one of a few, or any free one."""
         return self.rnd.choice((0, FIRST, FIRST + 1, FIRST + 2, FIRST + 3,
                                 (1 << 32) - 1))
 
     def message(self):
-        """A request: kind, flags, body and the errors that it may get."""
+        """A request: kind, flags, body and the errors that it may return."""
         rnd = self.rnd
         if rnd.random() < .15:
             index = rnd.choice((0, FIRST, FIRST + 1, FIRST + 2, (1 << 32) - 1))
@@ -170,18 +170,18 @@ class Actions:
         return (rtnl.RTM_NEWTFILTER, NLM_F_CREATE | NLM_F_EXCL, body, allowed)
 
     def judged(self, data, kind):
-        """The errors that options may get; None where they are about an
-        action that others have made."""
+        """The errors that options may cause; None where they refer to an
+        action that somebody else has created."""
         found = judge.attributes(data, OPTIONS.policy)
         if not kind & NESTED or not found or 2 not in found:
             return judge.REFUSED | REASONS
         if 0 < struct.unpack_from("I", found[2])[0] < FIRST:
             return None
-        # An action that is there is bound as it is, without a side.
+        # An existing action is bound unchanged, without a side.
         return REASONS | {0}
 
     def datagram(self):
-        """Send some, and hold the answers against what they may be."""
+        """Send a batch and compare the answers with the allowed errors."""
         parts, allowed = [], {}
         while len(parts) < BATCH:
             kind, flags, body, errors = self.message()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Connections beside an administrator who does anything: streams that nothing
-he does may harm, and others that he may end, which are never wrong up to
-there."""
+"""Connections during arbitrary administration: streams that no command may
+harm, and others that a command may end, whose payload is correct up to their
+end."""
 
 import contextlib
 import threading
@@ -13,20 +13,20 @@ from .netns import run
 from .tcp import End, Load, digest, pair, pump, reset
 
 RATE = 60000            # bytes per second of each connection and direction
-SIZE = 20000            # bytes of one that may be ended, each way
-PATIENCE = 5            # seconds for it
+SIZE = 20000            # bytes each way of a connection that may be ended
+PATIENCE = 5            # seconds for such a connection
 DEVICES = "wl0", "sv0"
 
 
 def profile(name):
-    """Have the devices use a profile from now on."""
+    """Make the devices use a profile from now on."""
     for dev in DEVICES:
         pep.pepadm("dev", "set", dev, "profile", name)
 
 
 class Victims(threading.Thread):
-    """Connections to a port of their own, one after the other, which may be
-    ended by anything; what has come of each is right."""
+    """Connections to a port of their own, one after the other, which any
+    command may end; the payload received on each is correct."""
 
     def __init__(self):
         super().__init__(daemon=True)
@@ -52,7 +52,7 @@ class Victims(threading.Thread):
             self.broken += 1
             return
         ends = [End(sock, SIZE, rate=RATE) for sock in socks]
-        with contextlib.suppress(Failure):      # it is too slow: enough of it
+        with contextlib.suppress(Failure):      # too slow: stop waiting
             pump(ends, PATIENCE, lambda: self.halt)
         for end, other in zip(ends, reversed(ends)):
             if end.sha.hexdigest() != digest(other.offset, end.received):
@@ -69,7 +69,7 @@ class Victims(threading.Thread):
                 reset(sock)
 
     def stop(self):
-        """End; fail as one of them did."""
+        """Stop; raise the failure of a connection."""
         self.halt = True
         self.join(120)
         if self.failure:
@@ -78,8 +78,8 @@ class Victims(threading.Thread):
 
 @contextlib.contextmanager
 def traffic():
-    """Streams for a while, with a profile that no other connection has, and
-    victims; all that the streams send arrives. Yields the victims."""
+    """Within, run streams, with a profile that no other connection uses, and
+    victims; all payload of the streams arrives. Yields the victims."""
     kept = KEPT.decode()
     pep.pepadm("profile", "replace", kept, "split", "handshake",
                "release-idle", "0")
@@ -103,5 +103,5 @@ def traffic():
 
 
 def sockets():
-    """Sockets of the gateway that are in a connection."""
+    """Connected sockets of the gateway."""
     return run("ss", "-Htan", "state", "connected", ns="pep").stdout

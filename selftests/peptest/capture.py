@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Captures at the devices of both ends, and the rules of TCP that all that an
-end gets has to keep, whoever sends it: the other end or a leg."""
+"""Captures at the devices of both ends, and the rules of TCP that every
+segment received by an end must obey, from the other end and from a leg."""
 
 import collections
 import ctypes
@@ -22,25 +22,25 @@ ETH_P_ALL = 3
 SOL_PACKET = 263
 PACKET_STATISTICS = 6
 NEVER = float("inf")
-SETTLED = 100 * 10**6   # ns: by then no leg's packet is under way
-HEADERS = 128           # bytes kept of a frame: all headers
+SETTLED = 100 * 10**6   # ns: by then no leg's packet is in flight
+HEADERS = 128           # captured bytes of a frame: all headers
 BUFFER = 1 << 28
 SCALE, SACK, STAMPS = 3, 5, 8   # kinds of TCP options
 
 
 def distance(number, base):
-    """How far a 32-bit number lies behind another, negative when before."""
+    """How far a 32-bit number lies after another, negative when before."""
     return (number - base + (1 << 31) & 0xffffffff) - (1 << 31)
 
 
 class Frame(Segment):
-    """A TCP segment at the device of an end, of which the payload may be cut
+    """A TCP segment at the device of an end, with its payload possibly cut
     off."""
 
     def __init__(self, packet, end, left, when):
         super().__init__(packet)
         self.end = end
-        self.left = left        # else it has arrived
+        self.left = left        # sent, else received
         self.when = when
         if self.proto != TCP:
             return
@@ -56,7 +56,7 @@ class Frame(Segment):
 
     @property
     def stamps(self):
-        """Its clock and the echo, or None."""
+        """Its TSval and TSecr, or None."""
         found = self.options.get(STAMPS)
         return struct.unpack("!II", found) if found else None
 
@@ -74,23 +74,23 @@ class Frame(Segment):
 
 
 class State:
-    """The numbers of an end, by all that it has sent and got so far; they
-    count from its own first one, those that it gets from the other end's."""
+    """The sequence numbers of an end, from all segments sent and received so
+    far; relative to its own ISN, those it receives to the other end's."""
 
     def __init__(self):
         self.isn = None
-        self.offered = None     # scale of its window in its SYN
-        self.scale = 0          # and the one that is in force
-        self.whole = 0          # all before has left it
+        self.offered = None     # window scale in its SYN
+        self.scale = 0          # window scale in force
+        self.whole = 0          # all before has been sent
         self.parts = []         # sent beyond that, where its link loses
-        self.high = 0           # end of the last of it
-        self.acked = 0          # what it has acknowledged
+        self.high = 0           # highest end of these
+        self.acked = 0          # highest acknowledgment sent
         self.promised = 0       # right edge of its window
-        self.offers = set()     # all that it has had
-        self.clock = None       # its latest, ms
-        self.at = 0             # and when that was, ns
-        self.heard = None       # latest clock that it got
-        self.edge = 0           # right edge that it was promised
+        self.offers = set()     # all right edges so far
+        self.clock = None       # latest TSval sent, ms
+        self.at = 0             # time of that, ns
+        self.heard = None       # latest TSval received
+        self.edge = 0           # latest right edge received
 
     def open(self, seg, other):
         """Its SYN or SYN-ACK has left; RFC 7323 on scales."""
@@ -108,7 +108,7 @@ class State:
             self.whole = max(self.whole, self.parts.pop(0)[1])
 
     def window(self, seg, base):
-        """The right edge that a segment of it offers."""
+        """The right edge that one of its segments offers."""
         scale = 0 if seg.flags & SYN else self.scale
         return distance(seg.ack, base) + (seg.window << scale)
 
@@ -120,15 +120,15 @@ class Check:
         self.begun = capture.begun or NEVER
         self.done = capture.done or NEVER
         grown = grown or LATE
-        # Until when clocks, and right edges, must not go back.
+        # The times until which clocks, and right edges, must not go back.
         self.clocks = 0 if not ordered else self.begun if grown else NEVER
         self.edges = self.begun if ordered else 0
         self.state = {"sub": State(), "srv": State()}
         self.now = None
 
     def run(self, frames):
-        """Look at all, those of each device in their order. Of several at the
-        same time the sender's is first."""
+        """Check all frames, those of each device in order. Of several with
+        the same time the sender's comes first."""
         queues = [collections.deque(seen for seen in frames if seen.end == ns)
                   for ns in self.state]
         while any(queues):
@@ -180,7 +180,7 @@ class Check:
                    other.high)
         if seg.flags & RST:
             return
-        # Handed back, an end may send what its leg has promised.
+        # After the release an end may use the window its leg has offered.
         limit = max(own.promised,
                     other.edge if seg.when > self.begun else 0)
         if own.promised:
@@ -218,9 +218,9 @@ class Check:
 
 
 class Capture:
-    """Within, the segments at both ends' devices are kept; check() looks for
-    some that break the rules. An end's own packets count as they leave its
-    device, behind its netem."""
+    """Within, capture the segments at both ends' devices; check() looks for
+    segments that break the rules. An end's own packets count as they leave
+    its device, after its netem."""
 
     def __init__(self):
         self.socks = {}
@@ -228,7 +228,7 @@ class Capture:
         self.done = None
 
     def __enter__(self):
-        # BPF, one instruction: so many bytes are kept.
+        # BPF, one instruction: number of bytes to capture.
         code = ctypes.create_string_buffer(
             struct.pack("HBBI", BPF_RET, 0, 0, HEADERS))
         program = struct.pack("HL", 1, ctypes.addressof(code))
@@ -248,13 +248,13 @@ class Capture:
             sock.close()
 
     def hand_back(self):
-        """Have pep hand back all flows: then the ends have only each other."""
+        """Make pep hand back all flows, so that the ends talk directly."""
         self.begun = time.time_ns()
         pep.hand_back()
         self.done = time.time_ns()
 
     def _frames(self, ns):
-        """The segments at a device, in the order in which they came by."""
+        """The segments at a device, in the order of their capture."""
         sock, found = self.socks[ns], []
         while True:
             try:
@@ -274,12 +274,12 @@ class Capture:
         return found
 
     def check(self, ordered=True, grown=False, least=20):
-        """Fail if a segment that an end got breaks a rule, or if there were
-        fewer than so many. Not ordered: on a link where packets overtake each
-        other clocks and right edges go back. From the release on an end may
-        offer less than its leg has done, and the other end may have used that.
-        Grown: its clock lags behind the leg's then, because the delay has
-        grown since the take-over."""
+        """Fail if a segment received by an end breaks a rule, or if there
+        were fewer than least segments. Not ordered: on a link that reorders
+        packets clocks and right edges go back. From the release on an end may
+        offer less than its leg has offered, and the other end may have used
+        that. Grown: after the release the end's clock lags behind the leg's,
+        because the delay has grown since the take-over."""
         frames = self._frames("sub") + self._frames("srv")
         expect_least("segments", len(frames), least)
         for both in {frozenset((seen.sport, seen.dport)) for seen in frames

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """The operator's container: the machine has one port with a VLAN per side, and
 pep is in a namespace of its own with a device per side. tc on the machine
-takes the tag off and puts it on again; there is no bridge, no address and no
-route on it.
+pops and pushes the VLAN tag; the machine has no bridge, no address and no
+route.
 
    sub ---- rt ---- srv        rt    router of the operator
              |                 box   the machine
@@ -14,8 +14,8 @@ route on it.
         |        |
    pep wl0      sv0   default route by wl0; the server legs go by sv0
 
-Packets of subscribers come by VLAN 10, those of servers by VLAN 20, and pep
-sends each to the router by the VLAN of the end that it is for.
+Packets of subscribers arrive on VLAN 10, those of servers on VLAN 20, and pep
+sends each to the router on the VLAN of its destination.
 """
 
 from .netns import addr, ip, run, space_up, sysctl, tc
@@ -47,9 +47,9 @@ def _links():
 
 
 def _routes():
-    """The router sends what comes from either end to pep, and what comes from
-    pep to the ends. In pep the subscriber's side is the default; what is from
-    subscribers goes by the server's."""
+    """The router sends packets from either end to pep, and packets from pep
+    to the ends. In pep the default route leads to the subscriber's side;
+    packets from subscribers are routed to the server's."""
     for family, sub, via_c, via_s in (
             (4, "198.18.0.0/24", "198.18.10.", "198.18.20."),
             (6, "2001:db8::/64", "2001:db8:10::", "2001:db8:20::")):
@@ -78,7 +78,7 @@ def _steer():
 
 
 def container_up():
-    """All of it, but for pep."""
+    """Set up everything except pep."""
     run("modprobe", "-qa", "8021q", "cls_flower", "act_vlan", "act_mirred",
         "sch_ingress", "cls_matchall", check=False)
     _links()

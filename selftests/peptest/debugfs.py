@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Files of the kernel's debugfs, which is mounted when one is asked for."""
+"""Files of the kernel's debugfs, which is mounted on first use."""
 
 import os
 import subprocess
@@ -15,12 +15,12 @@ def path(name):
 
 
 def read(name):
-    """What a file holds."""
+    """The content of a file."""
     with open(path(name), encoding="utf-8", errors="replace") as file:
         return file.read()
 
 
 def write(name, value):
-    """Set what a file holds."""
+    """Set the content of a file."""
     with open(path(name), "w", encoding="ascii") as file:
         file.write(str(value))

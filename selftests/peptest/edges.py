@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Each attribute of each operation at the ends of what it may be, and beyond,
-one request for each."""
+"""Each attribute of each operation at the ends of its range, and beyond, one
+request for each."""
 
 from . import genl, spec
 from .forge import Message, pack
 from .judge import NEEDS, NESTED
 
-# Attributes that keep an operation from connections that it must not end.
+# Attributes that exclude connections which an operation must not end.
 AIMED = dict.fromkeys(("flow-kill", "flow-release"), ("server-port",))
 
 
 def _numbers(attribute):
-    """Values at both ends of what a number may be, and next to them, of those
-    that fit into it."""
+    """Values at both ends of a number's range, and next to them, as far as
+    they fit into its size."""
     most = (1 << 8 * max(attribute.sizes)) - 1
     low, high = attribute.low, attribute.high
     if attribute.range:
@@ -25,7 +25,7 @@ def _numbers(attribute):
 
 
 def _payloads(attribute):
-    """Payloads that are right, and those that are almost."""
+    """Payloads that are valid, and some that are almost valid."""
     if attribute.type == "string":
         size = attribute.length
         return [b"\0", b"a\0", b"x" * size + b"\0", b"x" * (size + 1) + b"\0",
@@ -44,8 +44,8 @@ def _payloads(attribute):
 
 
 def variants(attribute, whole=b""):
-    """An attribute in many forms: numbers with flags, and payloads. Those of a
-    nest have one attribute in it that is not as in a whole one."""
+    """An attribute in many forms: numbers with flags, and payloads. A nest
+    has one inner attribute that differs from a complete nest."""
     number = attribute.number
     if not attribute.nested:
         payloads = _payloads(attribute)
@@ -75,7 +75,8 @@ def _base(forge, op, request):
 
 
 def requests(forge):
-    """All of them, each with the other attributes that its operation needs."""
+    """All requests, each with the other attributes that its operation
+    needs."""
     for op, request in forge.requests:
         for attribute in (request.policy or {}).values():
             base = {attr[0] & ~NESTED: attr

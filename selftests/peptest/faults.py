@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Random life in which memory fails at one place of the module after the
-other, once or a few times, and is there again."""
+"""Random load in which allocations fail at one site of the module after the
+other, once or a few times, and succeed again."""
 
 import collections
 import contextlib
@@ -15,25 +15,25 @@ from .netns import spaces, spaces_down, topology_up
 from .soak import DEVICES, Administration, Life
 
 TIMES = 1, 1, 3         # allocations that fail in a row
-FIRST = .25             # seconds that a place has at first to be come by
-LONGEST = 16            # and at last; each time twice as long
+FIRST = .25             # seconds to wait at first until a site is reached
+LONGEST = 16            # and in the end; each time twice as long
 
 
 class Scarce(Administration):
-    """Commands that may fail, but not for long."""
+    """Commands that may fail for a short time."""
 
     def must(self, *words, ns="pep"):
         self.life.did("pepadm", *words)
         rare.must(*words, ns=ns)
 
     def reload(self):
-        """Without faults, for the places are others then."""
+        """Without faults, because the sites change."""
         with self.life.faults.paused():
             super().reload()
 
 
 class Faults:
-    """Has memory fail."""
+    """Makes allocations fail."""
 
     def __init__(self, life, rnd):
         self.life, self.rnd = life, rnd
@@ -44,14 +44,14 @@ class Faults:
 
     @contextlib.contextmanager
     def paused(self):
-        """No fault for a while, in which the module may be loaded anew."""
+        """Within, no faults, so that the module can be reloaded."""
         with self.lock:
             yield
             self.places = list(sites.sites(self.lines))
 
     @contextlib.contextmanager
     def armed(self, place, times):
-        """Memory fails at a place within."""
+        """Within, allocations fail at a site."""
         with self.lock:
             site = next(each for each in self.places if each[:3] == place)
             sites.arm(site, times)
@@ -65,7 +65,7 @@ class Faults:
             self.life.did("fault", failed, *place)
 
     def fault(self, place, seconds):
-        """Memory fails at a place within so many seconds, or does not."""
+        """Let allocations fail at a site for up to so many seconds."""
         times = self.rnd.choice(TIMES)
         with self.armed(place, times):
             end = time.monotonic() + seconds
@@ -73,12 +73,12 @@ class Faults:
                 time.sleep(.02)
 
     def missed(self):
-        """The places where none has failed yet."""
+        """The sites where no allocation has failed yet."""
         return [place[:3] for place in self.places
                 if not self.reached[place[:3]]]
 
     def live(self):
-        """Until life is over."""
+        """Run until the end of the load."""
         seconds = FIRST
         while self.life.goes_on():
             places = self.missed() or [each[:3] for each in self.places]
@@ -87,12 +87,12 @@ class Faults:
                 if not self.life.goes_on():
                     break
                 self.fault(place, seconds)
-                time.sleep(.01)     # the lock is free
+                time.sleep(.01)     # let others take the lock
             seconds = min(2 * seconds, LONGEST)
 
 
 class ScarceLife(Life):
-    """Life with faults."""
+    """Random load with faults."""
 
     administration = Scarce
 
@@ -115,10 +115,10 @@ SET_UP = (
 
 
 def settle():
-    """One gateway more, with all that there is to set and to see; it goes with
-    its devices attached."""
+    """Add one more gateway and use all its settings and displays; delete it
+    with its devices attached."""
     try:
-        # Each namespace has memory of the module's.
+        # The module allocates memory for each namespace.
         with contextlib.suppress(Failure):
             topology_up("B")
         if "srvB" in spaces():
@@ -132,7 +132,7 @@ def settle():
             spaces_down(*left)
 
 
-# Situations in which functions ask for memory, the likeliest first.
+# Situations in which functions allocate memory, the likeliest first.
 SITUATIONS = tuple((situation, re.compile(f"pep_({names})"))
                    for situation, names in (
     (settle, "action|deliver_start|gain|gen|listener|memo|nl_|path_start|pool|"
@@ -156,8 +156,8 @@ SITUATIONS = tuple((situation, re.compile(f"pep_({names})"))
 
 
 def situations(faults):
-    """Bring about what the places ask for memory in at which none has failed,
-    once for each of them."""
+    """For each site where no allocation has failed, bring about the
+    situations that reach it."""
     for place in faults.missed():
         for situation, names in SITUATIONS:
             if faults.reached[place]:

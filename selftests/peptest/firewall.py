@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A firewall that forwards the packets of connections, with conntrack at its
-strictest."""
+"""A firewall that forwards the packets of connections, with the strictest
+conntrack settings."""
 
 import contextlib
 import json
@@ -23,7 +23,7 @@ tcp flags & (fin | syn | rst | ack) == syn ct state new accept
 
 
 def _invalid(ns):
-    """Packets that conntrack has found out of place."""
+    """Number of packets that conntrack has found invalid."""
     shown = run("nft", "-j", "list", "counter", "inet", "strict", "invalid",
                 ns=ns).stdout
     return json.loads(shown)["nftables"][1]["counter"]["packets"]
@@ -31,8 +31,8 @@ def _invalid(ns):
 
 @contextlib.contextmanager
 def strict(ns, rules=""):
-    """Have such a firewall in a namespace, with more rules, for a while. Fail
-    unless none of the packets within was invalid."""
+    """Within, run such a firewall in a namespace, with additional rules. Fail
+    if any packet was invalid."""
     run("modprobe", "-qa", "nf_conntrack", "nft_ct", check=False)
     run("nft", "-f", "-", ns=ns, stdin=RULES + rules)
     try:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Requests of every operation of the specification, made from a generator of
-random numbers: valid ones, and the same broken in many ways."""
+"""Requests of every operation of the specification, built from a random number
+generator: valid ones, and the same broken in many ways."""
 
 import socket
 import struct
@@ -10,11 +10,11 @@ from .genl import NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST
 from .judge import GENL, HEADER, NEEDS, NESTED, NLM_F_ECHO, ORDER
 
 VICTIM = 5001           # port of the servers whose connections may be ended
-KEPT = b"kept"          # the profile that stays as it is
-USED = b"fuzz9"         # one that a device uses
+KEPT = b"kept"          # the profile that is never changed
+USED = b"fuzz9"         # a profile that a device uses
 PROFILES = (b"default", USED, b"Fuzz-3.4_5",
             *(b"fuzz%d" % number for number in range(9)))
-# Strings that mean something, and those that do not, by the attribute.
+# Meaningful and meaningless strings by attribute.
 STRINGS = {
     "name": PROFILES + (b"nobody", b"", b"a/b", b"a b", b"abcdefghijklmno",
                         b"\xff\xfe", b"%s%n"),
@@ -35,7 +35,7 @@ ADDRESSES = [socket.inet_pton(family, text) for family, text in (
 EDGES = (0, 1, 2, 7, 127, 128, 255, 256, 32767, 32768, 65535, 65536, 1 << 24,
          (1 << 31) - 1, 1 << 31, (1 << 32) - 1, 1 << 32, (1 << 63) - 1,
          1 << 63, (1 << 64) - 1)
-FAR = 1 << 29           # between sequence numbers of a connection
+FAR = 1 << 29           # distance of sequence numbers of a connection
 
 
 def pack(kind, payload, length=None):
@@ -46,7 +46,7 @@ def pack(kind, payload, length=None):
 
 
 class Message:
-    """A request that is being made: everything in it can be changed."""
+    """A request under construction: every field can be changed."""
 
     def __init__(self, family, command, dump):
         self.kind, self.command, self.version, self.reserved = (
@@ -54,8 +54,8 @@ class Message:
         self.flags = NLM_F_REQUEST | (NLM_F_DUMP if dump else NLM_F_ACK)
         self.attrs = []         # (number with flags, payload, length or None)
         self.tail = b""
-        self.cut = None         # bytes that are left of it
-        self.length = None      # that it says it has
+        self.cut = None         # bytes left after truncation
+        self.length = None      # length in its header
 
     def payload(self):
         """Its attributes."""
@@ -73,13 +73,13 @@ class Message:
 
 
 class Forge:
-    """Makes them for a family, from a generator of random numbers."""
+    """Builds requests for a family, from a random number generator."""
 
     def __init__(self, family, rnd):
         self.family, self.rnd = family, rnd
         self.requests = [(op, request) for op in spec.load().ops.values()
                          for request in op.requests.values()]
-        # Of its attributes, and of its headers.
+        # Ways to break its attributes, and its headers.
         self.inner = [
             self._drop, self._double, self._resize, self._unknown, self._flag,
             self._number, self._huge, self._string, self._noise, self._flip,
@@ -87,7 +87,7 @@ class Forge:
         self.outer = [self._cut, self._flags, self._head, self._kind]
 
     def number(self, attribute, valid=True):
-        """A value of an attribute that is a number, as bytes."""
+        """A value of a numeric attribute, as bytes."""
         rnd = self.rnd
         size = rnd.choice(attribute.sizes)
         most = (1 << size * 8) - 1
@@ -125,8 +125,8 @@ class Forge:
         return self.number(attribute)
 
     def valid(self, op, request):
-        """A request with some of its attributes, those that it needs among
-        them."""
+        """A request with some of its attributes, including the required
+        ones."""
         rnd = self.rnd
         message = Message(self.family, op.number, request.dump)
         if rnd.random() < .1:
@@ -145,13 +145,13 @@ class Forge:
         return message
 
     def _aim(self, message, request):
-        """Mean the connections that may be ended, or none."""
+        """Select only connections that may be ended, or none."""
         port = request.by_name["server-port"].number
         message.attrs = [attr for attr in message.attrs if attr[0] != port]
         message.attrs.append((port, struct.pack("!H", VICTIM), None))
 
     def connection(self, request):
-        """The state of a connection that fits together, as attributes."""
+        """The consistent state of a connection, as attributes."""
         rnd = self.rnd
         six = rnd.random() < .5
         near, far = ADDRESSES[6:8] if six else ADDRESSES[0:2]
@@ -199,8 +199,8 @@ class Forge:
             self.rnd.choice(breaks)(message, request)
 
     def torn(self):
-        """A message whose length is not its own; what follows it in the same
-        datagram is lost, or taken for another one."""
+        """A message with a wrong length; the rest of the datagram is lost, or
+        parsed as another message."""
         message = self.some()
         rnd = self.rnd
         message.length = rnd.choice(
@@ -208,12 +208,12 @@ class Forge:
         return message
 
     def _place(self, message):
-        """The place of an attribute, None without any."""
+        """The position of an attribute, None without any."""
         return self.rnd.randrange(len(message.attrs)) if message.attrs \
             else None
 
     def _change(self, message, change):
-        """Have a function make another attribute of one that is there."""
+        """Apply a function to one of the attributes."""
         at = self._place(message)
         if at is not None:
             message.attrs[at] = change(*message.attrs[at])
@@ -315,7 +315,7 @@ class Forge:
         message.tail = bytes(self.rnd.randrange(1, 9))
 
     def _nest(self, message, request):
-        """Attributes within one that has none, or deeper than they should."""
+        """Nest an attribute that has no nest, or nest it too deeply."""
         depth = self.rnd.choice((1, 2, 12))
 
         def wrap(kind, data, length):

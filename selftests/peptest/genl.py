@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Generic netlink, as much as the tests need to read counters and flows."""
+"""Generic netlink, as far as the tests need it to read counters and flows."""
 
 import errno
 import os
@@ -57,7 +57,7 @@ def attr(kind, payload):
 
 
 def ask(ns, family, command, payload=b"", dump=False):
-    """Send a request; return the socket that the answers come by."""
+    """Send a request; return the socket that receives the answers."""
     with Within(ns):
         sock = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW,
                              NETLINK_GENERIC)
@@ -72,11 +72,11 @@ def ask(ns, family, command, payload=b"", dump=False):
 
 
 class Refused(OSError):
-    """An error of the kernel; offset is where in the request the attribute
-    begins that it is about, None when it does not say."""
+    """An error of the kernel; offset is the position in the request of the
+    offending attribute, None when the kernel gives none."""
 
     def __init__(self, kind, flags, body):
-        # NLMSG_ERROR has the header of the request before what explains it.
+        # NLMSG_ERROR has the header of the request before the attributes.
         start = 20 if kind == NLMSG_ERROR else 4
         told = dict(attrs(body[start:])) if flags & NLM_F_ACK_TLVS else {}
         err = -struct.unpack_from("i", body)[0]
@@ -88,8 +88,8 @@ class Refused(OSError):
 
 def parts(sock, size=1 << 17):
     """The answers part by part, each a list of flags and payloads; the kernel
-    makes the parts of a dump so long that so many bytes hold one. Raises
-    Refused for an error of the kernel."""
+    limits each part of a dump to size bytes. Raises Refused for an error of
+    the kernel."""
     done = False
     while not done:
         data = sock.recv(size)
@@ -121,7 +121,7 @@ def request(*what, **how):
 
 
 def family_id(ns, name):
-    """The number of a family, None when it is not there."""
+    """The number of a family, None when it does not exist."""
     try:
         answer = request(ns, GENL_ID_CTRL, CTRL_CMD_GETFAMILY,
                          attr(CTRL_ATTR_FAMILY_NAME, name.encode() + b"\0"))

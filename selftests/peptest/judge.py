@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The kernel's answers to bytes that are sent to a generic netlink family: how
-they fall apart into messages, and which errors each may get.
+"""The kernel's answers to bytes that are sent to a generic netlink family: the
+messages that it parses, and the errors that each may return.
 
 It follows netlink_rcv_skb(), genl_family_rcv_msg() and validate_nla() of the
 kernel and the specification, not the module."""
@@ -27,7 +27,7 @@ NO_COMMAND = frozenset({errno.EOPNOTSUPP})
 
 _PROFILE = {errno.EINVAL, errno.ERANGE, errno.ENOENT, errno.ENODEV}
 _FILTER = {errno.EINVAL, errno.ERANGE}
-# Why an operation may refuse what its policy lets pass.
+# Errors of an operation for requests that pass its policy.
 REASONS = {
     "profile-get": {errno.EINVAL, errno.ENOENT},
     "profile-add": _PROFILE | {errno.EEXIST},
@@ -45,8 +45,8 @@ REASONS = {
     "path-get": _FILTER,
     "path-flush": _FILTER,
 }
-# Attributes without which an operation does nothing, and those of which it
-# wants at least one.
+# Attributes that an operation requires, and operations that require at least
+# one attribute.
 _END = ("bytes", "repeated", "mss", "wscale", "flags", "high", "ack", "edge",
         "tsval")
 NEEDS = {
@@ -61,12 +61,12 @@ NEEDS_ANY = {"flow-kill", "flow-release", "limit-set"}
 
 
 def _number(attribute, data):
-    """The value of an attribute, as if it were a number."""
+    """The value of an attribute, read as a number."""
     return int.from_bytes(data, attribute.order)
 
 
 def _value_fits(attribute, kind, data):
-    """Does the policy let the payload of one attribute pass?"""
+    """Does the policy accept the payload of one attribute?"""
     if attribute.type == "nest":
         if not kind & NESTED:
             return False
@@ -104,9 +104,9 @@ def attributes(data, policy):
 
 
 class Frame:
-    """A message as the kernel sees it: its number, whether it wants an answer,
-    the errors it may get, 0 among them when it may succeed, and how many
-    answers come when it does; op, request and found where it gets to the
+    """A message as the kernel parses it: its number, whether it requests an
+    ACK, the errors it may return, including 0 when it may succeed, and the
+    number of replies when it does; op, request and found where it reaches the
     operation."""
 
     __slots__ = ("seq", "at", "acks", "dump", "allowed", "replies", "op",
@@ -121,13 +121,13 @@ class Frame:
         self.op = self.found = None
 
     def value(self, request, name):
-        """The payload of an attribute that is named, None without it."""
+        """The payload of the named attribute, None without it."""
         attribute = request.by_name.get(name)
         return attribute and self.found.get(attribute.number)
 
 
 class Judge:
-    """For one family, and senders that are privileged or not."""
+    """Predicts the errors of one family for privileged or other senders."""
 
     def __init__(self, family, privileged):
         self.family, self.privileged = family, privileged
@@ -144,7 +144,7 @@ class Judge:
             if flags & NLM_F_REQUEST and kind >= LEAST_TYPE:
                 self._request(frame, data[at:at + length], kind, flags)
                 if frame.dump:
-                    # One socket has one dump at a time.
+                    # A socket runs one dump at a time.
                     if running:
                         frame.allowed |= {errno.EBUSY}
                     running = True
@@ -173,7 +173,7 @@ class Judge:
             self._operation(frame, op, request, data)
 
     def _operation(self, frame, op, request, data):
-        """A request of an operation that the sender may ask for."""
+        """A request of an operation that is permitted to the sender."""
         found, frame.dump = {}, request.dump
         if request.policy:
             found = attributes(data[GENL:], request.policy)
@@ -188,7 +188,7 @@ class Judge:
             frame.allowed |= GOOD
 
     def _complete(self, op, request, frame):
-        """Is all there that is needed, and every number in its range?"""
+        """Are all required attributes present, and all numbers in range?"""
         if request.dump:
             return True
         if op.name in NEEDS_ANY and not frame.found:
@@ -204,7 +204,7 @@ class Judge:
             for number, data in frame.found.items())
 
     def _whole_end(self, attribute, found):
-        """Has an end of a connection all that it needs?"""
+        """Has an end of a connection all required attributes?"""
         policy = self.spec.nested(attribute)
         inner = attributes(found[attribute.number], policy)
         names = {policy[number].name for number in inner}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Memory that nobody points to any more, as kmemleak finds it."""
+"""Unreferenced memory, as kmemleak finds it."""
 
 import re
 import time
@@ -7,7 +7,7 @@ import time
 from . import debugfs
 from .ktap import Failure
 
-AGE = 6                 # seconds; kmemleak leaves younger objects alone
+AGE = 6                 # seconds; kmemleak ignores younger objects
 
 
 def jiffies():
@@ -18,8 +18,8 @@ def jiffies():
 
 
 def leaks(since):
-    """Memory that nobody points to any more: unreferenced and unchanged in two
-    scans, and made since then."""
+    """Leaked memory: unreferenced and unchanged in two scans, and allocated
+    since then."""
     time.sleep(AGE)
     for _ in range(2):
         debugfs.write("kmemleak", "scan")
@@ -29,7 +29,7 @@ def leaks(since):
 
 
 def expect_none(since):
-    """Fail if memory that was asked for since then is lost."""
+    """Fail if memory that was allocated since then is leaked."""
     found = leaks(since)
     if found:
         raise Failure("memory is lost: " + "\n".join(found[:5]))

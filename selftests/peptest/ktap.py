@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Cases of a test, what they expect, and the KTAP stream they make."""
+"""Cases of a test, their expectations, and the KTAP stream they print."""
 
 import os
 import re
@@ -9,9 +9,9 @@ import time
 import traceback
 
 CASE_SECONDS = 120      # a case that takes longer fails
-DUMPS = 2               # cases of a test that failed and are shown in full
+DUMPS = 2               # failed cases of a test that are shown in full
 
-# What a kernel says when something is wrong with it.
+# Messages that the kernel logs when it detects an error.
 COMPLAINTS = re.compile(
     r"WARNING:|BUG:|KASAN:|UBSAN:|possible circular locking|suspicious RCU|"
     r"Oops|general protection|refcount_t|INFO: task .* blocked|"
@@ -19,16 +19,16 @@ COMPLAINTS = re.compile(
 
 
 class Failure(Exception):
-    """What a case expected did not come true."""
+    """An expectation of a case was not met."""
 
 
 class Fatal(Failure):
-    """What must not happen a single time: payload that differs, an error of
-    the kernel. It is no use to repeat the test."""
+    """An error that must never happen, not even once: payload that differs,
+    an error of the kernel. It is useless to repeat the test."""
 
 
 class Skip(Exception):
-    """The case cannot run here; the text says why."""
+    """The case cannot run here; the text gives the reason."""
 
 
 class Late(Exception):
@@ -42,7 +42,7 @@ _notes = []             # diagnostics of the running case
 
 
 def case(text, *args, seconds=CASE_SECONDS):
-    """Mark a function as a case; may be used several times on one."""
+    """Mark a function as a case; may be applied several times."""
     def mark(function):
         _cases.append((text, function, args, seconds))
         return function
@@ -50,8 +50,8 @@ def case(text, *args, seconds=CASE_SECONDS):
 
 
 def families(text, *args, seconds=CASE_SECONDS):
-    """Mark a function as a case for IPv4 and one for IPv6; it gets 4 or 6
-    before the other arguments."""
+    """Mark a function as a case for IPv4 and one for IPv6; its first argument
+    is 4 or 6."""
     def mark(function):
         for family in 4, 6:
             _cases.append((f"{text}, IPv{family}", function, (family, *args),
@@ -61,13 +61,13 @@ def families(text, *args, seconds=CASE_SECONDS):
 
 
 def after_case(function):
-    """Have a function called after each case."""
+    """Register a function to be called after each case."""
     _cleanups.append(function)
     return function
 
 
 def dumper(function):
-    """Have a function that yields lines called when a case has failed."""
+    """Register a function that yields lines, called when a case has failed."""
     _dumpers.append(function)
     return function
 
@@ -83,7 +83,7 @@ def fail(text):
 
 
 def skip(why):
-    """Leave the case out."""
+    """Skip the case."""
     raise Skip(why)
 
 
@@ -94,7 +94,7 @@ def expect(what, got, wanted):
 
 
 def must(what, got, wanted):
-    """The same for what must not fail a single time."""
+    """The same for an expectation that must never fail, not even once."""
     if got != wanted:
         raise Fatal(f"{what} is {got!r} instead of {wanted!r}")
 
@@ -106,8 +106,8 @@ def expect_least(what, got, least):
 
 
 def wait_for(what, test, seconds=30):
-    """Call a function again and again until it returns something true, which
-    is returned; fail after some seconds."""
+    """Call a function repeatedly until it returns a true value and return
+    that; fail after some seconds."""
     end = time.monotonic() + seconds
     pause = 0.002
     while True:
@@ -156,7 +156,7 @@ def _comment(text):
 
 
 def _run(function, args, seconds):
-    """Run one case and what cleans up behind it; return what went wrong."""
+    """Run one case; return its exception or None."""
     error = None
     signal.alarm(seconds)
     try:
@@ -171,7 +171,7 @@ def _run(function, args, seconds):
 
 
 def _clean():
-    """Clean up behind a case; return what went wrong with it."""
+    """Clean up after a case; return the first exception or None."""
     error = None
     signal.alarm(CASE_SECONDS)
     for function in _cleanups:
@@ -184,7 +184,7 @@ def _clean():
 
 
 def _tell(error):
-    """Print what went wrong."""
+    """Print an exception."""
     if isinstance(error, (Failure, Late)):
         word = "fatal" if isinstance(error, Fatal) else "failed"
         _comment(f"{word}: {error}")
@@ -213,8 +213,8 @@ def _dump(log):
 
 
 def run(setup, teardown):
-    """Run the cases that were marked, and teardown as the last one; return
-    the number of failures."""
+    """Run the marked cases, and teardown as the last one; return the number
+    of failures."""
     failed = 0
     log = Log()
     signal.signal(signal.SIGALRM, _late)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The configuration that a gateway has to have after requests were accepted or
-refused, and the one that it has."""
+"""The expected configuration of a gateway after requests were accepted or
+refused, and its actual configuration."""
 
 import struct
 
@@ -10,8 +10,8 @@ BYTES = 2               # flag of split-trigger
 
 
 class Model:
-    """Profiles by name and limits, both as values by the attributes' names;
-    it begins as the gateway is that a socket asks."""
+    """Profiles by name and limits, both as values by attribute name; starts
+    with the present configuration of the socket's gateway."""
 
     def __init__(self, sock, family):
         self.sock, self.family = sock, family
@@ -25,7 +25,7 @@ class Model:
         self.default_limits = dict(self.limits)
 
     def ask(self, name, dump=False, attrs=b""):
-        """Have an operation done; return the answers as values by name."""
+        """Perform an operation; return the answers as values by name."""
         flags = genl.NLM_F_REQUEST | (genl.NLM_F_DUMP if dump else
                                       genl.NLM_F_ACK)
         self.sock.send(struct.pack(
@@ -47,7 +47,7 @@ class Model:
         return values
 
     def look(self):
-        """The configuration that there is, without the number of flows."""
+        """The present configuration, without the number of flows."""
         profiles = {}
         for values in self.ask("profile-get", dump=True):
             del values["flows"]
@@ -56,7 +56,7 @@ class Model:
         return profiles, limits
 
     def learn(self):
-        """Find out the values that a profile has by default."""
+        """Read the default values of a profile."""
         attr = genl.attr(1, b"plain\0")
         self.ask("profile-add", attrs=attr)
         self.defaults = self.look()[0][b"plain"]
@@ -84,7 +84,8 @@ class Model:
             self.profiles[values["name"]] = after
 
     def differs(self):
-        """Where the gateway differs from this, as text; it is taken over."""
+        """Differences of the gateway from the model, as text; the model then
+        takes them over."""
         profiles, limits = self.look()
         wrong = [f"{part}: {was} became {now}" for part, was, now in [
             (name, self.profiles.get(name), profiles.get(name))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""pepadm monitor, beside a test."""
+"""pepadm monitor, running during a test."""
 
 import contextlib
 import json
@@ -16,7 +16,7 @@ SECONDS = 30
 
 
 class Monitor:
-    """pepadm monitor, which is a member of the group from here on."""
+    """pepadm monitor, a member of the multicast group from here on."""
 
     def __init__(self, *words):
         with Within("pep"):
@@ -51,7 +51,7 @@ class Monitor:
         return json.loads(line)
 
     def end(self):
-        """End it; no event was left."""
+        """Stop it; fail if an event is left."""
         self.process.kill()
         rest = self.text + self.process.communicate()[0]
         expect("events that nobody asked for", rest, b"")
@@ -59,7 +59,7 @@ class Monitor:
 
 @contextlib.contextmanager
 def monitor(*words):
-    """Watch for a while."""
+    """Watch events within."""
     watch = Monitor(*words)
     try:
         yield watch

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Network namespaces, links between them, and programs run in them.
 
-The usual topology, of which tests may make several with a suffix each:
+The usual topology; tests may create several, each with a suffix:
 
    sub (subscriber)          pep (gateway)              srv (server)
    198.18.0.2                198.18.0.1  198.18.1.1     198.18.1.2
@@ -23,7 +23,7 @@ CLONE_NEWNET = 0x40000000
 _libc = ctypes.CDLL(None, use_errno=True)
 
 HOSTS = "sub", "pep", "srv"
-# The devices (NS, DEV) that send by the links of the gateway, by its side.
+# The devices (NS, DEV) that send on the gateway's link of each side.
 WIRELESS = ("pep", "wl0"), ("sub", "eth0")
 SERVER = ("pep", "sv0"), ("srv", "eth0")
 ADDRESSES = {
@@ -45,7 +45,7 @@ def _setns(fd):
 
 
 class Within:
-    """Be in a namespace for a while; may be nested."""
+    """Enter a namespace within; may be nested."""
 
     def __init__(self, name):
         self.name = name
@@ -66,8 +66,8 @@ class Within:
 
 def run(*argv, ns=None, stdin="", check=True, seconds=60):
     """Run a program in a namespace to its end; return a CompletedProcess with
-    both outputs as text. Fails when the exit code is not 0, unless told not
-    to check."""
+    both outputs as text. Fails when the exit code is not 0, unless check is
+    false."""
     if ns:
         with Within(ns):
             return run(*argv, stdin=stdin, check=check, seconds=seconds)
@@ -113,7 +113,7 @@ def sysctl_get(ns, name):
 
 @contextlib.contextmanager
 def sysctls(ns, *settings):
-    """Have NAME=VALUE in a namespace for a while."""
+    """Set NAME=VALUE in a namespace within."""
     names = [setting.split("=")[0] for setting in settings]
     before = [f"{name}={sysctl_get(ns, name)}" for name in names]
     sysctl(ns, *settings)
@@ -126,9 +126,10 @@ def sysctls(ns, *settings):
 def space_up(ns, *links):
     """Give a namespace its devices' addresses: (DEV, ADDR4, ADDR6)...
 
-    Their link-local ones are there at once: a router solicits no neighbour for
-    what it forwards while its own is tentative, and with the second that a
-    device takes to come up that may last longer than a packet waits."""
+    Their link-local addresses are valid at once: a router solicits no
+    neighbour for forwarded packets while its own address is tentative, and
+    with the second that a device takes to come up that may last longer than a
+    packet waits."""
     with Within(ns):
         for dev, _, _ in links:
             with open(f"/proc/sys/net/ipv6/conf/{dev}/accept_dad", "w",
@@ -143,7 +144,7 @@ def space_up(ns, *links):
 
 
 def topology_up(x=""):
-    """Make the usual topology, with a suffix another one beside it."""
+    """Create the usual topology, with a suffix an additional one."""
     ip(None, f"netns add sub{x}", f"netns add pep{x}", f"netns add srv{x}",
        f"link add eth0 netns sub{x} type veth peer name wl0 netns pep{x}",
        f"link add sv0 netns pep{x} type veth peer name eth0 netns srv{x}")
@@ -160,7 +161,7 @@ def topology_up(x=""):
 
 
 def spaces():
-    """The names of all namespaces there are."""
+    """The names of all namespaces."""
     try:
         return sorted(os.listdir("/run/netns"))
     except FileNotFoundError:
@@ -168,7 +169,7 @@ def spaces():
 
 
 def spaces_down(*names):
-    """Delete namespaces, by default all; what is open in them keeps them."""
+    """Delete namespaces, by default all; open sockets keep them alive."""
     names = names or spaces()
     if names:
         ip(None, *(f"netns del {name}" for name in names))
@@ -180,10 +181,10 @@ def offloads(ns, dev, *settings):
 
 
 def single_packets(ns, *devs):
-    """Devices carry packets as a radio does, and netem, which takes a burst
-    for one packet, chooses among those. With all offloads off TCP still makes
-    bursts (sk_setup_caps() does not ask the device), unless they are one
-    segment long."""
+    """Make devices carry single packets as a radio does, so that netem, which
+    treats a burst as one packet, selects among them. With all offloads off
+    TCP still builds bursts (sk_setup_caps() does not check the device),
+    unless they are limited to one segment."""
     for dev in devs:
         offloads(ns, dev, "tso", "off", "gso", "off", "gro", "off")
         ip(ns, f"link set {dev} gso_max_segs 1")
@@ -191,7 +192,7 @@ def single_packets(ns, *devs):
 
 @contextlib.contextmanager
 def contiguous(*hosts):
-    """For a while, packets that hosts send have no page fragments."""
+    """Within, packets that hosts send have no page fragments."""
     for ns in hosts:
         offloads(ns, "eth0", "sg", "off")
     try:
@@ -215,7 +216,7 @@ def umount(path):
 
 
 def rps(ns, masks):
-    """Set the CPUs that receive what comes by devices."""
+    """Set the CPUs that process packets received on devices."""
     with Within(ns), tempfile.TemporaryDirectory() as path:
         mount("sysfs", path, "sysfs")
         try:
@@ -228,7 +229,7 @@ def rps(ns, masks):
 
 
 def netem(ns, dev, *args):
-    """Impair what a device sends; "off" ends it."""
+    """Impair the packets that a device sends; "off" ends it."""
     if args == ("off",):
         tc(ns, f"qdisc del dev {dev} root")
     else:
@@ -237,14 +238,14 @@ def netem(ns, dev, *args):
 
 
 def netem_end(ns, dev):
-    """End it where there is any."""
+    """End the impairment if there is any."""
     run("tc", "-n", ns, "qdisc", "del", "dev", dev, "root", check=False)
 
 
 @contextlib.contextmanager
 def impaired(devices, *args, single=False):
-    """Impair for a while what devices (NS, DEV) send; with single, as packets
-    that are no longer than the link's."""
+    """Within, impair the packets that devices (NS, DEV) send; with single, as
+    packets that are no longer than the link's."""
     try:
         for ns, dev in devices:
             if single:
@@ -257,14 +258,14 @@ def impaired(devices, *args, single=False):
 
 
 def delayed(delay="5ms"):
-    """Both ends' packets take so long for a while: a round trip that can be
-    measured, also where the clock stands still while the kernel computes."""
+    """Within, delay both ends' packets: a round trip that can be measured,
+    even where the clock stands still while the kernel computes."""
     return impaired((("sub", "eth0"), ("srv", "eth0")), "delay", delay)
 
 
 def link_packets(ns):
-    """Packets that the devices of a namespace have (received, sent), by their
-    names."""
+    """Numbers of packets (received, sent) by the devices of a namespace, by
+    device name."""
     shown = json.loads(run("ip", "-n", ns, "-j", "-s", "link").stdout)
     return {link["ifname"]: (link["stats64"]["rx"]["packets"],
                              link["stats64"]["tx"]["packets"])
@@ -272,8 +273,8 @@ def link_packets(ns):
 
 
 def nstat(ns, *names):
-    """The sum of counters of a namespace as /proc/net has them, like
-    TcpExtTCPTimeouts or Udp6NoPorts; those of the kernel's SNMP files."""
+    """The sum of counters of a namespace, like TcpExtTCPTimeouts or
+    Udp6NoPorts, from the kernel's SNMP files in /proc/net."""
     found = {}
     with Within(ns):
         for path in "snmp", "netstat":
@@ -291,14 +292,14 @@ def nstat(ns, *names):
 
 
 def resets(*hosts):
-    """Resets that hosts have sent, by default all of the usual topology, by
-    their names."""
+    """Number of resets that hosts have sent, by host name; by default all
+    hosts of the usual topology."""
     return {ns: nstat(ns, "TcpOutRsts") for ns in hosts or HOSTS}
 
 
 def paws(*hosts):
-    """Segments that hosts have dropped for their timestamps, by default both
-    ends of the usual topology, by their names."""
+    """Number of segments that hosts have dropped because of timestamps, by
+    host name; by default both ends of the usual topology."""
     return {ns: nstat(ns, "TcpExtPAWSActive", "TcpExtPAWSEstab")
             for ns in hosts or ("sub", "srv")}
 

@@ -17,9 +17,9 @@ CMD_STAT_GET = next(number for number, name in
 
 
 def default_limits():
-    """The limits by default, from the memory of the guest: a flow for each
-    64 KiB of it within bounds, a connection for each 256 bytes of a
-    sixteenth, and a 64th of each, and of memory, for a subscriber."""
+    """The default limits, from the guest's memory: a flow for each 64 KiB of
+    it within bounds, a connection for each 256 bytes of a sixteenth of it,
+    and a 64th of each, and of memory, for a subscriber."""
     with open("/proc/meminfo", encoding="ascii") as file:
         memory = int(file.readline().split()[1]) * 1024
     all_flows = min(max(memory // 65536, 4096), 262144)
@@ -31,7 +31,7 @@ def default_limits():
                                      (1 << 32) - 1)}
 
 
-# What "conf save" writes when the usual devices are attached, and nothing else
+# Output of "conf save" when the usual devices are attached and nothing else
 # has been changed.
 PLAIN = f"""\
 profile default cc-wireless pep_bbr cc-server cubic connect follow \
@@ -51,8 +51,8 @@ _family = None
 
 
 def load(control=True):
-    """Load the module, with its congestion control unless told. insmod knows
-    no dependencies: those of modprobe pep come first; the small kernels have
+    """Load the module, by default with its congestion control. insmod resolves
+    no dependencies: load those of modprobe pep first; the small kernels have
     them built in."""
     global _family      # pylint: disable=global-statement
     if env.WITHOUT:
@@ -66,26 +66,26 @@ def load(control=True):
 
 
 def loaded():
-    """Is it there?"""
+    """Is the module loaded?"""
     return os.path.isdir("/sys/module/pep")
 
 
 def unload():
-    """Unload it; it must be attached nowhere. Nothing may be left of it.
-    Filters give the module back a little after they are deleted."""
+    """Unload the module, which must not be attached; nothing may be left of
+    it. Filters put the module a little after their deletion."""
     wait_for("the last user of the module", lambda: users() == 0)
     run("rmmod", "pep")
     gone()
 
 
 def users():
-    """How many hold the module."""
+    """The module's reference count."""
     with open("/sys/module/pep/refcnt", encoding="ascii") as file:
         return int(file.read())
 
 
 def gone():
-    """Fail if anything of the module is there."""
+    """Fail if anything of the module is left."""
     if loaded():
         raise Failure("the module is still loaded")
     with open("/proc/slabinfo", encoding="ascii") as file:
@@ -124,7 +124,7 @@ def devices(ns="pep"):
 
 def attached(split="handshake"):
     """Set up: the usual topology with pep attached. Connections are split as
-    soon as they are up, unless a test is about others."""
+    soon as they are up, unless the test needs others."""
     load()
     topology_up()
     if not env.WITHOUT:
@@ -133,7 +133,7 @@ def attached(split="handshake"):
 
 
 def follow(split, ns="pep"):
-    """Have connections from now on followed, and split by these triggers; when
+    """Follow connections from now on, and split them by these triggers; when
     the devices are attached sockets are ready for the first ones."""
     if env.WITHOUT:
         return
@@ -144,7 +144,7 @@ def follow(split, ns="pep"):
 
 
 def ready(ns="pep"):
-    """Have sockets ready for the first connections that are split."""
+    """Prepare sockets for the first connections that are split."""
     if env.WITHOUT:
         return
     for family in 4, 6:
@@ -155,13 +155,13 @@ def ready(ns="pep"):
 
 
 def early():
-    """Have connections from now on answered before their targets are."""
+    """Answer connections from now on before their targets do."""
     pepadm("profile", "set", "default", "connect", "early")
 
 
 def split_pair(family, *args, ns="pep", size=0, **kwargs):
-    """Both ends of a new connection that a gateway has split by now; they have
-    sent so many bytes each before."""
+    """Both ends of a new connection that a gateway has split by now; before
+    the split each end has sent size bytes."""
     before = stat("flow_established", ns)
     both = tcp.pair(family, *args, **kwargs)
     if size:
@@ -171,8 +171,8 @@ def split_pair(family, *args, ns="pep", size=0, **kwargs):
 
 
 def kept_pair(family, counter, *args, ns="pep", **kwargs):
-    """Both ends of a new connection which is not split, for the reason of a
-    counter."""
+    """Both ends of a new connection which is not split, for the reason that a
+    counter counts."""
     before = stat(counter, ns)
     both = tcp.pair(family, *args, **kwargs)
     wait_for(counter, lambda: stat(counter, ns) > before)
@@ -189,9 +189,9 @@ def split_start(family, count, *args, ns="pep", **kwargs):
 
 
 def warmed():
-    """Set up: attached, and the gateway knows its neighbours: a SYN that
-    passes while IPv6's solicitations are not yet possible is sent twice. It
-    has sockets ready for the first connections, too."""
+    """Set up: attached, with the gateway's neighbours resolved: a SYN that
+    passes while IPv6 cannot solicit yet is sent twice. Sockets for the first
+    connections are ready, too."""
     attached()
     ready()
     tcp.close_all()
@@ -204,7 +204,7 @@ def detached():
 
 
 def teardown():
-    """Take down whatever there is and see that nothing is left."""
+    """Take everything down and check that nothing is left."""
     tcp.close_all()
     if loaded():
         for ns in spaces():
@@ -234,7 +234,7 @@ def stat(name, ns="pep"):
 
 
 def wait_flows(count, seconds=40, ns="pep"):
-    """Wait until there are so many flows."""
+    """Wait until the number of flows is count."""
     wait_for(f"{count} flows", lambda: stat("flows", ns) == count, seconds)
 
 
@@ -244,8 +244,8 @@ def flows_end(seconds=40, ns="pep"):
 
 
 def quiet(seconds=0.25, ns="pep"):
-    """Wait until no packet of a flow has come for a while, which is longer
-    than an end delays an ACK."""
+    """Wait until no packet of a flow has arrived for some time, longer than an
+    end delays an ACK."""
     last, since = stat("delivered", ns), time.monotonic()
 
     def still():
@@ -258,8 +258,8 @@ def quiet(seconds=0.25, ns="pep"):
 
 
 def released(*words, ns="pep"):
-    """Hand back the flows that the words select, by default all; return how
-    many are on their way."""
+    """Hand back the flows that the words select, by default all; return the
+    number of flows that are being released."""
     text = pepadm("flow", "release", *(words or ("all",)), ns=ns).stdout
     word, count = text.split()[:2]
     expect("answer", word, "released")
@@ -273,14 +273,14 @@ def hand_back(ns="pep"):
 
 
 def least(number):
-    """For grows(): at least so much."""
+    """For grows(): at least this number."""
     return range(number, 1 << 62)
 
 
 @contextlib.contextmanager
 def grows(ns="pep", ended=True, **wanted):
-    """Fail unless counters grow by so much within; when all flows have ended,
-    unless told not to wait for that."""
+    """Fail unless counters grow by these numbers within; read after all flows
+    have ended, unless ended is false."""
     before = stats(ns)
     yield before
     if ended:
@@ -296,7 +296,7 @@ def grows(ns="pep", ended=True, **wanted):
 
 @contextlib.contextmanager
 def pressure():
-    """TCP is short of memory, as tcp_mem says; it is one for all
+    """Within, TCP is short of memory by tcp_mem, which is common to all
     namespaces."""
     path = "/proc/sys/net/ipv4/tcp_mem"
     with open(path, encoding="ascii") as file:
@@ -311,12 +311,12 @@ def pressure():
 
 
 def flows(ns="pep"):
-    """All flows as pepadm's JSON tells of them."""
+    """All flows from pepadm's JSON output."""
     return json.loads(pepadm("-j", "flow", "show", ns=ns).stdout)
 
 
 def legs():
-    """The legs of the gateway's only flow by side, as ss tells of them."""
+    """The legs of the gateway's only flow by side, as ss prints them."""
     out = run("ss", "-HOtnmio", "state", "established", ns="pep").stdout
     flow, = flows()
     port = str(flow["subscriber"]["port"])
@@ -331,7 +331,7 @@ def legs():
 
 
 def number(line, pattern):
-    """A number out of a line of ss."""
+    """A number from a line of ss."""
     found = re.search(pattern, line)
     if not found:
         raise Failure(f"no {pattern} in {line}")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Situations that a gateway seldom meets, at will: headers that are not in one
-piece, fragments, a SYN that is rewritten, SYN-ACKs that are kept, flows that
-are killed or handed back in mid-transfer, listeners to all of that. Whatever
-memory there is, no byte is lost in any of them."""
+"""Situations that are rare on a gateway, on demand: non-linear headers,
+fragments, a rewritten SYN, kept SYN-ACKs, flows that are killed or handed back
+in mid-transfer, listeners to all of these. No byte is lost in any of them,
+even when allocations fail."""
 
 import contextlib
 import itertools
@@ -23,27 +23,27 @@ from .tcp import (MSG_ZEROCOPY, SO_ZEROCOPY, Load, exchange, exchange_all,
 
 FAMILIES = 4, 6
 BYTES = 100_000
-LITTLE = 100            # bytes that are better copied
+LITTLE = 100            # bytes that are cheaper to copy
 SENT = 20_000
 MESSAGES = 50
-MANY = 70               # more than a pool has, and flows of a node of the ids
-LATE = "50000"           # bytes; a connection that is split then
-KNOWN = 400_000         # bytes that make a link known
+MANY = 70               # more than a pool holds, or a node of the flow ids
+LATE = "50000"           # bytes after which a connection is split
+KNOWN = 400_000         # bytes to measure a link
 SUBSCRIBERS = 1000
-AGAIN = .4              # seconds, after which no reset is sent again
+AGAIN = .4              # seconds, after which no reset is repeated
 RATE = 500_000          # bytes per second and end
 PORT = 7999             # nobody listens
-TRIES = 6               # of a command
+TRIES = 6               # per command
 JUMBO = 9000            # bytes
-PADDING = bytes(5000)   # puts what is before it into pages
+PADDING = bytes(5000)   # moves the bytes before it into pages
 PACKET_VNET_HDR = 263, 15
 LINK = 14               # bytes of a link header
-# Bytes that are in one piece: up to each header, and to TCP's options.
+# Linear bytes: up to each header, and to TCP's options.
 PIECES = tuple(LINK + size for size in (0, 8, 20, 24, 40, 48, 60))
 
 
 def must(*words, ns="pep"):
-    """Run pepadm, which may fail for lack of memory, but not for long."""
+    """Run pepadm, which may fail for lack of memory for a short time."""
     for _ in range(TRIES):
         done = pep.pepadm(*map(str, words), ns=ns, check=False)
         if not done.returncode:
@@ -52,8 +52,7 @@ def must(*words, ns="pep"):
 
 
 class Paged(Wire):
-    """Frames of more than a page, of which only so many bytes are in one
-    piece."""
+    """Frames of more than a page, with only the first piece bytes linear."""
 
     def __init__(self, *args):
         super().__init__(*args)
@@ -67,8 +66,8 @@ class Paged(Wire):
 
 @contextlib.contextmanager
 def tapped():
-    """Somebody else has the packets that come to the gateway, too: before one
-    is changed, or its headers are put into one piece, it is copied."""
+    """Within, taps share the packets that the gateway receives: before one is
+    changed, or its headers are linearised, it is copied."""
     taps = Wire("pep", "wl0", ("sub", "eth0")), \
         Wire("pep", "sv0", ("srv", "eth0"))
     try:
@@ -79,13 +78,13 @@ def tapped():
 
 
 def mtu(size):
-    """Of the wireless link, at both ends."""
+    """Set the MTU of the wireless link, at both ends."""
     for ns, dev in WIRELESS:
         ip(ns, f"link set {dev} mtu {size}")
 
 
 def strange(family):
-    """Packets of all kinds that the gateway looks into, from a subscriber."""
+    """Packets of all kinds that the gateway parses, from a subscriber."""
     src, dst = addr("sub", family), addr("srv", family)
     options = bytes((1, 1, 8, 10)) + bytes(8)
     plain = segment(src, dst, PORT, PORT, flags=RST, options=options)
@@ -104,8 +103,7 @@ def strange(family):
 
 
 def in_pages():
-    """Headers that are not in one piece, of packets that somebody else has,
-    too."""
+    """Non-linear headers, of shared packets."""
     mtu(JUMBO)
     with tapped():
         wire = Paged("sub")
@@ -118,8 +116,8 @@ def in_pages():
 
 
 def repeated():
-    """Segments of a flow come again, not in one piece, and then acknowledging
-    too much."""
+    """Segments of a flow are repeated, non-linear, and then with an ACK that
+    acknowledges too much."""
     mtu(JUMBO)
     with tapped():
         wire, paged = Wire("sub"), Paged("sub")
@@ -137,8 +135,8 @@ def repeated():
 
 
 def own_pages():
-    """Payload in pages of the sender's own, which are copied before they are
-    sent on, or kept."""
+    """Payload in the sender's own pages, which are copied before they are
+    forwarded, or kept."""
     for split, family in itertools.product(("handshake", LATE), FAMILIES):
         must("profile", "set", "default", "split", split)
         both = pair(family)
@@ -152,7 +150,7 @@ def own_pages():
 
 
 def in_fragments():
-    """TCP segments that come in fragments."""
+    """TCP segments that arrive in fragments."""
     wire = Wire("sub")
     for family in FAMILIES:
         plain = Segment(segment(addr("sub", family), addr("srv", family),
@@ -164,7 +162,7 @@ def in_fragments():
 
 
 def stripped():
-    """A SYN that somebody else has, too, loses its options of MPTCP."""
+    """The MPTCP options of a shared SYN are stripped."""
     must("profile", "set", "default", "mptcp", "split")
     with tapped():
         wire = Wire("sub")
@@ -177,8 +175,8 @@ def stripped():
 
 
 def carried():
-    """Connections that are split by their handshake, of subscribers of whom
-    nothing is known."""
+    """Connections that are split by their handshake, of unknown
+    subscribers."""
     must("path", "flush", "all")
     for family in FAMILIES:
         both = pair(family)
@@ -187,7 +185,7 @@ def carried():
 
 
 def busy():
-    """So many connections at once that sockets are made for the next ones."""
+    """Enough connections at once for the pool to be refilled."""
     before = pep.stat("pool_refill")
     for family in FAMILIES:
         exchange_all(start(family, MANY), LITTLE)
@@ -195,7 +193,7 @@ def busy():
 
 
 def small(split):
-    """Messages one after the other, on connections that are shown."""
+    """Messages one after the other, on connections that are displayed."""
     must("profile", "set", "default", "split", split)
     both = [pair(family) for family in FAMILIES]
     for _ in range(MESSAGES):
@@ -213,8 +211,8 @@ def followed():
 
 
 def early():
-    """Openers that are answered before their targets are asked, from their
-    addresses and from the gateway's."""
+    """Openers that are answered before their targets are contacted, from the
+    openers' addresses and from the gateway's."""
     must("profile", "set", "default", "connect", "early")
     carried()
     must("profile", "set", "default", "source", "local")
@@ -223,7 +221,7 @@ def early():
 
 
 def changed():
-    """Settings that flows take over while they live."""
+    """Settings that live flows take over."""
     both = [pair(family) for family in FAMILIES]
     for cc in "cubic", "pep_bbr":
         must("profile", "set", "default", "cc-wireless", cc, "live")
@@ -234,8 +232,8 @@ def changed():
 
 
 def crowded():
-    """Many subscribers at once, new ones to another gateway: its tables grow
-    while they are looked up. Its server answers all of them."""
+    """Many new subscribers at once on another gateway: its tables grow during
+    the look-ups. Its server answers all of them."""
     topology_up("B")
     try:
         for dev, side in ("wl0", "wireless"), ("sv0", "server"):
@@ -262,7 +260,7 @@ def arrive():
 
 
 def kept():
-    """SYN-ACKs of a link that is known."""
+    """SYN-ACKs of a known link."""
     with impaired(WIRELESS, "delay", "10ms"):
         must("path", "flush", "all")
         for family in FAMILIES:
@@ -271,8 +269,8 @@ def kept():
 
 
 def killed():
-    """Flows that are killed while payload is under way, and the gateway has
-    lost its neighbours when it resets them again."""
+    """Flows that are killed while payload is in flight, and the gateway has
+    lost its neighbours when it repeats the resets."""
     both = [pair(family) for family in FAMILIES]
     for near, far in both:
         near.send(bytes(BYTES))
@@ -298,7 +296,7 @@ def handed_back():
 
 
 def told():
-    """Connections are told, and taken in again."""
+    """Connections are exported, and imported again."""
     both = [pair(family) for family in FAMILIES]
     for socks in both:
         socks[0].send(bytes(1000))
@@ -310,7 +308,7 @@ def told():
 
 
 def heard():
-    """Listeners hear of connections, flows, and limits that are reached."""
+    """Listeners receive events of connections, flows, and reached limits."""
     watches = Monitor(), Monitor("conns")
     try:
         followed()

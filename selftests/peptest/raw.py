@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Packets made by hand, and an end of a path that remakes real ones."""
+"""Hand-made packets, and an end of a path that rewrites real ones."""
 
 import contextlib
 import fcntl
@@ -21,9 +21,9 @@ TCP, UDP, ICMP = 6, 17, {4: 1, 6: 58}
 FIN, SYN, RST, PSH, ACK, ECE, CWR = 1, 2, 4, 8, 16, 64, 128
 SO_RCVBUFFORCE = 33
 PACKET_OUTGOING = 4
-TUN_MTU = 1400          # leaves room for what a test adds
+TUN_MTU = 1400          # leaves room for additions by a test
 _wires = []
-_idents = itertools.count(1)    # of packets that are fragmented
+_idents = itertools.count(1)    # of fragmented packets
 remakers = {}           # by namespace
 
 
@@ -43,7 +43,7 @@ def checksum(data):
 
 
 def pseudo(src, dst, proto, size):
-    """The header that TCP's checksum adds, RFC 9293 and RFC 8200."""
+    """The pseudo-header of TCP's checksum, RFC 9293 and RFC 8200."""
     form = "!BBH" if len(src) == 4 else "!IHBB"
     rest = (0, proto, size) if len(src) == 4 else (size, 0, 0, proto)
     return src + dst + struct.pack(form, *rest)
@@ -69,7 +69,7 @@ def ip6(src, dst, proto, payload, hops=64, tclass=0, length=None):
 
 
 def ipx(src, dst, proto, payload, **kwargs):
-    """A packet of the family that the addresses have."""
+    """A packet of the addresses' family."""
     return (ip4 if len(src) == 4 else ip6)(src, dst, proto, payload, **kwargs)
 
 
@@ -103,14 +103,15 @@ def tcp_header(src, dst, sport, dport, flags=ACK, seq=0, ack=0, options=b"",
 
 
 def segment(src, dst, sport, dport, **kwargs):
-    """A TCP packet between two addresses as text."""
+    """A TCP packet between two addresses given as text."""
     src, dst = inet(src), inet(dst)
     return ipx(src, dst, TCP,
                tcp_header(src, dst, sport, dport, **kwargs))
 
 
 def icmp(src, dst, kind, code, rest, quoted):
-    """An ICMP or ICMPv6 packet about another one; rest is the second word."""
+    """An ICMP or ICMPv6 packet that quotes another one; rest is the second
+    word."""
     src, dst = inet(src), inet(dst)
     six = len(src) == 16
     quoted = quoted[:1200 if six else 548]
@@ -121,7 +122,7 @@ def icmp(src, dst, kind, code, rest, quoted):
 
 
 class Segment:
-    """What is in a plain TCP packet."""
+    """The fields of a plain TCP packet."""
 
     def __init__(self, packet):
         self.packet = packet
@@ -147,7 +148,7 @@ class Segment:
 
     @property
     def options(self):
-        """Its TCP options that have a length: payloads by kind."""
+        """Its TCP options with a length: payloads by kind."""
         found = {}
         rest = self.tcp[20:(self.tcp[12] >> 4) * 4]
         while rest and rest[0]:
@@ -159,7 +160,7 @@ class Segment:
 
     @property
     def ends(self):
-        """Where its payload ends, as a sequence number."""
+        """The sequence number at its end."""
         return (self.seq + len(self.data) +
                 bool(self.flags & SYN) + bool(self.flags & FIN)) & 0xffffffff
 
@@ -172,7 +173,7 @@ def link_address(ns, dev):
 
 
 class Wire:
-    """A device of a namespace: what comes by it is seen, frames are sent."""
+    """A device of a namespace: captures its packets, and sends frames."""
 
     def __init__(self, ns, dev="eth0", peer=("pep", "wl0")):
         with Within(ns):
@@ -186,13 +187,13 @@ class Wire:
         _wires.append(self)
 
     def frame(self, packet, proto=None):
-        """An IP packet, or what is to be taken for a given one, as it is
-        sent."""
+        """The frame of an IP packet, or of a payload with the given
+        EtherType."""
         proto = proto or ETH.get(packet[0] >> 4, 0x0800)
         return self.peer + self.mac + struct.pack("!H", proto) + packet
 
     def send(self, packet, proto=None):
-        """Send such a packet."""
+        """Send a packet in such a frame."""
         self.sock.send(self.frame(packet, proto))
 
     def send_tagged(self, packet, *tags):
@@ -204,7 +205,7 @@ class Wire:
         self.send(rest + packet, tags[0][0])
 
     def take(self, outgoing=None):
-        """IP packets that have come by so far, sent ones or others or both."""
+        """IP packets captured so far: outgoing ones, others, or both."""
         found = []
         while True:
             try:
@@ -217,13 +218,12 @@ class Wire:
                 found.append(frame[14:])
 
     def segments(self, outgoing=None):
-        """The TCP packets among those, taken apart."""
+        """The TCP packets among those, parsed."""
         return [seen for seen in map(Segment, self.take(outgoing))
                 if seen.proto == TCP]
 
     def find(self, test, outgoing=None, seconds=10):
-        """Wait for a TCP packet that a function likes; return it taken
-        apart."""
+        """Wait for a TCP packet that a function accepts; return it parsed."""
         def look():
             return next(filter(test, self.segments(outgoing)), None)
         return wait_for("a packet on the wire", look, seconds)
@@ -234,11 +234,11 @@ class Wire:
 
 
 class Remaker(threading.Thread):
-    """An end whose packets go through this process: its address is on a TUN
-    device, and a function makes the packets to send out of each one that its
-    stack sends. What comes from the gateway is handed to the stack as it is,
-    unless there is a function for that, too, which returns it remade.
-    The device it has otherwise does no offloads, nor does the gateway's."""
+    """An end whose packets pass through this process: its address is on a TUN
+    device, and a function converts each packet from its stack into the packets
+    to send. Packets from the gateway reach the stack unchanged, unless another
+    function rewrites them. The end's original device does no offloads, nor
+    does the gateway's."""
 
     def __init__(self, ns, far):
         super().__init__(daemon=True)
@@ -257,7 +257,7 @@ class Remaker(threading.Thread):
         self.start()
 
     def _move(self, ns):
-        """Addresses and routes from eth0 to tun0; eth0 is left to us."""
+        """Move addresses and routes from eth0 to tun0."""
         mac = ":".join(f"{byte:02x}" for byte in self.wire.mac)
         ip(ns, "address flush dev eth0",
            f"address add {addr(ns, 4)}/32 dev tun0",
@@ -298,7 +298,7 @@ class Remaker(threading.Thread):
         try:
             os.write(self.tun,
                      self.receive(packet) if self.receive else packet)
-        except OSError:                 # not a packet that IP would take
+        except OSError:                 # not a packet that IP accepts
             pass
 
     def check(self):
@@ -307,7 +307,7 @@ class Remaker(threading.Thread):
             raise Failure(f"remaking packets: {self.failure!r}")
 
     def stop(self):
-        """End it."""
+        """End the thread."""
         os.write(self.halted, b".")
         self.join(10)
         for fd in self.tun, self.halt, self.halted:
@@ -326,7 +326,7 @@ def remade():
 
 
 def remade_teardown():
-    """Take down what remade() has made."""
+    """Take down the set-up of remade()."""
     while remakers:
         remakers.popitem()[1].stop()
     pep.teardown()
@@ -334,8 +334,8 @@ def remade_teardown():
 
 @contextlib.contextmanager
 def remaking(ns, function):
-    """Have an end's TCP packets remade; fail if that was done to none: the
-    function returns None for a packet that is to stay as it is."""
+    """Within, rewrite an end's TCP packets; fail if none was rewritten. The
+    function returns None for a packet that is to stay unchanged."""
     count = 0
 
     def remake(packet):
@@ -355,7 +355,7 @@ def remaking(ns, function):
 
 
 def renumbered(seen, seq=0, ack=0):
-    """A TCP packet with its numbers moved on by so much."""
+    """A TCP packet with its sequence and ACK numbers shifted."""
     tcp = bytearray(seen.tcp)
     struct.pack_into("!I", tcp, 4, (seen.seq + seq) & 0xffffffff)
     if seen.flags & ACK:
@@ -375,9 +375,9 @@ def renumbered(seen, seq=0, ack=0):
 
 @contextlib.contextmanager
 def numbered(ns, isn):
-    """Connections of an end begin with a given sequence number, whatever its
-    stack chooses: all of its packets are renumbered."""
-    shifts = {}                 # by its port and the other one
+    """Connections of an end begin with a given sequence number, instead of the
+    one its stack chooses: all of its packets are renumbered."""
+    shifts = {}                 # by its own and the other port
 
     def out(packet):
         seen = Segment(packet)
@@ -406,6 +406,6 @@ def numbered(ns, isn):
 
 @after_case
 def close_wires():
-    """Close what a case has opened."""
+    """Close the wires of a case."""
     while _wires:
         _wires.pop().close()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Processes with rights of their own, for requests to the kernel.
+"""Processes with different privileges, for requests to the kernel.
 
-  root      of the machine
+  root      root of the machine
   nobody    an unprivileged user
-  lent      root, by sockets that nobody has opened
+  lent      root, with sockets that user nobody has opened
   stranger  root of a user namespace, in a network namespace that it owns
 """
 
@@ -22,18 +22,18 @@ NOBODY = 65534
 CLONE_NEWUSER = 0x10000000
 PR_SET_DUMPABLE = 4
 SO_RCVBUFFORCE = 33
-ROOM = 1 << 23          # bytes of answers that a socket has room for
+ROOM = 1 << 23          # receive buffer of a socket for answers
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def _call(name, *args):
-    """A system call, by its function in C."""
+    """Make a system call through its C function."""
     if getattr(_libc, name)(*args):
         raise OSError(ctypes.get_errno(), name)
 
 
 def _roomy(socks):
-    """Give sockets room for many answers, which takes rights."""
+    """Give sockets room for many answers, which needs privileges."""
     for sock in socks:
         sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, ROOM)
     return socks
@@ -74,8 +74,9 @@ RIGHTS = {"root": _root, "nobody": _nobody, "lent": _lent,
 
 
 class Worker:
-    """A process with rights in a namespace. It opens sockets by a function,
-    makes an object of them by another one, and calls its methods when told."""
+    """A process with given privileges in a namespace. One function opens its
+    sockets, another one makes an object of them, whose methods the process
+    calls on request."""
 
     def __init__(self, name, ns, opened, made):
         self.name = name
@@ -91,16 +92,16 @@ class Worker:
         other.close()
 
     def call(self, method, *args, seconds=300):
-        """Have a method called and return what it does; fails as it does."""
+        """Call a method and return its result; fails when it fails."""
         self.begin(method, *args)
         return self.end(seconds)
 
     def begin(self, method, *args):
-        """Have a method called, which goes on meanwhile."""
+        """Start a method, which runs in the background."""
         self.pipe.send(pickle.dumps((method, args)))
 
     def end(self, seconds=300):
-        """Return what that method returns, and fail as it does."""
+        """Return the result of that method; fails when it has failed."""
         if not select.select([self.pipe], [], [], seconds)[0]:
             raise Fatal(f"{self.name}: no answer within {seconds} s")
         data = self.pipe.recv(1 << 20)
@@ -112,8 +113,8 @@ class Worker:
         return what
 
     def stop(self):
-        """End the process, in the middle of a call if need be; one that the
-        kernel does not let go stays."""
+        """End the process, even in the middle of a call; a process that
+        blocks in the kernel stays."""
         self.pipe.close()
         os.kill(self.pid, signal.SIGKILL)
         with contextlib.suppress(Failure):
@@ -122,7 +123,7 @@ class Worker:
 
 
 def _serve(pipe, become, opened, made):
-    """The process: calls until the pipe is closed."""
+    """The process: execute calls until the pipe is closed."""
     thing = None
     while True:
         data = pipe.recv(1 << 16)

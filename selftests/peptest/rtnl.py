@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What iproute2 cannot do everywhere, by rtnetlink: netkit devices, and
-classifiers of any kind in front of the action pepsplit, which tc does not
-know."""
+"""rtnetlink requests that not every iproute2 supports: netkit devices, and
+classifiers of any kind with the action pepsplit, which tc does not
+support."""
 
 import errno
 import os
@@ -51,7 +51,7 @@ def text(kind, word):
 
 
 def change(ns, kind, body):
-    """Have the kernel make something in a namespace; raises OSError."""
+    """Create an object of the kernel in a namespace; raises OSError."""
     with Within(ns):
         sock = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)
     with sock:
@@ -85,8 +85,8 @@ def netkit(ns, dev, peer_ns, peer):
 
 
 def split_from(ns, dev, family, prefix, side, preference):
-    """Have pep take packets of a device, which has a clsact qdisc, whose
-    source is in a prefix, as from a side."""
+    """Add a filter to a device with a clsact qdisc: pep treats packets with a
+    source in a prefix as from a side."""
     addr, bits = prefix.split("/")
     src = socket.inet_pton(
         socket.AF_INET if family == 4 else socket.AF_INET6, addr)

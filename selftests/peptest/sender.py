@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Requests to pep, datagram by datagram: each answer is held against what
-judge.py says, and the configuration against what model.py says."""
+"""Requests to pep, datagram by datagram: each answer is compared with
+judge.py, and the configuration with model.py."""
 
 import collections
 import errno
@@ -14,16 +14,16 @@ from .judge import HEADER, Judge
 from .ktap import Failure
 from .model import Model
 
-SIZES = (1, 8, 40, 80)  # messages of a datagram
-SMALL = SIZES[:2]       # where there is little room for answers
-ROOM = 1 << 22          # bytes that is more than
-MOST = 100000           # bytes of one
-MANY = 20000            # messages that no dump has
-BUFFER = 4096           # so small that dumps come in several parts
+SIZES = (1, 8, 40, 80)  # messages per datagram
+SMALL = SIZES[:2]       # with a small receive buffer
+ROOM = 1 << 22          # bytes; a small buffer is not larger
+MOST = 100000           # bytes per datagram
+MANY = 20000            # messages, more than any dump has
+BUFFER = 4096           # small enough to split dumps into several parts
 
 
 def sockets():
-    """A socket for requests and one to look by."""
+    """A socket for requests and one for look-ups."""
     found = []
     for _ in range(2):
         sock = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW,
@@ -35,8 +35,8 @@ def sockets():
 
 
 class Answer:
-    """All that has come to one request: errors in acknowledgments, those at
-    the end of a dump, and other messages; said, unless one has no words."""
+    """All answers to one request: errors in acknowledgments, those at the end
+    of a dump, and other messages; said is false if an error has no text."""
 
     __slots__ = ("errors", "dones", "replies", "said")
 
@@ -49,7 +49,7 @@ class Answer:
 
 
 def _words(data, flags, start, length):
-    """Has an error words, and a place within the request?"""
+    """Has an error a text, and any offset of it within the request?"""
     told = dict(genl.attrs(data[start:])) if flags & genl.NLM_F_ACK_TLVS \
         else {}
     place = told.get(genl.NLMSGERR_ATTR_OFFS)
@@ -59,7 +59,7 @@ def _words(data, flags, start, length):
 
 
 class Sender:
-    """Sends with the rights of its process, privileged or not."""
+    """Sends with the privileges of its process."""
 
     def __init__(self, socks, family, seed, privileged):
         self.sock, self.looker = socks
@@ -76,17 +76,16 @@ class Sender:
             self.model.learn()
 
     def run(self, count):
-        """Send so many messages, those at the edges first; return how many
-        got which error, by its name, and how many connections were
-        imported."""
+        """Send count messages, those at the edges first; return the number of
+        messages per error name, and the number of imported connections."""
         self.count.clear()
-        self.model.differs()    # others have had their turns
+        self.model.differs()    # after the turns of others
         while self.count["messages"] < count:
             self.datagram()
         return dict(self.count)
 
     def datagram(self):
-        """Send one, with as many messages as there is room for."""
+        """Send one datagram, with as many messages as it has room for."""
         rnd = self.rnd
         share = rnd.choice((0, .5, .9, 1))
         parts = []
@@ -107,7 +106,7 @@ class Sender:
             self.count["messages"] += len(frames)
 
     def harmless(self, parts):
-        """Leave out messages that this test has no use for; return the
+        """Leave out messages that this test must not send; return the
         datagram and its messages."""
         while True:
             data = b"".join(parts)
@@ -125,8 +124,8 @@ class Sender:
                     break
 
     def harms(self, frame, seen):
-        """Is it about others than those that it may be about, or can its
-        answer not be told from that of one that was seen?"""
+        """Does it affect objects that it must not, or has an earlier message
+        the same sequence number?"""
         if frame.allowed is None or frame.seq in seen:
             return True
         seen.add(frame.seq)
@@ -140,8 +139,8 @@ class Sender:
         return bool(name) and name.split(b"\0")[0] == KEPT
 
     def exchange(self, data):
-        """Send a datagram; return the answers by their numbers. The kernel
-        has given all that there are when it has nothing more."""
+        """Send a datagram; return the answers by sequence number. They are
+        complete when the socket has no more data."""
         self.sock.send(data)
         found = collections.defaultdict(Answer)
         while True:
@@ -156,7 +155,7 @@ class Sender:
                 at += length + 3 & ~3
 
     def answer(self, answer, kind, flags, data):
-        """Take one message of an answer."""
+        """Record one message of an answer."""
         if kind == genl.NLMSG_ERROR:
             err, length = struct.unpack_from("iI", data, HEADER)
             answer.errors.append(-err)
@@ -172,8 +171,8 @@ class Sender:
                               f"{data.hex()}")
 
     def check(self, data, frames, answers):
-        """Fail unless each message has got one answer that fits, and the
-        configuration is what those make of it that were accepted."""
+        """Fail unless each message has received one valid answer, and the
+        configuration is the result of the accepted ones."""
         for frame in frames:
             answer = answers.pop(frame.seq, None) or Answer()
             err = self.verdict(frame, answer)
@@ -192,8 +191,8 @@ class Sender:
             raise Failure(f"{wrong}; datagram {data.hex()}")
 
     def verdict(self, frame, answer):
-        """The error that a message got, 0 for none; None when its answer does
-        not fit."""
+        """The error returned to a message, 0 for none; None when its answer
+        is invalid."""
         ends = answer.errors + answer.dones
         if len(ends) > 1:
             return None
@@ -212,7 +211,7 @@ class Sender:
         return err if fits else None
 
     def wrong(self, data, frame, answer):
-        """Fail for a message and its answer."""
+        """Fail with a message and its answer."""
         length = struct.unpack_from("I", data, frame.at)[0]
         name = frame.op.name if frame.op else "no operation"
         raise Failure(f"{name}{' dump' if frame.dump else ''}: {answer}, "

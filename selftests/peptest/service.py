@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Programs of others as servers: started in a namespace with a configuration
+"""Third-party programs as servers: started in a namespace with a configuration
 of their own below one folder, awaited, and ended."""
 
 import hashlib
@@ -17,7 +17,7 @@ _folder = []
 
 
 def folder():
-    """The folder of this test, in memory, that all can read."""
+    """The folder of this test, in memory, readable by all."""
     if not _folder:
         _folder.append(tempfile.mkdtemp(prefix="pep-service-"))
         os.chmod(_folder[0], 0o755)
@@ -25,7 +25,7 @@ def folder():
 
 
 def path(name):
-    """A file or folder in there."""
+    """The path of a file or folder in this folder."""
     return os.path.join(folder(), name)
 
 
@@ -50,7 +50,7 @@ def host(family):
 
 
 def fetched(name="got", source="file"):
-    """Fail unless a file is the same as the one that was sent; delete it."""
+    """Fail unless a file equals the one that was sent; delete it."""
     found = []
     for each in source, name:
         with open(path(each), "rb") as file:
@@ -110,7 +110,7 @@ def end(name):
 
 
 def services_down():
-    """End all servers; their folder goes."""
+    """End all servers; delete their folder."""
     while _services:
         end(os.path.basename(_services[-1][0][0]))
     if _folder:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Places in the module from which the kernel is asked for memory, and faults
-there: allocations that fail for callers of one place (failslab and
-fail_page_alloc with their filters of the stack)."""
+"""Sites in the module that allocate memory, and faults there: allocations that
+fail when called from one site (failslab and fail_page_alloc with their stack
+filters)."""
 
 import collections
 import os
@@ -10,7 +10,7 @@ import subprocess
 
 from . import debugfs, env
 
-# Functions that ask for memory, or call others that do.
+# Functions that allocate memory, or call others that do.
 ASKING = frozenset("""
 __alloc_pages __alloc_skb __kmalloc __kmalloc_cache __kmem_cache_create_args
 __kvmalloc_node __napi_alloc_frag_align __pskb_pull_tail __tcp_send_ack
@@ -25,14 +25,14 @@ skb_copy_ubufs skb_ensure_writable sock_create_kern sock_create_lite
 tcf_idr_check_alloc tcf_idr_create_from_flags tcf_register_action
 tcp_sendmsg_locked
 """.split())
-POINTER = "a pointer"   # called through it, as operations of sockets are
+POINTER = "a pointer"   # callee of an indirect call, as of socket operations
 KINDS = "failslab", "fail_page_alloc"
 FILTER = "failslab/require-start"
 
 # These run only when the module is loaded.
 LOADING = re.compile("pep_(flow|gen|live|path|pool|queue|track)_init|"
                      "pep_(action|instance)_register")
-# The operations of these ask for nothing.
+# The indirect calls of these allocate nothing.
 FRUGAL = re.compile("__traceiter_|pep_flow_each|pep_path_flush|"
                     "pep_netlink_flows|pep_resume_share|pep_untrack_liberal|"
                     "pep_callback_|pep_path_remove|"
@@ -50,9 +50,9 @@ _SYMBOL = re.compile(r"\s+[0-9a-f]+: R_X86_64_(?:64|PLT32)\t(\S+?)"
 
 
 def calls(lines):
-    """The calls of a disassembly with its relocations: function, offset of the
-    instruction behind the call in it, function that is called. User Mode Linux
-    loads the address of each into a register first, x86 calls it."""
+    """The calls of a disassembly with its relocations: function, offset in it
+    of the instruction after the call, called function. User Mode Linux loads
+    the address into a register first, x86 calls it directly."""
     function, begin, held, target, waiting = "", 0, {}, None, None
     for line in lines:
         if waiting and (match := _CODE.match(line)):
@@ -74,7 +74,7 @@ def calls(lines):
 
 
 def addresses():
-    """Where the functions of the loaded module are."""
+    """The addresses of the loaded module's functions."""
     with open("/proc/kallsyms", encoding="ascii") as file:
         return {name: int(where, 16) for where, _, name, *module in
                 map(str.split, file) if module == ["[pep]"]}
@@ -88,8 +88,8 @@ def listing():
 
 
 def sites(lines):
-    """The places in the module, which must be loaded, that ask for memory from
-    then on."""
+    """The sites in the module, which must be loaded, that allocate memory
+    after loading."""
     where, counts = addresses(), collections.Counter()
     for call in calls(lines):
         if call.callee not in ASKING | {POINTER} or \
@@ -103,12 +103,12 @@ def sites(lines):
 
 
 def faults_possible():
-    """Can the kernel make memory fail for callers of a place?"""
+    """Can the kernel make allocations fail by call site?"""
     return env.DEBUG and os.path.exists(debugfs.path(FILTER))
 
 
 def arm(site, times):
-    """From now on so many allocations for a place fail."""
+    """Make the next allocations of a site fail, up to so many times."""
     for kind in KINDS:
         for name, value in (
                 ("probability", 0), ("times", times), ("interval", 1),
@@ -121,7 +121,7 @@ def arm(site, times):
 
 
 def disarm():
-    """No allocation fails any more."""
+    """Make no more allocations fail."""
     for kind in KINDS:
         for name in "probability", "require-start":
             debugfs.write(f"{kind}/{name}", 0)
@@ -129,5 +129,5 @@ def disarm():
 
 
 def failed(times):
-    """How many allocations have failed since arm()."""
+    """Number of allocations that have failed since arm()."""
     return sum(times - int(debugfs.read(f"{kind}/times")) for kind in KINDS)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Random life: connections, networks and administration at the same time.
+"""Random load: connections, networks and administration at the same time.
 
-Each thread draws from a generator of its own, made from the seed. Streams are
-compared byte by byte as they come, so that also those that a reset breaks are
-right up to there, and none that breaks ends as if it were whole."""
+Each thread has its own random number generator, derived from the seed. Streams
+are compared byte by byte on arrival: a stream that a reset breaks must be
+correct up to there, and must not end as if it were complete."""
 
 import collections
 import contextlib
@@ -23,25 +23,25 @@ from .netns import (SERVER, WIRELESS, Within, addr, ip, netem, netem_end, run,
 from .tcp import FAMILIES, next_offset, pieces
 
 PORTS = 7000            # of listeners, one for each thread
-OPENERS = 41000         # and the few that it opens from, used again and again
+OPENERS = 41000         # a few source ports per thread, used repeatedly
 HANG = 400              # seconds that a connection may be without progress
-SLOWLY = 3 * HANG       # that one may take which has the smallest windows
+SLOWLY = 3 * HANG       # limit for a connection with the smallest windows
 CONNECT = 30            # seconds
-LAST = 100              # deeds that are told of, and those
+LAST = 100              # actions in the report, besides those within
 AROUND = 5              # seconds before and after the last progress
 DEVICES = ("wl0", "wireless"), ("sv0", "server")
 GIVES_UP = ("net.ipv4.tcp_keepalive_time=60", "net.ipv4.tcp_keepalive_intvl=5")
 KEEPALIVE = ((socket.TCP_KEEPIDLE, 20), (socket.TCP_KEEPINTVL, 5),
              (socket.TCP_KEEPCNT, 8))
-# How a connection may end without being whole.
+# Errors that may end a connection before it is complete.
 BROKEN = {errno.ECONNRESET, errno.EPIPE, errno.ETIMEDOUT, errno.EHOSTUNREACH,
           errno.ENETUNREACH, errno.ECONNABORTED, errno.ECONNREFUSED,
           errno.EACCES, errno.ENOTCONN}
 
 
 class Party:
-    """One end of a connection: sends so many bytes and then its FIN, or resets
-    before; stops reading now and then; sends small pieces, or urgent bytes."""
+    """One end of a connection: sends size bytes and then its FIN, or resets
+    before; pauses reading at times; sends small pieces, or urgent bytes."""
 
     def __init__(self, sock, size, rnd):
         self.sock, self.size, self.rnd = sock, size, rnd
@@ -67,7 +67,7 @@ class Party:
 
     @property
     def done(self):
-        """Is there nothing more to come?"""
+        """Has the end finished?"""
         return bool(self.error) or self.shut and self.eof
 
     @property
@@ -80,7 +80,7 @@ class Party:
             0 if self.shut else select.POLLOUT)
 
     def send(self):
-        """Send a piece, or the end."""
+        """Send a piece, or the FIN."""
         if self.reset_at is not None and self.sent >= self.reset_at:
             self.error = errno.ECONNABORTED
             self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
@@ -97,7 +97,7 @@ class Party:
         self.sent += self.sock.send(data, socket.MSG_OOB if urgent else 0)
 
     def receive(self):
-        """Compare what has come with what the other end has sent."""
+        """Compare received payload with the payload of the other end."""
         data = self.sock.recv(1 << 16)
         if not data:
             self.eof = True
@@ -116,19 +116,19 @@ class Party:
             self.deaf_until = time.monotonic() + self.rnd.uniform(.1, 8)
 
     def step(self, events):
-        """Do what can be done."""
+        """Receive and send as far as possible."""
         if events & ~select.POLLOUT and not self.eof:
             self.attempt(self.receive)
         if not self.error and not self.shut:
             self.attempt(self.send)
 
     def attempt(self, function):
-        """Do something, and note how the connection breaks."""
+        """Call a function, and record an error that breaks the connection."""
         try:
             function()
         except BlockingIOError:
-            # poll() reports a socket writable for which TCP has no memory,
-            # and simulated time stands still while a loop computes
+            # poll() reports a socket as writable even when TCP has no memory
+            # for it, and simulated time stands still while a loop computes
             time.sleep(.01)
         except OSError as err:
             if err.errno not in BROKEN:
@@ -150,8 +150,8 @@ def sockets(port):
 
 
 def known(far, near, token, readable):
-    """Is a socket the other end of the one that sends a token, or has the
-    address that nobody else has?"""
+    """Is a socket the other end of the one that sends a token or, without a
+    token, of the one with its unique address?"""
     with contextlib.suppress(OSError):
         if token:
             return readable and far.recv(len(token)) == token
@@ -185,16 +185,15 @@ class Talker:
             sock.close()
 
     def drain(self):
-        """Close connections that nobody waits for any more: of an opener that
-        has given up."""
+        """Close connections of openers that have given up."""
         for sock in self.listeners.values():
             with contextlib.suppress(OSError):
                 while True:
                     sock.accept()[0].close()
 
     def open(self, opener, opened, family):
-        """Begin a connection: (socket, token by which its other end knows it),
-        for the address and port may have been another's before."""
+        """Begin a connection: (socket, token that identifies it to the other
+        end), because its address and port may have been used before."""
         with Within(opener):
             near = socket.socket(FAMILIES[family])
         if self.rnd.random() < .3:
@@ -275,7 +274,7 @@ class Talker:
         self.life.count["bytes"] += sum(p.received for p in parties)
 
     def pump(self, parties):
-        """Until both ends have nothing more to come."""
+        """Run until both ends have finished."""
         before, since = None, 0
         while not all(party.done for party in parties):
             now = [(party.received, party.done) for party in parties]
@@ -295,19 +294,19 @@ class Talker:
             self.drain()
 
     def live(self):
-        """Until life is over."""
+        """Run until the end of the load."""
         while self.life.goes_on():
             self.talk()
 
 
 class Network:
-    """Links that get worse and better, go and come; routes, too."""
+    """Links whose quality varies and that go down and up; routes, too."""
 
     def __init__(self, life, rnd):
         self.life, self.rnd = life, rnd
 
     def impair(self):
-        """One link, or its end."""
+        """Impair one direction of a link, or end its impairment."""
         rnd = self.rnd
         ns, dev = rnd.choice(WIRELESS + SERVER)
         words = []
@@ -331,7 +330,7 @@ class Network:
             netem_end(ns, dev)
 
     def mtu(self):
-        """Of both ends of a link."""
+        """Set the MTU of both ends of a link."""
         size = self.rnd.choice((1280, 1400, 1500))
         link = self.rnd.choice((WIRELESS, SERVER))
         self.life.did("mtu", link, size)
@@ -339,7 +338,7 @@ class Network:
             ip(ns, f"link set {dev} mtu {size}")
 
     def flap(self):
-        """A device of the gateway is down for a moment."""
+        """Set a device of the gateway down for a short time."""
         dev = self.rnd.choice(("wl0", "sv0"))
         self.life.did("flap", dev)
         ip("pep", f"link set {dev} down")
@@ -347,7 +346,7 @@ class Network:
         ip("pep", f"link set {dev} up")
 
     def route(self):
-        """The gateway has no way to an end for a moment."""
+        """Remove the gateway's route to an end for a short time."""
         family = self.rnd.choice((4, 6))
         end = addr(self.rnd.choice(("sub", "srv")), family)
         kind = self.rnd.choice(("blackhole", "unreachable"))
@@ -357,7 +356,7 @@ class Network:
         ip("pep", f"route del {kind} {end}", family=family)
 
     def live(self):
-        """Until life is over."""
+        """Run until the end of the load."""
         acts = [self.impair] * 8 + [self.mtu]
         if not self.life.early:
             acts += [self.flap, self.route]
@@ -367,13 +366,13 @@ class Network:
 
 
 class Administration:
-    """All that an operator may do."""
+    """All actions of an operator."""
 
     def __init__(self, life, rnd):
         self.life, self.rnd = life, rnd
 
     def pepadm(self, *words, ns="pep"):
-        """Run pepadm, which may fail but not die."""
+        """Run pepadm, which may fail but not crash."""
         self.life.did("pepadm", *words)
         done = pep.pepadm(*map(str, words), ns=ns, check=False)
         if done.returncode not in (0, 1):
@@ -391,7 +390,7 @@ class Administration:
         self.must("dev", "add", dev, "side", side, ns=ns)
 
     def profile(self):
-        """Settings, with or without a word to flows that there are."""
+        """Change settings of the default profile."""
         rnd = self.rnd
         words = []
         for key, values in {
@@ -413,14 +412,14 @@ class Administration:
             self.pepadm("profile", "set", "default", *words)
 
     def device(self):
-        """A device is detached and attached again."""
+        """Detach a device and attach it again."""
         dev, side = self.rnd.choice(DEVICES)
         self.must("dev", "del", dev)
         time.sleep(self.rnd.uniform(0, 2))
         self.attach(dev, side)
 
     def filters(self):
-        """The filters are deleted by tc."""
+        """Delete the filters of a device with tc and attach it again."""
         dev, side = self.rnd.choice(DEVICES)
         self.life.did("tc filter del", dev)
         run("tc", "-n", "pep", "filter", "del", "dev", dev, "ingress",
@@ -429,34 +428,34 @@ class Administration:
         self.attach(dev, side)
 
     def drain(self):
-        """New connections stay unsplit for a while."""
+        """Leave new connections unsplit for some time."""
         self.pepadm("drain", self.rnd.choice(("on", "release")))
         time.sleep(self.rnd.uniform(0, 3))
         self.must("drain", "off")
 
     def release(self):
-        """Flows go back to their ends."""
+        """Hand all flows back."""
         self.pepadm("flow", "release", "all")
 
     def kill(self):
-        """Some flows end."""
+        """Kill some flows."""
         self.pepadm("flow", "kill", "subscriber-port",
                     OPENERS + self.rnd.randrange(40))
 
     def legs(self):
-        """Sockets of flows are destroyed."""
+        """Destroy sockets of flows."""
         port = PORTS + self.rnd.randrange(self.life.talkers)
         self.life.did("ss -K", port)
         run("ss", "-K", "dport", f"= :{port}", ns="pep", check=False)
 
     def save(self):
-        """Connections are told of and taken in again."""
+        """Save connections and restore them."""
         done = self.pepadm("flow", "save", "-")
         self.life.did("flow restore")
         pep.pepadm("flow", "restore", "-", stdin=done.stdout, check=False)
 
     def look(self):
-        """All that can be read."""
+        """Read everything that can be displayed."""
         for words in (("flow", "show"), ("conn", "show"), ("stat", "show"),
                       ("path", "show"), ("limit", "show", "top"),
                       ("stat", "residence"), ("stat", "gain"),
@@ -464,7 +463,7 @@ class Administration:
             self.pepadm(*words)
 
     def limits(self):
-        """Everything is scarce for a while."""
+        """Set low limits for some time."""
         rnd = self.rnd
         before = json.loads(pep.pepadm("-j", "limit", "show").stdout)
         self.pepadm("limit", "set", "flows", rnd.randrange(4, 20),
@@ -478,18 +477,18 @@ class Administration:
                                               before[key])))
 
     def paths(self):
-        """Nothing is known of links any more."""
+        """Flush the knowledge about links."""
         self.pepadm("path", "flush", "all")
 
     def pressure(self):
-        """TCP is short of memory for a while."""
+        """Make TCP short of memory for some time."""
         self.life.did("pressure")
         with pep.pressure():
             time.sleep(self.rnd.uniform(0, 2))
 
     def reload(self):
-        """The module goes, with all flows handed back or reset, and comes;
-        connections may be told to the next one."""
+        """Unload the module, with all flows handed back or reset, and load it
+        again; connections may be saved and restored."""
         self.life.did("reload")
         saved = self.pepadm("flow", "save", "-") \
             if self.rnd.random() < .5 else None
@@ -507,7 +506,7 @@ class Administration:
             self.attach(dev, side)
 
     def namespace(self):
-        """Another gateway comes, has connections, and goes with them."""
+        """Create another gateway with connections and delete it with them."""
         self.life.did("namespace")
         topology_up("A")
         for dev, side in DEVICES:
@@ -540,7 +539,7 @@ class Administration:
         listener.close()
 
     def live(self):
-        """Until life is over."""
+        """Run until the end of the load."""
         acts = ([self.profile] * 6 + [self.release, self.kill, self.look] * 2 +
                 [self.device, self.filters, self.drain, self.legs, self.save,
                  self.limits, self.paths, self.pressure, self.reload,
@@ -551,7 +550,7 @@ class Administration:
 
 
 class Trace:
-    """What tracepoints tell of connections and their sockets."""
+    """Trace events of connections and their sockets."""
 
     EVENTS = ("sock/inet_sock_set_state", "tcp/tcp_send_reset",
               "pep/pep_state", "pep/pep_stage", "pep/pep_close",
@@ -564,13 +563,13 @@ class Trace:
         debugfs.write("tracing/buffer_size_kb", self.KIB)
 
     def start(self):
-        """Begin, also when the module has been loaded anew."""
+        """Enable the events, also after the module was reloaded."""
         for event in self.EVENTS:
             with contextlib.suppress(FileNotFoundError):
                 debugfs.write(f"tracing/events/{event}/enable", 1)
 
     def harvest(self):
-        """Take what there is, before the module goes."""
+        """Read the trace, before the module is unloaded."""
         text = debugfs.read("tracing/trace")
         debugfs.write("tracing/trace", "")
         self.lines += [line for line in text.splitlines()
@@ -584,11 +583,11 @@ class Trace:
 
 
 class Life:
-    """All of that for a while. With odd seeds openers may be answered early.
-    An end may miss that such a flow is killed when it cannot be reached, and
-    all hosts draw their first sequence numbers from one kernel: those of the
-    server and of the gateway differ by the time between them, and so would
-    fit. With odd seeds there are no outages, therefore."""
+    """All parts for some time. With odd seeds openers may be answered early.
+    An unreachable end may miss the kill of such a flow, and one kernel
+    generates the initial sequence numbers of all hosts: those of the server
+    and of the gateway differ by the time between them, and so would fit.
+    Therefore odd seeds have no outages."""
 
     administration = Administration
 
@@ -610,18 +609,18 @@ class Life:
                           self, random.Random(f"{seed} admin"))]
 
     def did(self, *words):
-        """Remember a deed."""
+        """Record an action."""
         self.deeds.append((time.monotonic(), " ".join(map(str, words))))
 
     def story(self):
-        """Lines about the last deeds, and those when something got stuck."""
+        """Lines with the last actions, and those around a hang."""
         for number, (when, deed) in enumerate(self.deeds):
             if number >= len(self.deeds) - LAST or (
                     self.stuck and abs(when - self.stuck) < AROUND):
                 yield f"{when - self.begun:.2f} {deed}"
 
     def goes_on(self):
-        """Is it not over yet?"""
+        """Does the load go on?"""
         return not self.failure and time.monotonic() < self.until
 
     def guard(self, part):
@@ -633,7 +632,7 @@ class Life:
             self.failure = self.failure or what
 
     def heal(self):
-        """The network is as it was, and so is the gateway."""
+        """Restore the network and the gateway."""
         for ns, dev in WIRELESS + SERVER:
             netem_end(ns, dev)
             ip(ns, f"link set {dev} up mtu 1500")
@@ -641,7 +640,7 @@ class Life:
             spaces_down("subA", "pepA", "srvA")
 
     def run(self):
-        """Live, and come to an end; fail as the first part did."""
+        """Run all parts to their end; raise the first failure."""
         sysctl("pep", *GIVES_UP, *(
             f"net.ipv6.conf.{dev}.keep_addr_on_down=1"
             for dev in ("wl0", "sv0")))

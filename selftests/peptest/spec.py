@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The netlink specification as tables: operations, their requests, and which
-attributes these may have."""
+"""The netlink specification as tables: operations, their requests, and the
+attributes that these may have."""
 
 import functools
 import os
@@ -12,8 +12,8 @@ from . import env, genl
 SPEC = os.path.join(env.TOP, "Documentation/netlink/specs/pep.yaml")
 SIZES = {"u16": (2,), "u32": (4,), "uint": (4, 8), "flag": (0,)}
 
-# Settings of a profile whose ranges the specification tells in text and names:
-# smallest and largest value, and whether 0 is one beside them.
+# Settings of a profile whose ranges the specification gives as text and names:
+# smallest and largest value, and whether 0 is allowed besides.
 _RATE = "rate-min", "rate-max", True
 _BUFFER = "buffer-min", "buffer-max", True
 _RANGES = {
@@ -38,8 +38,8 @@ _RANGES = {
 
 
 class Attribute:
-    """One attribute: its number, its type, and what it may be. low, high and
-    zero are of numbers, mask of flags, length of strings."""
+    """One attribute: its number, its type, and its range: low, high and zero
+    of numbers, mask of flags, length of strings."""
 
     def __init__(self, number, told, consts=None, enums=None):
         self.number = number
@@ -67,13 +67,13 @@ class Attribute:
             self.range = consts.get(low, low), consts.get(high, high), zero
 
     def fits(self, value):
-        """May it be this number, as the policy sees it?"""
+        """Does the policy accept this number?"""
         if self.mask is not None:
             return not value & ~self.mask
         return self.low <= value and (self.high is None or value <= self.high)
 
     def in_range(self, value):
-        """May it be this number, as the text says?"""
+        """Is this number in the range given as text?"""
         if not self.range:
             return True
         low, high, zero = self.range
@@ -82,7 +82,7 @@ class Attribute:
 
 class Request:
     """A do or a dump: the attributes that it may have by number, None where
-    the kernel looks at none, and whether an answer comes."""
+    the kernel parses none, and whether it returns a reply."""
 
     def __init__(self, kind, told, attributes):
         words = told.get("request", {}).get("attributes")
@@ -107,13 +107,13 @@ class Operation:
 
 
 def _numbered(told):
-    """Attributes or operations with their numbers: each one more than the one
-    before, from 1."""
+    """Attributes or operations with their numbers, consecutive from 1."""
     return enumerate(told, 1)
 
 
 class Spec:
-    """All of it: ops by number, constants and sets of attributes by name."""
+    """The specification: ops by number, constants and attribute sets by
+    name."""
 
     def __init__(self):
         with open(SPEC, encoding="utf-8") as file:
@@ -140,7 +140,7 @@ class Spec:
         return {one.number: one for one in self.sets[attribute.nested]}
 
     def differs(self):
-        """Commands and attributes whose numbers are others in the header."""
+        """Commands and attributes whose numbers differ from the header's."""
         def of(prefix, found):
             known = genl.names(prefix)
             return [f"{prefix}{one.name}" for one in found if known.get(

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Both ends of TCP connections, in one process.
 
-Payload is the same pseudo-random stream everywhere, begun at an offset that
+Payload is always the same pseudo-random stream, starting at an offset that
 differs by connection and direction, and compared by SHA-256.
 """
 
@@ -24,7 +24,7 @@ PORT = 5000
 SECONDS = 60            # for anything a peer waits for
 CHUNK = 65536           # bytes received at once
 PIECE = 4 * CHUNK       # and sent: more than the longest packet
-LEAST = 1000            # bytes that a paced sender waits for to be due
+LEAST = 1000            # bytes that a paced sender sends ahead of its rate
 BLOCK = 1 << 20
 _block = random.Random(1).randbytes(BLOCK)
 _ring = memoryview(_block + _block[:PIECE])
@@ -45,13 +45,13 @@ MSG_ZEROCOPY = 0x4000000
 TCP_SYN_SENT = 2        # in the first byte of struct tcp_info
 
 # For sysctls(): an end that has closed may connect again at once. With the
-# usual time, FIN_WAIT2 would be kept where TIME_WAIT is, and be lost as well.
+# default time, FIN_WAIT2 would become a timewait socket, and be lost as well.
 NO_TIME_WAIT = "net.ipv4.tcp_max_tw_buckets=0", "net.ipv4.tcp_fin_timeout=120"
 
 
 @after_case
 def close_all():
-    """Close every socket that is open; background transfers end first."""
+    """Close all open sockets; background transfers end first."""
     while _loads:
         _loads.pop().stop()
     for sock in list(_sockets):
@@ -61,9 +61,9 @@ def close_all():
 
 
 def settled(sock):
-    """The error that a connection ended in, 0 when it is up, when poll() tells
-    that it is one of both. The kernel wakes who waits with the ICMP message,
-    and for a moment the error itself is not there yet."""
+    """The error of a failed connection, 0 of an established one, after poll()
+    has reported either. The kernel wakes waiters on the ICMP message, and for
+    a moment the error itself is not set yet."""
     wait_for("a connection that is up or has failed",
              lambda: sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO,
                                      1)[0] != TCP_SYN_SENT, SECONDS)
@@ -71,7 +71,7 @@ def settled(sock):
 
 
 class _Stream(socket.socket):
-    """A TCP socket whose connect() does not take a failure for success."""
+    """A TCP socket whose connect() does not mistake a failure for success."""
 
     def connect(self, address):
         super().connect(address)
@@ -119,7 +119,7 @@ def client(ns, family, bind=None, transparent=False):
 
 
 def mptcp_socket(ns, family):
-    """A socket of Multipath TCP."""
+    """A Multipath TCP socket."""
     with Within(ns):
         sock = socket.socket(FAMILIES[family], socket.SOCK_STREAM,
                              IPPROTO_MPTCP)
@@ -129,7 +129,7 @@ def mptcp_socket(ns, family):
 
 
 def connect(ns, family, to, port=PORT, **kwargs):
-    """Connect to an address; raises the OSError that the client sees."""
+    """Connect to an address; raises the client's OSError."""
     sock = client(ns, family, **kwargs)
     sock.connect((to, port))
     return sock
@@ -151,7 +151,7 @@ def pair(family, opener="sub", opened="srv", port=PORT, to=None, **kwargs):
 
 
 def start(family, count, opener="sub", opened="srv", port=PORT, to=None):
-    """Both ends of connections that are opened at once."""
+    """Both ends of connections that are opened simultaneously."""
     listener = listen(opened, family, port)
     near = [client(opener, family) for _ in range(count)]
     poll = select.epoll()
@@ -189,7 +189,7 @@ def start(family, count, opener="sub", opened="srv", port=PORT, to=None):
 
 
 def digest(offset, size):
-    """SHA-256 of so many bytes of the stream from an offset on."""
+    """SHA-256 of size bytes of the stream from an offset on."""
     key = (offset, size)
     if key not in _digests:
         sha = hashlib.sha256()
@@ -210,9 +210,9 @@ def pieces(offset, size):
 
 
 class End:
-    """One end of a connection in a transfer: sends so many bytes, perhaps at
-    a rate in bytes per second, ends by a shutdown if told, and receives until
-    the other's end, a reset, or as many bytes as are wanted."""
+    """One end of a connection in a transfer: sends size bytes, optionally at a
+    rate in bytes per second, with fin shuts down its direction, and receives
+    until the other end's FIN, a reset, or the wanted number of bytes."""
 
     def __init__(self, sock, size, fin=True, rate=None, wanted=None):
         self.sock = sock
@@ -227,12 +227,12 @@ class End:
         self.eof = False
         self.error = None
         self.shut = False
-        self.deaf = False       # leaves what has arrived where it is
+        self.deaf = False       # does not read
         self.begun = time.monotonic()
         sock.setblocking(False)
 
     def due(self):
-        """How many bytes may be sent now; with a rate not just a few."""
+        """Number of bytes that may be sent now; with a rate not just a few."""
         left = self.size - self.sent
         if not self.rate:
             return left
@@ -240,7 +240,7 @@ class End:
         return min(left, due + LEAST) if due > 0 else 0
 
     def send(self):
-        """Send what is due by now, as far as it fits."""
+        """Send the bytes that are due by now, as far as they fit."""
         until = self.sent + self.due()
         while self.sent < until:
             at = (self.offset + self.sent) % BLOCK
@@ -251,7 +251,7 @@ class End:
             self.sock.shutdown(socket.SHUT_WR)
 
     def receive(self):
-        """Receive what is there, up to a megabyte."""
+        """Receive available payload, up to a megabyte."""
         for _ in range(16):
             data = self.sock.recv(CHUNK)
             if not data:
@@ -261,7 +261,7 @@ class End:
             self.sha.update(data)
 
     def step(self, events):
-        """Do what can be done."""
+        """Receive and send as far as possible."""
         try:
             if events & ~select.EPOLLOUT and not self.deaf:
                 self.receive()
@@ -279,7 +279,7 @@ class End:
 
     @property
     def tx_done(self):
-        """Has all been sent that was to be?"""
+        """Has the end sent everything?"""
         return self.sent == self.size and (self.shut or not self.fin)
 
     @property
@@ -300,15 +300,15 @@ class End:
 
 
 def next_offset():
-    """An offset into the stream that was not used before."""
+    """An unused offset into the stream."""
     global _offset      # pylint: disable=global-statement
     _offset += 7919
     return _offset
 
 
 def pump(ends, seconds=100, until=None):
-    """Have transfers done; until a function says so, at the latest when all
-    are."""
+    """Run transfers until all are done, or earlier until a function returns
+    true."""
     deadline = time.monotonic() + seconds
     live = {end.sock.fileno(): end for end in ends if not end.done}
     paced = {fd: end for fd, end in live.items() if end.rate}
@@ -337,13 +337,14 @@ def pump(ends, seconds=100, until=None):
 
 
 def describe(end):
-    """A line about an end."""
+    """A line that describes an end."""
     return (f"sent {end.sent} of {end.size}, received {end.received}, eof "
             f"{end.eof}, error {errno.errorcode.get(end.error, end.error)}")
 
 
 def expect_same(sender, receiver):
-    """Fail unless one end got all that the other sent, and then its end."""
+    """Fail unless one end has received all payload of the other, without an
+    error."""
     if sender.error or receiver.error:
         raise Failure(f"sender: {describe(sender)}; "
                       f"receiver: {describe(receiver)}")
@@ -353,7 +354,7 @@ def expect_same(sender, receiver):
 
 
 def expect_stream(sock, offset, size):
-    """Fail unless so many bytes of the stream come next."""
+    """Fail unless the next size bytes are those of the stream."""
     left, sha = size, hashlib.sha256()
     while left:
         data = sock.recv(min(left, CHUNK))
@@ -365,7 +366,7 @@ def expect_stream(sock, offset, size):
 
 
 def fill(ends, seconds=30):
-    """Have ends send until nothing moves any more, none of them reading."""
+    """Make ends send until no more payload moves, while none of them reads."""
     last, sent = time.monotonic(), -1
     begun = last
     for end in ends:
@@ -385,12 +386,13 @@ def fill(ends, seconds=30):
 
 def exchange(socks, up, down=None, seconds=100, rate=None):
     """Payload both ways at once, each direction ended by a FIN, compared by
-    hash; then both ends are closed. Bytes from the opener, from the opened."""
+    hash; then both ends are closed. up: bytes from the opener; down: bytes
+    from the opened."""
     exchange_all([socks], up, down, seconds, rate)
 
 
 def exchange_all(pairs, up, down=None, seconds=100, rate=None):
-    """The same with many connections at once."""
+    """The same on many connections at once."""
     down = up if down is None else down
     ends = [(End(near, up, rate=rate), End(far, down, rate=rate))
             for near, far in pairs]
@@ -413,7 +415,7 @@ def exchange_part(socks, up, down=None, seconds=100):
 
 
 def one_way(sender, receiver, size, fin=False, seconds=100):
-    """Payload one way, whole; with a FIN at its end if told."""
+    """Payload one way, complete; with fin ended by a FIN."""
     a = End(sender, size, fin=fin, wanted=0)
     b = End(receiver, 0, fin=False, wanted=None if fin else size)
     pump([b, a], seconds)
@@ -434,8 +436,8 @@ def expect_eof(sock):
 
 
 def outcome(sock, seconds=SECONDS):
-    """Read until there is no more: "FIN", or the name of the error; "late"
-    when nothing happens for so many seconds."""
+    """Read to the end: "FIN", or the name of the error; "late" when nothing
+    happens for so many seconds."""
     sock.settimeout(seconds)
     try:
         while sock.recv(CHUNK):
@@ -467,7 +469,7 @@ def disconnect(sock):
 
 def connect_errno(ns, family, to, port=PORT, seconds=20, **kwargs):
     """Name of the error of a connection that must fail, "late" for none in
-    time, "ok" when it comes up."""
+    time, "ok" when it is established."""
     sock = client(ns, family, **kwargs)
     sock.settimeout(seconds)
     try:
@@ -481,7 +483,7 @@ def connect_errno(ns, family, to, port=PORT, seconds=20, **kwargs):
 
 class Load(threading.Thread):
     """Transfers in the background, until they are stopped or all have ended;
-    what the ends saw is in ends. Of openers and opened ones either may be
+    ends holds their state. Either the openers or the opened ends may be
     silent."""
 
     def __init__(self, pairs, rate, size=1 << 40, up=True, down=True):
@@ -504,12 +506,12 @@ class Load(threading.Thread):
             self.failure = what
 
     def stop(self):
-        """End them where they are."""
+        """Stop the transfers as they are."""
         self.halt = True
         self.join(SECONDS)
 
     def finish(self):
-        """Have the ends stop sending and receive what is under way."""
+        """Stop sending at all ends and receive the payload in flight."""
         self.stop()
         for end in self.ends:
             end.size = end.sent
@@ -517,13 +519,13 @@ class Load(threading.Thread):
         pump(self.ends)
 
     def expect_whole(self):
-        """Fail unless each end got all that its other end sent."""
+        """Fail unless each end has received all payload of its peer."""
         for one, other in zip(self.ends[::2], self.ends[1::2]):
             expect_same(one, other)
             expect_same(other, one)
 
     def expect_resets(self, seconds=SECONDS):
-        """Fail unless all ends are reset by themselves."""
+        """Fail unless all ends are reset on their own."""
         self.join(seconds)
         alive = self.is_alive()
         self.stop()
@@ -533,8 +535,8 @@ class Load(threading.Thread):
                               describe(end))
 
     def expect_open(self, most=0):
-        """Fail if an end has met another end than a reset, or more of them
-        than so many a reset; return how many have."""
+        """Fail if a connection has ended otherwise than by a reset, or more
+        than most ends are reset; return the number of resets."""
         resets = [end for end in self.ends if end.error == errno.ECONNRESET]
         for end in self.ends:
             if end.eof or (end.error and (end not in resets or
@@ -543,11 +545,12 @@ class Load(threading.Thread):
         return len(resets)
 
     def more(self, size, seconds=30):
-        """Wait until every end has received so many bytes more."""
+        """Wait until every end has received size more bytes."""
         mark = self.moved + size
         wait_for("payload", lambda: self.moved > mark, seconds)
 
     @property
     def moved(self):
-        """The least that any end has received whose other end sends, bytes."""
+        """The smallest number of bytes that an end with a sending peer has
+        received."""
         return min(end.received for end in self.fed)

@@ -27,13 +27,13 @@ class Datagrams:
         self.seen = set()
 
     def send(self, count):
-        """Send the next ones."""
+        """Send the next datagrams."""
         for _ in range(count):
             self.sender.send(struct.pack("!I", self.sent) + bytes(396))
             self.sent += 1
 
     def receive(self):
-        """Take what has arrived."""
+        """Receive available datagrams."""
         while True:
             try:
                 data = self.receiver.recv(2048)
@@ -42,8 +42,8 @@ class Datagrams:
             self.seen.add(struct.unpack_from("!I", data)[0])
 
     def expect_all(self):
-        """Wait until all have arrived or none does any more; fail unless all
-        have."""
+        """Wait until all have arrived or no more arrive; fail unless all
+        have arrived."""
         last, count = time.monotonic(), -1
         while len(self.seen) < self.sent and time.monotonic() - last < QUIET:
             self.receive()

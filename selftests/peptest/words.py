@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Command lines of pepadm, made at random from its own help, and files that it
-reads, right and broken."""
+"""Command lines of pepadm, generated at random from its own help, and files
+that it reads, valid and broken."""
 
 import re
 import subprocess
@@ -9,7 +9,7 @@ from . import env
 from .ktap import Failure
 from .netns import Within
 
-# Words in capitals that the help does not explain in words of its own.
+# Words in capitals that the help does not define.
 VALUES = {
     "DEV": ("wl0", "sv0", "d9", "nope"),
     "NAME": ("default", "gold", "grey", "nobody"),
@@ -27,17 +27,17 @@ VALUES = {
                      "4294967296", "18446744073709551616", "-1", "0x10",
                      "1e3", "01")),
 }
-# These never end, or wait.
+# Commands that never end, or wait.
 ENDLESS = {b"monitor", b"top", b"wait"}
 PATIENCE = 20           # seconds for any other
-# Help that is said in prose, of which VALUES has examples.
+# Help in prose, for which VALUES has examples.
 PROSE = re.compile(r"(TRIGGERS?|RATE) := .*(\n\s.*)*")
 OPTIONS = ("-j", "-p", "-s", "-d", "-jp", "-sd", "--json", "--details")
 LONG = 70000            # characters
 
 
 class Grammar:
-    """The words that may be typed, by the help."""
+    """The grammar of command lines, from the help."""
 
     def __init__(self, text):
         text = PROSE.sub("", text[text.index("\npepadm dev add") + 1:])
@@ -54,8 +54,8 @@ class Grammar:
                              if re.fullmatch("[a-z-]+[0-9]?", word)})
 
     def choice(self, words):
-        """Alternatives of sequences, up to a bracket that closes; takes the
-        words away."""
+        """Alternatives of sequences, up to a closing bracket; consumes the
+        words."""
         found = [[]]
         while words:
             word = words.pop(0)
@@ -70,7 +70,7 @@ class Grammar:
         return found
 
     def make(self, rnd, rule):
-        """Words that a rule allows, or that are almost as it says."""
+        """Words that follow a rule, or almost do."""
         words = []
         for kind, inner in rnd.choice(rule):
             if kind == "word":
@@ -80,14 +80,14 @@ class Grammar:
         return words
 
     def word(self, rnd, word):
-        """A word of the help as words that are typed."""
+        """A word of the help as words of a command line."""
         if word in self.rules:
             return self.make(rnd, self.rules[word])
         return [rnd.choice(VALUES.get(word, (word,)))]
 
 
 class Typist:
-    """Types them in a namespace, with a folder for files."""
+    """Runs command lines in a namespace, with a folder for files."""
 
     def __init__(self, rnd, ns, folder):
         self.rnd, self.ns, self.folder = rnd, ns, folder
@@ -95,8 +95,8 @@ class Typist:
         self.count = {0: 0, 1: 0, 2: 0, "endless": 0}
 
     def pepadm(self, words, stdin=b""):
-        """Run it; return the exit code, None when it goes on and on, and both
-        outputs."""
+        """Run pepadm; return the exit code, None when it does not end, and
+        both outputs."""
         with Within(self.ns):
             child = subprocess.Popen(
                 [env.PEPADM, *words], stdin=subprocess.PIPE,
@@ -114,15 +114,15 @@ class Typist:
         return child.returncode, out, err
 
     def state(self):
-        """What is configured."""
+        """The present configuration."""
         code, out, err = self.pepadm([b"conf", b"save", b"-"])
         if code:
             raise Failure(f"conf save: {err}")
         return out
 
     def run(self, words, stdin=b"", watch=True):
-        """Fail unless it ends as it should. What fails changes nothing, but
-        for the first lines of a batch."""
+        """Fail unless pepadm ends as it should. A command that fails changes
+        nothing, except the first lines of a batch."""
         before = self.state() if watch else None
         code, _, err = self.pepadm(words, stdin)
         told = f"pepadm {words} {stdin[:2000]}: exit code {code}, {err[:500]}"
@@ -147,7 +147,7 @@ class Typist:
         return [word.encode() for word in words]
 
     def strange(self):
-        """A word that may be wrong anywhere."""
+        """A word that may be wrong in any place."""
         rnd = self.rnd
         return rnd.choice((
             lambda: rnd.choice(self.grammar.words).encode(),
@@ -160,7 +160,7 @@ class Typist:
             lambda: rnd.choice(OPTIONS).encode()))()
 
     def wrong(self, words):
-        """Words, some of them changed."""
+        """Words with some of them changed."""
         rnd = self.rnd
         words = list(words)
         for _ in range(rnd.choice((1, 1, 2, 3))):
@@ -179,14 +179,14 @@ class Typist:
         return words
 
     def typed(self):
-        """One command line, right or wrong."""
+        """Run one command line, right or wrong."""
         words = self.line()
         if self.rnd.random() < .5:
             words = self.wrong(words)
         self.run(words, watch=self.rnd.random() < .3 and b"-b" not in words)
 
     def garbled(self, text):
-        """A file, some of its lines or bytes changed."""
+        """A file with some of its lines or bytes changed."""
         rnd = self.rnd
         lines = text.split(b"\n")
         for _ in range(rnd.choice((0, 1, 1, 2, 4))):
@@ -213,8 +213,8 @@ class Typist:
         return b"\n".join(lines)[:4 * LONG]
 
     def read(self, conf, flows):
-        """One file that pepadm reads: a configuration, a batch, or
-        connections; right or wrong."""
+        """Let pepadm read one file: a configuration, a batch, or connections;
+        right or wrong."""
         rnd = self.rnd
         how = rnd.randrange(3)
         if how == 0:
