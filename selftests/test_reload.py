@@ -96,7 +96,7 @@ def translated(family):
 
 def steps(family, ns, first, then):
     """The one-way delay of an end steps while the connections are split, and
-    back while pep is away."""
+    back when pep has come again."""
     def delay(args):
         return lambda: netem(ns, "eth0", *args.split())
     with impaired([(ns, "eth0")], *first.split()):

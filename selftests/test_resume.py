@@ -28,7 +28,8 @@ OTHER = {4: "198.18.250.1", 6: "2001:db8:fff::1"}
 STRANGER = "198.18.1.77"        # a server without a host
 MOST_PATHS = 1 << 17            # more than fit
 PLAIN = ("cc-wireless", "pep_bbr", "connect", "follow", "split", "handshake",
-         "resume", "on", "resume-max", "2097152", "link-rate", "auto", "link-rtt", "auto")
+         "resume", "on", "resume-max", "2097152", "link-rate", "auto",
+         "link-rtt", "auto")
 
 
 def setup():

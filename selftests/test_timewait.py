@@ -24,7 +24,7 @@ def setup():
 
 
 def unloaded():
-    """The module goes, and comes again."""
+    """The module goes."""
     pep.detach()
     pep.unload()
 

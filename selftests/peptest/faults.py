@@ -31,6 +31,11 @@ class Scarce(Administration):
         with self.life.faults.paused():
             super().reload()
 
+    def namespace(self):
+        """Without faults: ip() is not repeated, and settle() makes others."""
+        with self.life.faults.paused():
+            super().namespace()
+
 
 class Faults:
     """Makes allocations fail."""

@@ -15,8 +15,8 @@ from .ktap import Failure, wait_for
 from .monitor import Monitor
 from .netns import (SERVER, WIRELESS, Within, addr, impaired, ip, spaces_down,
                     topology_up)
-from .raw import (RST, SYN, TCP, UDP, Segment, Wire, fragments, icmp, inet, ip4,
-                  ip6, renumbered, segment, tcp_header)
+from .raw import (RST, SYN, TCP, UDP, Segment, Wire, fragments, icmp, inet,
+                  ip4, ip6, renumbered, segment, tcp_header)
 from .tcp import (MSG_ZEROCOPY, SO_ZEROCOPY, Load, exchange, exchange_all,
                   exchange_part, expect_stream, next_offset, pair, pieces,
                   start)

@@ -147,7 +147,7 @@ static void closed_run(void)
 	}
 }
 
-/* Take a leg's number and note that of the other under its cookie. */
+/* Note the number of the other leg under a leg's cookie. */
 static void leg_pair(const struct leg *leg, const struct leg *other)
 {
 	__u64 cookie = cookie_of(leg->fd);

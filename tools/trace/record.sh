@@ -5,8 +5,8 @@
 #
 # usage: record.sh FILE [COMMAND...]
 #
-# Records until COMMAND ends, or until Ctrl-C; all but what becomes of each
-# packet, which is too much. Show one flow of it by
+# Records until COMMAND ends, or until Ctrl-C; all events but those of each
+# packet and of a connection's stages, which are too many. Show one flow of it by
 #   trace-cmd report -i FILE -F 'pep:flow == 7'
 
 set -eu
