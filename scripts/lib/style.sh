@@ -7,7 +7,7 @@
 # of the stock kernel, $STYLE_SRC the source of Debian's 6.12.
 
 STYLE_CHECKS='netlink checkpatch sparse kernel_doc includes calls uapi'
-STYLE_CHECKS+=' tools shellcheck python yamllint man docs units next'
+STYLE_CHECKS+=' language tools shellcheck python yamllint man docs units next'
 
 # C sources and headers written by hand.
 style_c_files()
@@ -88,6 +88,15 @@ style_includes()
 style_calls()
 {
 	scripts/check-calls.py Documentation/networking/pep-design.rst kmod
+}
+
+# Comments and documents are plain English; generated files and reports are not
+# written by hand.
+style_language()
+{
+	grep -E '(\.(c|h|py|sh|rst|md|[458])|^scripts/lab|Makefile|Kbuild)$' .files |
+		grep -vE -- '-gen\.[ch]$|^uapi/|/[a-z]+\.md$' |
+		xargs -d '\n' scripts/check-language.py
 }
 
 # A program may include any UAPI header first, in C99 and in C++.
