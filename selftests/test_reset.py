@@ -410,35 +410,22 @@ def no_route(family, ns):
         expect_reset(lost, SOON)
 
 
-@families("no route to an end when the module goes")
+@families("no route to an end when the module goes, two resets get lost")
 def no_route_unload(family):
-    """The module waits for a while with the reset."""
+    """The module waits for a while with the reset, and repeats it."""
     near, far = pair(family)
     exchange_part((near, far), 1000)
-    with unrouted("sub", family):
-        pep.pepadm("flow", "kill", "all")
-        pep.flows_end()
-        pep.detach()
-        unload = threading.Thread(target=pep.unload)
-        unload.start()
-        wait_for("the module to go", going)
-    unload.join()
-    expect_reset(near, SOON)
-    expect_reset(far, SOON)
-    anew()
-
-
-@families("two resets get lost when the module goes, nobody speaks")
-def unloaded_twice_lost(family):
-    """The module repeats resets before it goes."""
     with two_lost("sub"):
-        near, far = pair(family)
-        one_way(near, far, 1000, fin=True)
-        wait_for("FIN_WAIT2", lambda: run("ss", "-tnH", "state", "fin-wait-2",
-                                          ns="sub").stdout)
-        pep.detach()
-        pep.unload()
+        with unrouted("sub", family):
+            pep.pepadm("flow", "kill", "all")
+            pep.flows_end()
+            pep.detach()
+            unload = threading.Thread(target=pep.unload)
+            unload.start()
+            wait_for("the module to go", going)
+        unload.join()
         expect_reset(near, SOON)
+    expect_reset(far, SOON)
     anew()
 
 
