@@ -11,8 +11,9 @@
  * one that the end expects where payload is missing.
  *
  * The leg is closed by then and has forgotten its addresses, so the hook of untrack.c
- * copies the packet on its way out; a kernel without conntrack has no such hook, and
- * nothing is repeated. skb->tstamp is the time when a copy is due.
+ * copies the packet on its way out. In a kernel without conntrack, which has no such
+ * hook, unsent.c sends each reset once more and has that repeated. skb->tstamp is the
+ * time when a copy is due.
  */
 
 #include "again.h"

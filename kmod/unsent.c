@@ -5,7 +5,8 @@
  * tcp_send_active_reset() makes a reset once, and frees it where the leg has no route:
  * the link to the end is down, or routing changes. The end would wait for ever where it
  * sends nothing itself. Such a reset is built here from the numbers of the leg, and sent
- * as soon as there is a route; again.c repeats it then, as all resets.
+ * as soon as there is a route; again.c repeats it then, as all resets. The hook of
+ * untrack.c shows that a reset went out.
  */
 
 #include "unsent.h"
