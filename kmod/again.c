@@ -41,7 +41,7 @@ static const unsigned int pep_again_after[PEP_AGAIN_TIMES] = { 50, 170 };
 /* As TCP does: this host's rules for its own packets apply to a repetition, too. */
 static void pep_again_out(struct pep_net *pn, struct sk_buff *skb)
 {
-	if (skb->protocol == htons(ETH_P_IPV6))
+	if (IS_ENABLED(CONFIG_IPV6) && skb->protocol == htons(ETH_P_IPV6))
 		ip6_local_out(pn->net, NULL, skb);
 	else
 		ip_local_out(pn->net, NULL, skb);

@@ -64,6 +64,7 @@ static struct dst_entry *pep_unsent_route4(struct pep_net *pn,
 	return IS_ERR(rt) ? NULL : &rt->dst;
 }
 
+#if IS_ENABLED(CONFIG_IPV6)
 static struct dst_entry *pep_unsent_route6(struct pep_net *pn,
 					   const struct sk_buff *skb)
 {
@@ -89,6 +90,31 @@ static struct dst_entry *pep_unsent_route6(struct pep_net *pn,
 	return NULL;
 }
 
+static void pep_unsent_ip6(struct sk_buff *skb, const struct pep_net *pn,
+			   const struct pep_unsent *reset)
+{
+	struct ipv6hdr *hdr = skb_push(skb, sizeof(*hdr));
+
+	ip6_flow_hdr(hdr, reset->tos, 0);
+	hdr->nexthdr = IPPROTO_TCP;
+	hdr->hop_limit = READ_ONCE(pn->net->ipv6.devconf_dflt->hop_limit);
+	hdr->saddr = reset->tuple.dst.v6;
+	hdr->daddr = reset->tuple.src.v6;
+	skb->protocol = htons(ETH_P_IPV6);
+}
+#else
+static struct dst_entry *pep_unsent_route6(struct pep_net *pn,
+					   const struct sk_buff *skb)
+{
+	return NULL;
+}
+
+static void pep_unsent_ip6(struct sk_buff *skb, const struct pep_net *pn,
+			   const struct pep_unsent *reset)
+{
+}
+#endif
+
 /* Send a reset; false without a route. */
 static bool pep_unsent_send(struct pep_net *pn, struct sk_buff *skb)
 {
@@ -105,10 +131,10 @@ static bool pep_unsent_send(struct pep_net *pn, struct sk_buff *skb)
 	skb_dst_set(skb, dst);
 	local_bh_disable();
 	pep_again_keep(pn, skb, una);
-	if (v4)
-		ip_local_out(pn->net, NULL, skb);
-	else
+	if (IS_ENABLED(CONFIG_IPV6) && !v4)
 		ip6_local_out(pn->net, NULL, skb);
+	else
+		ip_local_out(pn->net, NULL, skb);
 	local_bh_enable();
 	return true;
 }
@@ -222,35 +248,21 @@ static void pep_unsent_tcp(struct sk_buff *skb, const struct pep_unsent *reset)
 					 csum_partial(th, sizeof(*th), 0));
 }
 
-static void pep_unsent_ip(struct sk_buff *skb, struct pep_net *pn,
-			  const struct pep_unsent *reset)
+static void pep_unsent_ip4(struct sk_buff *skb, const struct pep_net *pn,
+			   const struct pep_unsent *reset)
 {
-	const struct pep_tuple *tuple = &reset->tuple;
-	struct ipv6hdr *hdr;
-	struct iphdr *iph;
+	struct iphdr *iph = skb_push(skb, sizeof(*iph));
 
-	if (tuple->family == AF_INET) {
-		iph = skb_push(skb, sizeof(*iph));
-		memset(iph, 0, sizeof(*iph));
-		iph->version = 4;
-		iph->ihl = sizeof(*iph) / 4;
-		iph->tos = reset->tos;
-		iph->frag_off = htons(IP_DF);
-		iph->ttl = READ_ONCE(pn->net->ipv4.sysctl_ip_default_ttl);
-		iph->protocol = IPPROTO_TCP;
-		iph->saddr = tuple->dst.v4;
-		iph->daddr = tuple->src.v4;
-		skb->protocol = htons(ETH_P_IP);
-	} else {
-		hdr = skb_push(skb, sizeof(*hdr));
-		ip6_flow_hdr(hdr, reset->tos, 0);
-		hdr->nexthdr = IPPROTO_TCP;
-		hdr->hop_limit = READ_ONCE(pn->net->ipv6.devconf_dflt->hop_limit);
-		hdr->saddr = tuple->dst.v6;
-		hdr->daddr = tuple->src.v6;
-		skb->protocol = htons(ETH_P_IPV6);
-	}
-	skb_reset_network_header(skb);
+	memset(iph, 0, sizeof(*iph));
+	iph->version = 4;
+	iph->ihl = sizeof(*iph) / 4;
+	iph->tos = reset->tos;
+	iph->frag_off = htons(IP_DF);
+	iph->ttl = READ_ONCE(pn->net->ipv4.sysctl_ip_default_ttl);
+	iph->protocol = IPPROTO_TCP;
+	iph->saddr = reset->tuple.dst.v4;
+	iph->daddr = reset->tuple.src.v4;
+	skb->protocol = htons(ETH_P_IP);
 }
 
 /**
@@ -274,7 +286,11 @@ void pep_unsent_keep(struct pep_net *pn, const struct pep_unsent *reset)
 		return;
 	skb_reserve(skb, MAX_TCP_HEADER);
 	pep_unsent_tcp(skb, reset);
-	pep_unsent_ip(skb, pn, reset);
+	if (reset->tuple.family == AF_INET)
+		pep_unsent_ip4(skb, pn, reset);
+	else
+		pep_unsent_ip6(skb, pn, reset);
+	skb_reset_network_header(skb);
 	skb_set_nfct(skb, IP_CT_UNTRACKED);
 	skb->mark = reset->mark;
 	skb->skb_iif = reset->oif;
