@@ -160,11 +160,11 @@ SITUATIONS = tuple((situation, re.compile(f"pep_({names})"))
     (rare.carried, "")))
 
 
-def situations(faults):
+def bring_about(faults, situations):
     """For each site where no allocation has failed, bring about the
     situations that reach it."""
     for place in faults.missed():
-        for situation, names in SITUATIONS:
+        for situation, names in situations:
             if faults.reached[place]:
                 break
             if names.match(place[0]):
