@@ -193,34 +193,30 @@ static bool pep_untrack_is_ours(const struct sk_buff *skb,
 	return pep_untrack_within(state->net);
 }
 
-/* The flow of a leg whose end has to get a reset, whatever is lost, or NULL. A closed
- * socket sends only resets, from within pep_flow_end(), which has the flow locked. The
- * reset of a flow that has never been up is repeated only where this host ends the flow.
+/* Is it a leg whose end has to get a reset, whatever is lost? A closed socket sends only
+ * resets, from within pep_flow_end(), which has the flow locked. The reset of a flow
+ * that has never been up is repeated only where this host ends the flow.
  */
-static struct pep_flow *pep_untrack_ends(const struct sock *sk)
+static bool pep_untrack_ends(const struct sock *sk)
 {
-	struct pep_flow *flow;
+	const struct pep_flow *flow;
 
 	if (!sk || sk->sk_state != TCP_CLOSE || sk->sk_type != SOCK_STREAM)
-		return NULL;
+		return false;
 	flow = rcu_dereference_sk_user_data(sk);
-	return flow && pep_flow_resets(flow) ? flow : NULL;
+	return flow &&
+	       (flow->at[PEP_FLOW_TIME_UP] || READ_ONCE(flow->killed));
 }
 
 static unsigned int pep_untrack_out(void *priv, struct sk_buff *skb,
 				    const struct nf_hook_state *state)
 {
-	struct pep_flow *flow;
-
 	if (!pep_untrack_is_ours(skb, state))
 		return NF_ACCEPT;
 	pep_untrack_skb(skb);
-	flow = pep_untrack_ends(state->sk);
-	if (flow) {
-		flow->leg[flow->leg[1].sk == state->sk].reset_sent = true;
+	if (pep_untrack_ends(state->sk))
 		pep_again_keep(pep_net(state->net), skb,
 			       tcp_sk(state->sk)->snd_una);
-	}
 	return NF_ACCEPT;
 }
 
