@@ -11,14 +11,16 @@
  * one that the end expects where payload is missing.
  *
  * The leg is closed by then and has forgotten its addresses, so the hook of untrack.c
- * copies the packet on its way out; a kernel without conntrack has no such hook, and
- * nothing is repeated. skb->tstamp is the time when a copy is due.
+ * copies the packet on its way out. In a kernel without conntrack, which has no such
+ * hook, unsent.c sends each reset once more and has that repeated. skb->tstamp is the
+ * time when a copy is due.
  */
 
 #include "again.h"
 
 #include <linux/if_ether.h>
 #include <linux/ktime.h>
+#include <linux/sched.h>
 #include <linux/tcp.h>
 #include <net/checksum.h>
 #include <net/dst.h>
@@ -30,13 +32,16 @@
  */
 static const unsigned int pep_again_after[PEP_AGAIN_TIMES] = { 50, 170 };
 
+/* Time for which the module waits for them when it goes: longer than the last. */
+#define PEP_AGAIN_LINGER	(HZ / 4)
+
 /* Resets of a namespace that may wait for each repetition. */
 #define PEP_AGAIN_MOST		4096
 
 /* As TCP does: this host's rules for its own packets apply to a repetition, too. */
 static void pep_again_out(struct pep_net *pn, struct sk_buff *skb)
 {
-	if (skb->protocol == htons(ETH_P_IPV6))
+	if (IS_ENABLED(CONFIG_IPV6) && skb->protocol == htons(ETH_P_IPV6))
 		ip6_local_out(pn->net, NULL, skb);
 	else
 		ip_local_out(pn->net, NULL, skb);
@@ -100,16 +105,28 @@ void pep_again_init(struct pep_net *pn)
 	INIT_DELAYED_WORK(&pn->again_work, pep_again_work);
 }
 
+/* Does a reset wait for its last repetition? */
+static bool pep_again_waits(const struct pep_net *pn)
+{
+	return !skb_queue_empty_lockless(&pn->again[PEP_AGAIN_TIMES - 1]);
+}
+
 /**
  * pep_again_stop() - drop the resets that still wait
  * @pn: instance without flows
+ *
+ * When the module goes and the namespace stays, all are repeated before.
  *
  * Context: may sleep.
  */
 void pep_again_stop(struct pep_net *pn)
 {
+	unsigned long until = jiffies + PEP_AGAIN_LINGER;
 	unsigned int time;
 
+	while (check_net(pn->net) && pep_again_waits(pn) &&
+	       time_before(jiffies, until))
+		schedule_timeout_uninterruptible(HZ / 50);
 	cancel_delayed_work_sync(&pn->again_work);
 	for (time = 0; time < PEP_AGAIN_TIMES; time++)
 		skb_queue_purge(&pn->again[time]);

@@ -24,6 +24,7 @@
 #include "stamp.h"
 #include "stat.h"
 #include "trace.h"
+#include "unsent.h"
 
 static struct kmem_cache *pep_flow_cache;
 
@@ -378,6 +379,17 @@ void pep_flow_unpin(struct pep_flow *flow, u32 seq,
 		pep_flow_schedule(flow);
 }
 
+/* Close a leg; its reset is sent later where it has found no route. */
+static void pep_flow_abort(struct pep_flow *flow, struct pep_leg *leg)
+{
+	struct pep_unsent reset;
+
+	pep_unsent_note(&reset, leg->sk);
+	pep_leg_abort(leg->sk);
+	if (reset.due && !leg->reset_sent && pep_flow_resets(flow))
+		pep_unsent_keep(flow->pn, &reset);
+}
+
 /**
  * pep_flow_end() - end a flow, with resets where legs are not yet closed
  * @flow: live flow, locked, with its legs locked and not owned
@@ -421,7 +433,7 @@ void pep_flow_end(struct pep_flow *flow, unsigned int cause)
 
 		if (!leg->sk)
 			continue;
-		pep_leg_abort(leg->sk);
+		pep_flow_abort(flow, leg);
 		pep_leg_detach(leg->sk);
 	}
 	if (!flow->pinned)

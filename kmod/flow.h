@@ -163,6 +163,19 @@ struct pep_flow {
 typedef bool pep_flow_match(const struct pep_flow *flow, const void *filter);
 
 /**
+ * pep_flow_resets() - do the ends of a flow have to get the resets of its legs?
+ * @flow: flow that ends
+ *
+ * An end of a flow that has never been up repeats its SYN, and is answered.
+ *
+ * Return: true when resets are repeated.
+ */
+static inline bool pep_flow_resets(const struct pep_flow *flow)
+{
+	return flow->at[PEP_FLOW_TIME_UP] || READ_ONCE(flow->killed);
+}
+
+/**
  * pep_flow_opener() - leg towards the end that opened the connection
  * @flow: flow
  *

@@ -35,6 +35,7 @@
 #include "synack.h"
 #include "timewait.h"
 #include "track.h"
+#include "unsent.h"
 #include "untrack.h"
 
 /*
@@ -200,6 +201,7 @@ static void __net_exit pep_instance_stop(struct net *net)
 	while (!wait_event_timeout(pn->idle, list_empty_careful(&pn->gens),
 				   PEP_INSTANCE_WARN))
 		pep_instance_warn(pn, "a generation of a profile");
+	pep_unsent_stop(pn);
 	pep_again_stop(pn);
 	pep_relief_stop(pn);
 	pep_live_stop(pn);
@@ -223,6 +225,7 @@ static int __net_init pep_instance_init(struct net *net)
 	pep_timewait_init(pn);
 	pep_relief_init(pn);
 	pep_again_init(pn);
+	pep_unsent_init(pn);
 	pn->early_seed = get_random_u32();
 	xa_init_flags(&pn->flows, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
 	init_waitqueue_head(&pn->idle);

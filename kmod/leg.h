@@ -18,6 +18,7 @@ struct pep_values;
  *	exists. Set once under pep_flow.lock, read locklessly
  * @ps: its owner in the pool's sense; NULL once it is being released
  * @relayed: payload handed to it, bytes
+ * @reset_sent: a reset of it was on its way out; set with the flow locked
  * @fin_sent: pep_leg_shutdown() has been called for it
  * @stalled: payload waits in the other leg for room in this one
  * @coupled: the other leg's rate bounds the payload that the end may send; see
@@ -32,6 +33,7 @@ struct pep_leg {
 	struct sock *sk;
 	struct pep_sock *ps;
 	u64 relayed;
+	bool reset_sent;
 	bool fin_sent;
 	bool stalled;
 	bool coupled;

@@ -62,6 +62,8 @@ struct pep_limits {
  *	by the CPU that notifies them
  * @again: resets that wait to be repeated, by number of repetitions; see again.c
  * @again_work: repeats them
+ * @unsent: resets that wait for a route; see unsent.c
+ * @unsent_work: looks for routes, and sends them
  * @limits: bounds on its state; under @lock, read locklessly
  * @reset: connections that were reset lately, by both their tuples
  * @devices: tc actions per side, enum pep_side
@@ -115,6 +117,8 @@ struct pep_net {
 	u32 overload[PEP_LIMIT_KINDS];
 	struct sk_buff_head again[PEP_AGAIN_TIMES];
 	struct delayed_work again_work;
+	struct sk_buff_head unsent;
+	struct delayed_work unsent_work;
 	struct pep_limits limits;
 	struct pep_memo reset;
 	atomic_t devices[2];

@@ -193,30 +193,34 @@ static bool pep_untrack_is_ours(const struct sk_buff *skb,
 	return pep_untrack_within(state->net);
 }
 
-/* Is it a leg whose end has to get a reset, whatever is lost? A closed socket sends only
- * resets, from within pep_flow_end(), which has the flow locked. The reset of a flow
- * that has never been up is repeated only where this host ends the flow.
+/* The flow of a leg whose end has to get a reset, whatever is lost, or NULL. A closed
+ * socket sends only resets, from within pep_flow_end(), which has the flow locked. The
+ * reset of a flow that has never been up is repeated only where this host ends the flow.
  */
-static bool pep_untrack_ends(const struct sock *sk)
+static struct pep_flow *pep_untrack_ends(const struct sock *sk)
 {
-	const struct pep_flow *flow;
+	struct pep_flow *flow;
 
 	if (!sk || sk->sk_state != TCP_CLOSE || sk->sk_type != SOCK_STREAM)
-		return false;
+		return NULL;
 	flow = rcu_dereference_sk_user_data(sk);
-	return flow &&
-	       (flow->at[PEP_FLOW_TIME_UP] || READ_ONCE(flow->killed));
+	return flow && pep_flow_resets(flow) ? flow : NULL;
 }
 
 static unsigned int pep_untrack_out(void *priv, struct sk_buff *skb,
 				    const struct nf_hook_state *state)
 {
+	struct pep_flow *flow;
+
 	if (!pep_untrack_is_ours(skb, state))
 		return NF_ACCEPT;
 	pep_untrack_skb(skb);
-	if (pep_untrack_ends(state->sk))
+	flow = pep_untrack_ends(state->sk);
+	if (flow) {
+		flow->leg[flow->leg[1].sk == state->sk].reset_sent = true;
 		pep_again_keep(pep_net(state->net), skb,
 			       tcp_sk(state->sk)->snd_una);
+	}
 	return NF_ACCEPT;
 }
 

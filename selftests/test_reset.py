@@ -9,16 +9,18 @@ import fcntl
 import select
 import socket
 import struct
+import threading
 import time
 
 from peptest import pep
 from peptest.env import amount
 from peptest.ktap import expect, expect_least, families, wait_for
-from peptest.netns import addr, impaired, run
+from peptest.netns import addr, impaired, ip, run
 from peptest.pep import grows
 from peptest.raw import FIN, RST, Wire, segment
-from peptest.tcp import (End, expect_reset, expect_stream, next_offset,
-                         one_way, outcome, pair, pieces, pump, reset, start)
+from peptest.tcp import (End, exchange_part, expect_reset, expect_stream,
+                         next_offset, one_way, outcome, pair, pieces, pump,
+                         reset, start)
 
 BYTES = amount(2000000)
 FLOWS = 30
@@ -28,6 +30,7 @@ SLOW = "rate", "1mbit", "delay", "20ms", "limit", "1000"
 FAR = {"sub": ("pep", "wl0"), "srv": ("pep", "sv0")}
 SLOWLY = 1000           # bytes per second
 SECONDS = 60            # for all of that
+SOON = 3                # for an end to be reset when there is a route
 DEADLINE = 30           # seconds for an end to take payload before a reset
 setup = pep.warmed
 
@@ -378,3 +381,63 @@ def deleted(family):
             pep.pepadm("dev", "del", "wl0")
             expect("the end", outcome(near, 20), "ECONNRESET")
     pep.pepadm("dev", "add", "wl0", "side", "wireless")
+
+
+@contextlib.contextmanager
+def unrouted(ns, family):
+    """The gateway has no route to an end."""
+    route = f"unreachable {addr(ns, family)}"
+    ip("pep", f"route add {route}", family=family)
+    try:
+        yield
+    finally:
+        ip("pep", f"route del {route}", family=family)
+
+
+@families("no route to an end when its flow is killed", "sub")
+@families("no route to an end when its flow is killed, the server", "srv")
+def no_route(family, ns):
+    """The end sends nothing: the reset reaches it when there is a route."""
+    both = pair(family)
+    exchange_part(both, 1000)
+    lost = both[ns == "srv"]
+    with grows(flow_killed=1):
+        with unrouted(ns, family):
+            pep.pepadm("flow", "kill", "all")
+            expect_reset(both[ns == "sub"])
+            expect("error without a route",
+                   lost.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR), 0)
+        expect_reset(lost, SOON)
+
+
+@families("no route to an end when the module goes, two resets get lost")
+def no_route_unload(family):
+    """The module waits for a while with the reset, and repeats it."""
+    near, far = pair(family)
+    exchange_part((near, far), 1000)
+    with two_lost("sub"):
+        with unrouted("sub", family):
+            pep.pepadm("flow", "kill", "all")
+            pep.flows_end()
+            pep.detach()
+            unload = threading.Thread(target=pep.unload)
+            unload.start()
+            wait_for("the module to go", going)
+        unload.join()
+        expect_reset(near, SOON)
+    expect_reset(far, SOON)
+    anew()
+
+
+def anew():
+    """The module is loaded and attached again."""
+    pep.load()
+    pep.pepadm("profile", "set", "default", "split", "handshake")
+    pep.attach()
+    pep.ready()
+
+
+def going():
+    """Does the module wait in its exit function?"""
+    with open("/sys/module/pep/initstate", encoding="ascii") as file:
+        return file.read() == "going\n"

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Resets of legs that find no route.
+ *
+ * tcp_send_active_reset() makes a reset once, and frees it where the leg has no route:
+ * the link to the end is down, or routing changes. The end would wait for ever where it
+ * sends nothing itself. Such a reset is built here from the numbers of the leg, and sent
+ * as soon as there is a route; again.c repeats it then, as all resets. The hook of
+ * untrack.c shows that a reset went out.
+ */
+
+#include "unsent.h"
+
+#include <linux/ktime.h>
+#include <linux/netfilter/nf_conntrack_common.h>
+#include <linux/sched.h>
+#include <net/ip6_checksum.h>
+#include <net/ip6_route.h>
+#include <net/ipv6.h>
+#include <net/route.h>
+#include <net/tcp.h>
+
+#include "again.h"
+
+/* Time between two looks for a route. */
+#define PEP_UNSENT_RETRY	(HZ / 10)
+
+/* Time for which a reset waits for a route, ms, and the same when the module goes. */
+#define PEP_UNSENT_WAIT		10000
+#define PEP_UNSENT_LINGER	(2 * HZ)
+
+/* Resets of a namespace that may wait. */
+#define PEP_UNSENT_MOST		4096
+
+/* The states in which a leg is reset, see pep_leg_abort() and tcp_disconnect(). */
+#define PEP_UNSENT_STATES	(TCPF_ESTABLISHED | TCPF_CLOSE_WAIT | TCPF_FIN_WAIT1 | \
+				 TCPF_FIN_WAIT2 | TCPF_SYN_RECV | TCPF_LAST_ACK | \
+				 TCPF_CLOSING)
+
+/**
+ * struct pep_unsent_cb - skb->cb of a reset that waits; skb->tstamp is its deadline and
+ *	skb->skb_iif the device that its leg was bound to
+ * @una: as in struct pep_unsent
+ */
+struct pep_unsent_cb {
+	u32 una;
+};
+
+#define PEP_UNSENT_CB(skb)	((struct pep_unsent_cb *)(skb)->cb)
+
+static struct dst_entry *pep_unsent_route4(struct pep_net *pn,
+					   const struct sk_buff *skb)
+{
+	const struct iphdr *iph = ip_hdr(skb);
+	const struct tcphdr *th = tcp_hdr(skb);
+	struct flowi4 fl4;
+	struct rtable *rt;
+
+	flowi4_init_output(&fl4, skb->skb_iif, skb->mark,
+			   iph->tos & INET_DSCP_MASK, RT_SCOPE_UNIVERSE, IPPROTO_TCP,
+			   FLOWI_FLAG_ANYSRC, iph->daddr, iph->saddr, th->dest,
+			   th->source, sock_net_uid(pn->net, NULL));
+	rt = ip_route_output_flow(pn->net, &fl4, NULL);
+	return IS_ERR(rt) ? NULL : &rt->dst;
+}
+
+#if IS_ENABLED(CONFIG_IPV6)
+static struct dst_entry *pep_unsent_route6(struct pep_net *pn,
+					   const struct sk_buff *skb)
+{
+	const struct ipv6hdr *hdr = ipv6_hdr(skb);
+	const struct tcphdr *th = tcp_hdr(skb);
+	struct flowi6 fl6 = {
+		.flowi6_oif = skb->skb_iif,
+		.flowi6_mark = skb->mark,
+		.flowi6_proto = IPPROTO_TCP,
+		.flowi6_flags = FLOWI_FLAG_ANYSRC,
+		.flowlabel = ip6_flowinfo(hdr),
+		.flowi6_uid = sock_net_uid(pn->net, NULL),
+		.daddr = hdr->daddr,
+		.saddr = hdr->saddr,
+		.fl6_dport = th->dest,
+		.fl6_sport = th->source,
+	};
+	struct dst_entry *dst = ip6_route_output(pn->net, NULL, &fl6);
+
+	if (!dst->error)
+		return dst;
+	dst_release(dst);
+	return NULL;
+}
+
+static void pep_unsent_ip6(struct sk_buff *skb, const struct pep_net *pn,
+			   const struct pep_unsent *reset)
+{
+	struct ipv6hdr *hdr = skb_push(skb, sizeof(*hdr));
+
+	ip6_flow_hdr(hdr, reset->tos, 0);
+	hdr->nexthdr = IPPROTO_TCP;
+	hdr->hop_limit = READ_ONCE(pn->net->ipv6.devconf_dflt->hop_limit);
+	hdr->saddr = reset->tuple.dst.v6;
+	hdr->daddr = reset->tuple.src.v6;
+	skb->protocol = htons(ETH_P_IPV6);
+}
+#else
+static struct dst_entry *pep_unsent_route6(struct pep_net *pn,
+					   const struct sk_buff *skb)
+{
+	return NULL;
+}
+
+static void pep_unsent_ip6(struct sk_buff *skb, const struct pep_net *pn,
+			   const struct pep_unsent *reset)
+{
+}
+#endif
+
+/* Send a reset; false without a route. */
+static bool pep_unsent_send(struct pep_net *pn, struct sk_buff *skb)
+{
+	bool v4 = skb->protocol == htons(ETH_P_IP);
+	u32 una = PEP_UNSENT_CB(skb)->una;
+	struct dst_entry *dst;
+
+	dst = v4 ? pep_unsent_route4(pn, skb) : pep_unsent_route6(pn, skb);
+	if (!dst)
+		return false;
+	memset(skb->cb, 0, sizeof(skb->cb));
+	skb->tstamp = 0;
+	skb->skb_iif = 0;
+	skb_dst_set(skb, dst);
+	local_bh_disable();
+	pep_again_keep(pn, skb, una);
+	if (IS_ENABLED(CONFIG_IPV6) && !v4)
+		ip6_local_out(pn->net, NULL, skb);
+	else
+		ip_local_out(pn->net, NULL, skb);
+	local_bh_enable();
+	return true;
+}
+
+/* Keep a reset that has no route yet, or drop it when it has waited for long. */
+static void pep_unsent_wait(struct pep_net *pn, struct sk_buff *skb)
+{
+	if (ktime_before(ktime_get(), skb->tstamp))
+		skb_queue_tail(&pn->unsent, skb);
+	else
+		kfree_skb(skb);
+}
+
+static void pep_unsent_work(struct work_struct *work)
+{
+	struct pep_net *pn = container_of(to_delayed_work(work),
+					  struct pep_net, unsent_work);
+	struct sk_buff_head list;
+	struct sk_buff *skb;
+
+	__skb_queue_head_init(&list);
+	spin_lock_bh(&pn->unsent.lock);
+	skb_queue_splice_tail_init(&pn->unsent, &list);
+	spin_unlock_bh(&pn->unsent.lock);
+	while ((skb = __skb_dequeue(&list))) {
+		if (!pep_unsent_send(pn, skb))
+			pep_unsent_wait(pn, skb);
+		cond_resched();
+	}
+	if (!skb_queue_empty_lockless(&pn->unsent))
+		schedule_delayed_work(&pn->unsent_work, PEP_UNSENT_RETRY);
+}
+
+/**
+ * pep_unsent_init() - prepare the resets without a route
+ * @pn: new instance
+ */
+void pep_unsent_init(struct pep_net *pn)
+{
+	skb_queue_head_init(&pn->unsent);
+	INIT_DELAYED_WORK(&pn->unsent_work, pep_unsent_work);
+}
+
+/**
+ * pep_unsent_stop() - drop the resets that still wait
+ * @pn: instance without flows
+ *
+ * When the module goes and the namespace stays, they have PEP_UNSENT_LINGER to find a
+ * route.
+ *
+ * Context: may sleep.
+ */
+void pep_unsent_stop(struct pep_net *pn)
+{
+	unsigned long until = jiffies + PEP_UNSENT_LINGER;
+
+	while (check_net(pn->net) && time_before(jiffies, until)) {
+		flush_delayed_work(&pn->unsent_work);
+		if (skb_queue_empty_lockless(&pn->unsent))
+			break;
+		schedule_timeout_uninterruptible(PEP_UNSENT_RETRY);
+	}
+	cancel_delayed_work_sync(&pn->unsent_work);
+	skb_queue_purge(&pn->unsent);
+}
+
+/**
+ * pep_unsent_note() - note the reset that a leg sends when it is closed
+ * @reset: result
+ * @sk: locked leg, before pep_leg_abort()
+ *
+ * The number is the one of tcp_send_active_reset(), tcp_acceptable_seq().
+ *
+ * Context: BH off.
+ */
+void pep_unsent_note(struct pep_unsent *reset, const struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 edge = tcp_wnd_end(tp);
+
+	pep_tuple_of_peer(&reset->tuple, sk);
+	reset->due = !tp->repair && (1 << sk->sk_state) & PEP_UNSENT_STATES;
+	reset->seq = before(edge, tp->snd_nxt) ? edge : tp->snd_nxt;
+	reset->ack = tp->rcv_nxt;
+	reset->una = tp->snd_una;
+	reset->mark = sk->sk_mark;
+	reset->oif = sk->sk_bound_dev_if;
+	reset->tos = sk->sk_family == AF_INET ? inet_sk(sk)->tos :
+		     inet6_sk(sk)->tclass;
+}
+
+static void pep_unsent_tcp(struct sk_buff *skb, const struct pep_unsent *reset)
+{
+	struct tcphdr *th = skb_push(skb, sizeof(*th));
+	const struct pep_tuple *tuple = &reset->tuple;
+
+	memset(th, 0, sizeof(*th));
+	skb_reset_transport_header(skb);
+	th->source = tuple->dport;
+	th->dest = tuple->sport;
+	th->seq = htonl(reset->seq);
+	th->ack_seq = htonl(reset->ack);
+	th->doff = sizeof(*th) / 4;
+	th->rst = 1;
+	th->ack = 1;
+	if (tuple->family == AF_INET)
+		th->check = tcp_v4_check(sizeof(*th), tuple->dst.v4, tuple->src.v4,
+					 csum_partial(th, sizeof(*th), 0));
+	else
+		th->check = tcp_v6_check(sizeof(*th), &tuple->dst.v6, &tuple->src.v6,
+					 csum_partial(th, sizeof(*th), 0));
+}
+
+static void pep_unsent_ip4(struct sk_buff *skb, const struct pep_net *pn,
+			   const struct pep_unsent *reset)
+{
+	struct iphdr *iph = skb_push(skb, sizeof(*iph));
+
+	memset(iph, 0, sizeof(*iph));
+	iph->version = 4;
+	iph->ihl = sizeof(*iph) / 4;
+	iph->tos = reset->tos;
+	iph->frag_off = htons(IP_DF);
+	iph->ttl = READ_ONCE(pn->net->ipv4.sysctl_ip_default_ttl);
+	iph->protocol = IPPROTO_TCP;
+	iph->saddr = reset->tuple.dst.v4;
+	iph->daddr = reset->tuple.src.v4;
+	skb->protocol = htons(ETH_P_IP);
+}
+
+/**
+ * pep_unsent_keep() - send a reset when there is a route
+ * @pn: instance
+ * @reset: reset that is due and was not sent
+ *
+ * It is dropped without memory, beyond PEP_UNSENT_MOST of them, and after
+ * PEP_UNSENT_WAIT without a route.
+ *
+ * Context: BH off.
+ */
+void pep_unsent_keep(struct pep_net *pn, const struct pep_unsent *reset)
+{
+	struct sk_buff *skb;
+
+	if (skb_queue_len_lockless(&pn->unsent) >= PEP_UNSENT_MOST)
+		return;
+	skb = alloc_skb(MAX_TCP_HEADER, GFP_ATOMIC);
+	if (!skb)
+		return;
+	skb_reserve(skb, MAX_TCP_HEADER);
+	pep_unsent_tcp(skb, reset);
+	if (reset->tuple.family == AF_INET)
+		pep_unsent_ip4(skb, pn, reset);
+	else
+		pep_unsent_ip6(skb, pn, reset);
+	skb_reset_network_header(skb);
+	skb_set_nfct(skb, IP_CT_UNTRACKED);
+	skb->mark = reset->mark;
+	skb->skb_iif = reset->oif;
+	skb->tstamp = ktime_add_ms(ktime_get(), PEP_UNSENT_WAIT);
+	PEP_UNSENT_CB(skb)->una = reset->una;
+	skb_queue_tail(&pn->unsent, skb);
+	schedule_delayed_work(&pn->unsent_work, 0);
+}
