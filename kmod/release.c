@@ -133,16 +133,31 @@ static void pep_release_cuts(struct pep_conn *conn, struct pep_flow *flow)
 }
 
 /*
- * Keep the cut and a leg in step, with both locked. A packet that was on its way
- * to the leg when the cut was made is the leg's, and moves the cut. An
- * acknowledgment by the other end behind the cut moves the leg: the leg's own
- * acknowledgments would be too old for its end otherwise.
+ * A packet that was on its way to the leg when the cut was made is the leg's, and moves
+ * the cut. Without the leg's lock: the other end acknowledges the packet's payload only
+ * after the leg has received it.
+ */
+static void pep_release_move(struct pep_conn *conn, unsigned int side)
+{
+	const struct tcp_sock *tp = tcp_sk(conn->flow->leg[side].sk);
+	struct pep_track_end *self = &conn->end[side];
+	u32 received = READ_ONCE(tp->rcv_nxt);
+
+	if (after(received, self->next))
+		self->next = received;
+	if (after(self->next, self->high))
+		self->high = self->next;
+}
+
+/*
+ * Keep the cut and a leg in step, with both locked. An acknowledgment by the other end
+ * behind the cut moves the leg: the leg's own acknowledgments would be too old for its
+ * end otherwise.
  */
 static void pep_release_align(struct pep_conn *conn, struct pep_flow *flow,
 			      unsigned int side)
 {
 	struct tcp_sock *tp = tcp_sk(flow->leg[side].sk);
-	struct pep_track_end *self = &conn->end[side];
 	const struct pep_track_end *peer = &conn->end[!side];
 
 	if (after(peer->ack, tp->rcv_nxt) && tp->copied_seq == tp->rcv_nxt) {
@@ -153,10 +168,7 @@ static void pep_release_align(struct pep_conn *conn, struct pep_flow *flow,
 		WRITE_ONCE(tp->copied_seq, peer->ack);
 		pep_compat_promised(tp);
 	}
-	if (after(tp->rcv_nxt, self->next))
-		self->next = tp->rcv_nxt;
-	if (after(self->next, self->high))
-		self->high = self->next;
+	pep_release_move(conn, side);
 }
 
 /* Has each end acknowledged all bytes of the other before the cut? */
@@ -437,6 +449,8 @@ void pep_release_packet(struct pep_conn *conn, unsigned int side,
 
 	way->leg = NULL;
 	way->pass = true;
+	pep_release_move(conn, 0);
+	pep_release_move(conn, 1);
 	if (!pep_release_plausible(conn, side, skb, pkt))
 		return;
 	if (th->rst) {

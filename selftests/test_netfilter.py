@@ -9,11 +9,11 @@ import contextlib
 import json
 import socket
 
-from peptest import env, genl, pep
+from peptest import env, pep
 from peptest.ktap import case, expect, expect_least, families, wait_for
 from peptest.netns import addr, netem, run, sysctl, sysctl_get
 from peptest.pep import grows, least
-from peptest.tcp import (Within, accept, client, connect_errno, exchange,
+from peptest.tcp import (accept, client, connect_errno, exchange,
                          exchange_part, expect_reset, listen, mptcp_socket,
                          one_way, outcome, pair, reset)
 from peptest.udp import Datagrams
@@ -167,26 +167,12 @@ def icmp(family):
                "EHOSTUNREACH" if family == 4 else "EACCES")
 
 
-def killer():
-    """A quick function that ends the flows of wl0, like the first step of
-    pepadm dev del."""
-    number = next(number for number, name in
-                  genl.names("PEP_CMD_").items() if name == "flow_kill")
-    kind = next(number for number, name in
-                genl.names("PEP_A_FLOW_").items() if name == "ifindex")
-    with Within("pep"):
-        index = socket.if_nametoindex("wl0")
-    family = genl.family_id("pep", "pep")
-    attr = genl.attr(kind, index.to_bytes(4, "little"))
-    return lambda: genl.request("pep", family, number, attr)
-
-
 @families("an answer of TCP's control socket")
 def late(family):
     """Payload arrives after its flow was reset, and is answered."""
     near, far = split(family)
     exchange_part((near, far), 1000)
-    kill_flows = killer()
+    kill_flows = pep.order("flow_kill")
     netem("sub", "eth0", "delay", "2000ms" if env.SLOW else "500ms")
     with grows(reset_late=least(1), flow_killed=1) as before, Untracked():
         near.send(bytes(1000))

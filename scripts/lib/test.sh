@@ -46,8 +46,8 @@ TEST_PROGRAMS='completion dashboard trace ynl'
 
 # Tests that need features that User Mode Linux lacks: CPUs that contend, come,
 # go and count, or serve several administrators while connections never pause;
-# and events. simdebug leaves them out unless they are named.
-TEST_MACHINE='contend hotplug parallel percpu trace'
+# events; and netfilter's queues. simdebug leaves them out unless they are named.
+TEST_MACHINE='contend held hotplug parallel percpu trace'
 
 # Tests in which two CPUs meet in the same flows, devices, profiles or in the
 # module's exit: the only ones that the debug kernel has in the full run.

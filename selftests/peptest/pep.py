@@ -266,6 +266,18 @@ def released(*words, ns="pep"):
     return int(count)
 
 
+def order(command, ns="pep"):
+    """A quick function that requests "flow_kill" or "flow_release" for all flows
+    once, which pepadm does after it has been started, and repeats."""
+    def number(prefix, wanted):
+        return next(number for number, name in genl.names(prefix).items()
+                    if name == wanted)
+    command = number("PEP_CMD_", command)
+    words = genl.attr(number("PEP_A_FLOW_", "older_ms"), bytes(8))
+    family = genl.family_id(ns, "pep")
+    return lambda: genl.request(ns, family, command, words)
+
+
 def hand_back(ns="pep"):
     """Hand all flows back; payload out of order may delay it."""
     wait_for("flows to be released",

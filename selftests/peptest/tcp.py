@@ -545,9 +545,16 @@ class Load(threading.Thread):
         return len(resets)
 
     def more(self, size, seconds=30):
-        """Wait until every end has received size more bytes."""
+        """Wait until every end has received size more bytes; fail at once when
+        one of them cannot any more."""
         mark = self.moved + size
-        wait_for("payload", lambda: self.moved > mark, seconds)
+
+        def arrived():
+            for end in self.fed:
+                if end.error or end.eof:
+                    raise Failure(describe(end))
+            return self.moved > mark
+        wait_for("payload", arrived, seconds)
 
     @property
     def moved(self):
