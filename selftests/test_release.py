@@ -194,6 +194,24 @@ def drained(family):
     pep.follow("handshake")
 
 
+@families("drained, over a link whose round trip takes four seconds")
+def far_away(family):
+    """pepadm waits until the payload in the legs is acknowledged."""
+    before = resets()
+    both = split(family, 1)[0]
+    with impaired(WIRELESS, "delay", "2s"):
+        with grows(ended=False, flow_released=1):
+            both[1].sendall(bytes(1000))
+            pepadm("drain", "release")
+            expect("flows", pep.stat("flows"), 0)
+        both[0].settimeout(20)
+        expect("payload", len(both[0].recv(2000)), 1000)
+    exchange(both, 1000)
+    expect("resets", resets(), before)
+    pepadm("drain", "off")
+    pep.follow("handshake")
+
+
 @families("connections that pep has answered itself cannot be handed back")
 def early(family):
     pepadm("profile", "set", "default", "connect", "early")

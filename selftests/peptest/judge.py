@@ -6,6 +6,7 @@ It follows netlink_rcv_skb(), genl_family_rcv_msg() and validate_nla() of the
 kernel and the specification, not the module."""
 
 import errno
+import os
 import struct
 
 from . import spec
@@ -24,6 +25,10 @@ WRONG = frozenset({errno.EINVAL})
 NONE = frozenset({errno.ENOENT})
 DENIED = frozenset({errno.EPERM})
 NO_COMMAND = frozenset({errno.EOPNOTSUPP})
+
+# Later kernels than 6.12 refuse bytes behind the header of a dump that takes no
+# attributes.
+STRICT_DUMPS = int(os.uname().release.split(".")[0]) >= 7
 
 _PROFILE = {errno.EINVAL, errno.ERANGE, errno.ENOENT, errno.ENODEV}
 _FILTER = {errno.EINVAL, errno.ERANGE}
@@ -175,8 +180,8 @@ class Judge:
     def _operation(self, frame, op, request, data):
         """A request of an operation that is permitted to the sender."""
         found, frame.dump = {}, request.dump
-        if request.policy:
-            found = attributes(data[GENL:], request.policy)
+        if request.policy or (request.dump and STRICT_DUMPS):
+            found = attributes(data[GENL:], request.policy or {})
             if found is None:
                 frame.allowed = REFUSED
                 return

@@ -6,9 +6,11 @@
 
 /*
  * Number of requests, and us between them. A release takes a round trip; one
- * that is not possible yet, as payload came out of order, takes another.
+ * that is not possible yet, as payload came out of order, takes another, and one
+ * whose payload gets lost as long as its repetition. The module gives a release up
+ * after this time.
  */
-#define RELEASE_TRIES	8
+#define RELEASE_TRIES	40
 #define RELEASE_EVERY	250000
 
 /**
@@ -16,7 +18,7 @@
  * @ask: requests it once
  * @data: for @ask
  *
- * Takes up to two seconds.
+ * Takes up to ten seconds.
  *
  * Return: PEP_OK, or another one after a message.
  */
