@@ -3,7 +3,10 @@
 """Run the selftests inside a guest, as one KTAP stream.
 
 usage: run.py [NAME...]
-       run.py --list
+       run.py --list [KERNEL]   print the names of all tests, or of those that a
+                                kernel runs unless others are named
+       run.py --full KERNEL     print those of a kernel in the full run
+       run.py --trait TRAIT     print those that have a trait, peptest/traits.py
 
 Environment:
   PEP_KO       pep.ko to load
@@ -19,7 +22,6 @@ All network namespaces of the guest are deleted.
 """
 
 import contextlib
-import glob
 import importlib
 import os
 import re
@@ -35,15 +37,20 @@ NEAR = "/tmp/pep-selftest-programs"
 PROGRAMS = ("ip", "tc", "ss", "nstat", "ethtool", "insmod", "rmmod",
             "modprobe", "nft")
 TEST_SECONDS = 900      # that one test may take
-LOOKING = "kmemleak", "faults"          # for lost memory
 sys.dont_write_bytecode = True
 sys.path.insert(0, DIR)
 
 
-def tests():
-    """The names of all tests."""
-    return sorted(os.path.basename(path)[5:-3]
-                  for path in glob.glob(DIR + "/test_*.py"))
+def listed(option, argument=None):
+    """The tests that an option asks for, None when it is not understood."""
+    from peptest import traits
+    choices = {"--list": lambda name: not argument or
+                       traits.suits(name, argument),
+               "--full": lambda name: traits.full(name, argument),
+               "--trait": lambda name: argument in traits.of(name)}
+    if option not in choices or not (argument or option == "--list"):
+        return None
+    return [name for name in traits.tests() if choices[option](name)]
 
 
 def programs_near():
@@ -143,31 +150,36 @@ def run(name):
 def order(names):
     """The tests, those that look for leaks first: kmemleak is turned off after
     them, because it slows down every allocation."""
-    from peptest import debugfs, env
-    looking = [name for name in names if name in LOOKING]
+    from peptest import debugfs, env, traits
+    looking = [name for name in names if "leaks" in traits.of(name)]
     yield from looking
     if env.DEBUG and looking != names:
         with contextlib.suppress(PermissionError):      # already off
             debugfs.write("kmemleak", "off")
-    yield from (name for name in names if name not in LOOKING)
+    yield from (name for name in names if name not in looking)
 
 
 def main():
     """Run the requested tests."""
     names = sys.argv[1:]
-    if names == ["--list"]:
-        print("\n".join(tests()))
+    from peptest import env, traits
+    tests = traits.tests()
+    if names and names[0].startswith("-"):
+        found = listed(*names) if len(names) < 3 else None
+        if found is None:
+            print(f"run.py: not understood: {' '.join(names)}", file=sys.stderr)
+            return 2
+        print("\n".join(found))
         return 0
-    unknown = [name for name in names if name not in tests()]
+    unknown = [name for name in names if name not in tests]
     if unknown:
         print(f"run.py: no such selftest: {unknown[0]}", file=sys.stderr)
         return 2
-    from peptest import env
     if not env.WITHOUT and not os.path.exists(env.KO):
         print(f"run.py: PEP_KO names no module: '{env.KO}'", file=sys.stderr)
         return 2
     programs_near()
-    names = names or tests()
+    names = names or tests
     print(f"TAP version 13\n1..{len(names)}", flush=True)
     failed = 0
     for number, name in enumerate(order(names), 1):

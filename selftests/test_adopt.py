@@ -16,6 +16,8 @@ from peptest.pep import grows, least
 from peptest.tcp import (exchange, exchange_all, exchange_part, expect_stream,
                          next_offset, one_way, pair, pieces, start)
 
+TRAITS = {"simulated", "longest"}
+
 BYTES = amount(4000000)
 COUNTERS = {"handshake": "split_handshake", "1": "split_bytes",
             "12000": "split_bytes", "100000": "split_bytes"}

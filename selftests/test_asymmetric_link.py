@@ -13,6 +13,8 @@ from peptest.netns import netem, single_packets
 from peptest.pep import grows, split_pair, split_start
 from peptest.tcp import End, exchange_all, expect_same, pump
 
+TRAITS = {"waits", "simulated"}
+
 DOWN = 10000            # kbit/s
 BYTES = amount(1500000)
 

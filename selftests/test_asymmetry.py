@@ -19,6 +19,8 @@ from peptest.raw import SYN, Wire, link_address
 from peptest.tcp import (PORT, client, exchange, exchange_part, one_way,
                          pair)
 
+TRAITS = {"waits", "simulated"}
+
 BYTES = 100000
 LITTLE = 5000           # bytes, below the trigger
 SPLIT = "12000"

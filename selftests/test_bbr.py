@@ -14,6 +14,8 @@ from peptest.netns import impaired, netem, run, sysctls
 from peptest.pep import pepadm, split_pair
 from peptest.tcp import exchange_part, one_way
 
+TRAITS = {"simulated", "clocked", "longest"}
+
 WIRELESS = ("sub", "eth0"), ("pep", "wl0")
 RATE = 20               # Mbit/s
 DELAY = 30              # ms each way

@@ -14,6 +14,8 @@ from peptest.netns import SERVER, WIRELESS, impaired, sysctls
 from peptest.pep import grows
 from peptest.tcp import Load, pair
 
+TRAITS = {"simulated", "ordered"}
+
 RATE = amount(2000000)  # bytes per second
 SOME = RATE // 10       # bytes before each change
 STILL = 0.5             # seconds without payload

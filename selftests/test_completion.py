@@ -11,6 +11,8 @@ from peptest.netns import ip, run
 from peptest.pep import pepadm, split_pair
 from peptest.tcp import exchange_part
 
+TRAITS = {"once", "programs"}
+
 FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools",
                     "completion", "pepadm")
 SCRIPT = """

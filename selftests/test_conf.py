@@ -22,6 +22,8 @@ from peptest.netns import Within, ip, run
 from peptest.pep import PLAIN, grows, pepadm
 from peptest.tcp import exchange
 
+TRAITS = {"once"}
+
 GOLD = """\
 # The order does not matter.
 dev sv0 side server

@@ -22,6 +22,8 @@ from peptest.raw import ACK, RST, SYN, Wire, inet, segment
 from peptest.tcp import (PORT, connect_errno, exchange, exchange_part,
                          one_way, outcome, pair, reset)
 
+TRAITS = {"simulated"}
+
 COMMANDS = {name: number for number, name in genl.names("PEP_CMD_").items()}
 ATTRS = {name: number for number, name in genl.names("PEP_A_CONN_").items()}
 NETS = {4: "198.18.0.0/16", 6: "2001:db8::/64"}

@@ -19,6 +19,8 @@ from peptest.pep import grows
 from peptest.tcp import (End, describe, disconnect, expect_same, pump,
                          start)
 
+TRAITS = {"alone", "machine", "races"}
+
 FLOWS = 50
 ROUNDS = 1 if SLOW else 3
 BYTES = amount(400000)

@@ -15,6 +15,8 @@ from peptest.netns import run
 from peptest.pep import pepadm
 from peptest.tcp import one_way, pair
 
+TRAITS = {"once", "programs"}
+
 DASHBOARD = os.path.join(env.TOP, "tools/grafana/pep.json")
 RULES = os.path.join(env.TOP, "tools/prometheus/pep.rules.yml")
 METRIC = re.compile(r"\bpep_[a-z0-9_]+")

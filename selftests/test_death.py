@@ -16,6 +16,8 @@ from peptest.netns import addr, ip, netem, run, sysctl
 from peptest.pep import grows, split_pair
 from peptest.tcp import End, exchange, fill, one_way, outcome, pair
 
+TRAITS = {"waits", "simulated"}
+
 MUCH = 1 << 30
 SECONDS = 40
 LINKS = {"sub": ("eth0", "wl0"), "srv": ("eth0", "sv0")}

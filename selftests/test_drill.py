@@ -12,6 +12,8 @@ from peptest.netns import impaired, resets, run
 from peptest.pep import pepadm
 from peptest.tcp import Load, exchange, pair, start
 
+TRAITS = {"simulated"}
+
 UPGRADES = 100 if EXACT else 3
 FLOWS = 12              # of each family
 RATE = 60_000           # bytes per second and end

@@ -11,6 +11,8 @@ from peptest.ktap import Fatal, case, expect_least, note, skip
 from peptest.soak import HANG, SLOWLY
 from peptest.tcp import close_all, exchange, pair
 
+TRAITS = {"once", "longest", "leaks"}
+
 LIFE = 300              # seconds of one case
 SHORT = 40              # of the only case, unless there is more time
 LEAST = 55 if SOAK_SECONDS else 30      # places that are reached within

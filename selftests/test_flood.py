@@ -16,6 +16,8 @@ from peptest.netns import Within, addr, ip, sysctl
 from peptest.pep import pepadm
 from peptest.tcp import PORT, exchange, listen, pair
 
+TRAITS = {"simulated"}
+
 SYNS = 3000 if SLOW else 20000 if DEBUG else 100000
 ROUNDS = 10             # real connections during the flood
 HONEST = PORT + 1       # port of these

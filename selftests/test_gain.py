@@ -17,6 +17,8 @@ from peptest.raw import ACK, Wire, segment
 from peptest.tcp import (PORT, accept, client, close_all, exchange_part,
                          listen, one_way, pair, reset)
 
+TRAITS = {"simulated", "longest"}
+
 WIRELESS = (("pep", "wl0"),)
 SERVER = (("srv", "eth0"),)
 FAR = "delay", "20ms"   # leaves time to split a connection

@@ -13,6 +13,8 @@ from peptest.pep import grows
 from peptest.tcp import (exchange, exchange_part, expect_stream, next_offset,
                          pieces)
 
+TRAITS = {"machine"}
+
 QUEUE = 7
 SIZE = 1000             # bytes of a message, one packet
 SECONDS = 5             # for a release; ends repeat lost packets meanwhile

@@ -16,6 +16,8 @@ from peptest.pep import grows, least
 from peptest.tcp import (PORT, Load, accept, client, exchange, exchange_all,
                          exchange_part, expect_same, listen)
 
+TRAITS = {"machine", "races"}
+
 FLOWS = 6
 RATE = 20000            # bytes per second and end
 MANY = 60               # more than the number of ready sockets

@@ -20,6 +20,8 @@ from peptest.pep import grows, least, pepadm
 from peptest.tcp import (End, exchange, exchange_part, expect_same, fill,
                          one_way, pair, pump, start)
 
+TRAITS = {"once"}
+
 GENERATIONS = 100
 POOL = 1536             # bytes per CPU and generation, at least
 SOCKETS = 128           # sockets in its pool, at most

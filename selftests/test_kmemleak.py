@@ -10,6 +10,8 @@ from peptest.pep import pepadm, split_pair, split_start
 from peptest.tcp import (close_all, connect_errno, exchange_all, expect_reset,
                          one_way, reset, start)
 
+TRAITS = {"leaks"}
+
 
 def workload(family):
     """Every path that a connection and its flow can take."""

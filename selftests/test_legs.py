@@ -18,6 +18,8 @@ from peptest.raw import (ACK, SYN, TCP, TUN_MTU, Wire, checksum, pseudo,
                          remaking)
 from peptest.tcp import exchange, exchange_part, listen, pair
 
+TRAITS = {"simulated"}
+
 BYTES = amount(100000)
 GATEWAY = {"sub": ("pep", "wl0"), "srv": ("pep", "sv0")}
 OTHER = {"sub": "srv", "srv": "sub"}

@@ -15,6 +15,8 @@ from peptest.pep import grows, pepadm, split_pair, split_start
 from peptest.tcp import (Load, exchange, exchange_all, exchange_part,
                          expect_reset, expect_same, one_way, pair)
 
+TRAITS = {"once", "races"}
+
 UNIT = 3 if env.SLOW else 1
 SECONDS = 20 * UNIT
 OPENERS = {"sub": ("sub", "srv"), "srv": ("srv", "sub")}

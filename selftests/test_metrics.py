@@ -14,6 +14,8 @@ from peptest.netns import delayed, run
 from peptest.pep import pepadm, split_pair
 from peptest.tcp import exchange_part, one_way, pair
 
+TRAITS = {"once"}
+
 SAMPLE = re.compile(r'(pep_[a-z_]+)(?:\{([a-z]+)="([a-z0-9_]+)"\})? (\d+)')
 HISTOGRAM = re.compile(r'(pep_[a-z_]+)_(bucket|sum|count)'
                        r'(?:\{([^}]*)\})? ([0-9.]+)')

@@ -17,6 +17,8 @@ from peptest.raw import Wire, icmp
 from peptest.tcp import (End, client, accept, listen, exchange, expect_same,
                          outcome, pair, pump, reset)
 
+TRAITS = {"once"}
+
 SPLIT = 12000
 BEFORE = 11000          # bytes, all of them in flight
 BYTES = 120000

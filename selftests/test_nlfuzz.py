@@ -22,6 +22,8 @@ from peptest.rights import RIGHTS, Worker
 from peptest.tcp import exchange, pair
 from peptest.words import Typist
 
+TRAITS = {"once"}
+
 SHORT = 15000           # messages, by default
 CASE = 50000            # messages per seed
 ROUND = 5000            # messages during the same streams

@@ -11,6 +11,8 @@ from peptest.pep import grows
 from peptest.raw import numbered, remade, remade_teardown
 from peptest.tcp import exchange, exchange_part, pair
 
+TRAITS = {"once"}
+
 BYTES = 60000
 SPLIT = 12000
 HALF, ALL = 1 << 31, 1 << 32

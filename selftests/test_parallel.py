@@ -16,6 +16,8 @@ from peptest.netns import ip
 from peptest.pep import PLAIN, grows, pepadm
 from peptest.tcp import exchange, pair, reset
 
+TRAITS = {"machine", "races"}
+
 THREADS = 4
 ROUNDS = 1 if DEBUG else 6     # of all commands per administrator
 SECONDS = 400

@@ -19,6 +19,8 @@ from peptest.ktap import case, expect, fail
 from peptest.netns import Within, ip, run, tc
 from peptest.pep import pepadm
 
+TRAITS = {"once"}
+
 LONG = "abcdefghijklmnop"       # 16 characters
 _before = []
 

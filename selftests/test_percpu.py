@@ -12,6 +12,8 @@ from peptest.netns import rps, run
 from peptest.pep import pepadm
 from peptest.tcp import exchange_part
 
+TRAITS = {"machine", "races"}
+
 CPUS = sorted(os.sched_getaffinity(0))
 LAST = CPUS[-1]
 BYTES = 20000

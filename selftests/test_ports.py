@@ -19,6 +19,8 @@ from peptest.tcp import (NO_TIME_WAIT, PORT, accept, client, close_all,
                          exchange, exchange_all, exchange_part, listen, pair,
                          reset)
 
+TRAITS = {"waits", "simulated"}
+
 ROUNDS = 500 if SLOW else 2000
 SERVERS = 100
 EACH = 20 if SLOW else 40

@@ -20,6 +20,8 @@ from peptest.tcp import (PORT, End, accept, connect_errno,
                          exchange, exchange_all, exchange_part, expect_same,
                          fill, listen, mptcp_socket, one_way, pair, pump)
 
+TRAITS = {"once"}
+
 MARK = 7
 LATER = 4 if SLOW else 1
 TABLE = 100

@@ -12,6 +12,8 @@ from peptest.pep import grows, least, pepadm, released
 from peptest.tcp import (Load, exchange, exchange_part, expect_reset, one_way,
                          pair, reset, start)
 
+TRAITS = {"simulated"}
+
 RATE = amount(2000000)  # bytes per second
 # A deep queue that fills.
 SLOW = "delay 10ms rate 20mbit limit 5000".split()

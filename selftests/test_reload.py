@@ -17,6 +17,8 @@ from peptest.netns import (ADDRESSES, impaired, ip, netem, paws, resets, run,
                            space_up, spaces, spaces_down, sysctl)
 from peptest.tcp import Load, exchange_part, pair, start
 
+TRAITS = {"simulated"}
+
 COUNT = 100
 LEAST = 90              # of these are split: the others get no socket
 RATE = amount(2000000)  # bytes per second of all

@@ -16,6 +16,8 @@ from peptest.pep import grows, least, pepadm, split_pair, split_start
 from peptest.raw import ACK, RST, SYN, Wire, segment
 from peptest.tcp import exchange_all, exchange_part, one_way
 
+TRAITS = {"simulated", "clocked"}
+
 DELAY = 100             # ms each way, on the wireless link
 LINK = "rate", "8mbit", "delay", f"{DELAY}ms", "limit", "1000"
 WIRELESS = ("sub", "eth0"), ("pep", "wl0")

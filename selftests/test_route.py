@@ -24,6 +24,8 @@ from peptest.pep import grows
 from peptest.tcp import (Load, exchange, expect_reset, expect_same, outcome,
                          pair, start)
 
+TRAITS = {"waits", "simulated"}
+
 RATE = amount(1000000)
 HOME = {4: "198.18.7.2", 6: "2001:db8:7::2"}
 LINK = {"wl0": {4: "198.18.0.", 6: "2001:db8::"},

@@ -21,6 +21,8 @@ from peptest.raw import ACK, RST, SYN, Wire, segment
 from peptest.tcp import (PORT, Load, exchange, exchange_part, one_way, pair,
                          start)
 
+TRAITS = {"simulated"}
+
 COMMANDS = {name: number for number, name in genl.names("PEP_CMD_").items()}
 CONN = {name: number for number, name in genl.names("PEP_A_CONN_").items()}
 END = {name: number for number, name in genl.names("PEP_A_END_").items()}

@@ -18,6 +18,8 @@ from peptest.raw import SYN, Wire, segment
 from peptest.tcp import (End, Load, PORT, exchange, exchange_part, fill,
                          outcome, pair, reset, start)
 
+TRAITS = {"simulated"}
+
 MORE = {4: "198.18.0.77", 6: "2001:db8:0:77::77"}     # another subscriber
 NAME = {4: addr("sub", 4), 6: "2001:db8::/64"}
 SILENT = {4: "198.18.1.99", 6: "2001:db8:1::99"}

@@ -9,6 +9,8 @@ from peptest.ktap import Fatal, case, expect_least, note
 from peptest.soak import HANG, SLOWLY, Life
 from peptest.tcp import exchange, pair
 
+TRAITS = {"simulated", "races"}
+
 LIFE = 300              # seconds of one case
 TALKERS = 6 if SLOW else 12
 setup = pep.attached

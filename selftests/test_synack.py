@@ -14,6 +14,8 @@ from peptest.netns import (addr, impaired, link_packets, netem, run,
 from peptest.pep import grows, least, pepadm, split_pair
 from peptest.tcp import PORT, accept, client, exchange, listen, one_way
 
+TRAITS = {"simulated", "clocked"}
+
 DELAY = 50              # ms each way, on the wireless link
 FAR = 200               # ms, at which the opener repeats its SYN no later
 WIRELESS = ("sub", "eth0"), ("pep", "wl0")

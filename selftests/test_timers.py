@@ -20,6 +20,8 @@ from peptest.pep import grows, least, pepadm, split_pair
 from peptest.tcp import (exchange, exchange_part, expect_eof, one_way,
                          outcome)
 
+TRAITS = {"waits", "simulated"}
+
 UNIT = 3 if env.SLOW else 1
 SHORT = ("keepalive-idle", str(UNIT), "keepalive-interval", str(UNIT),
          "keepalive-count", "2", "user-timeout", str(2500 * UNIT))

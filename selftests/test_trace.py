@@ -17,6 +17,8 @@ from peptest.tcp import (End, PORT, accept, client, connect_errno, exchange,
                          exchange_all, expect_reset, expect_same, fill, listen,
                          mptcp_socket, pair, pump, reset, start)
 
+TRAITS = {"programs", "machine"}
+
 TRACEFS = "/sys/kernel/tracing"
 EVENTS = TRACEFS + "/events/pep"
 BTF = "/sys/kernel/btf/vmlinux"

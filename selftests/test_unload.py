@@ -12,6 +12,8 @@ from peptest.ktap import case, expect, expect_least, families, wait_for
 from peptest.netns import resets, run
 from peptest.tcp import (Load, client, exchange, exchange_part, expect_reset)
 
+TRAITS = {"races"}
+
 RATE = amount(100000)   # bytes per second and flow
 FAST = 4 if SLOW else 20        # multiple of RATE for one of them
 # Slow ones opened by the subscriber and by the server, and idle ones.

@@ -15,6 +15,8 @@ from peptest.pep import grows
 from peptest.tcp import (End, exchange, exchange_part, expect_same, fill,
                          one_way, pair, pump, start)
 
+TRAITS = {"waits", "simulated"}
+
 MUCH = 1 << 30          # more than ever fits
 MOST = 24 << 20         # bytes that may be queued in one direction
 LONG = 5                # seconds, more than the timeout of keepalives

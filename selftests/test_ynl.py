@@ -11,6 +11,8 @@ from peptest.netns import addr, delayed, run
 from peptest.pep import pepadm, split_pair
 from peptest.tcp import PORT, exchange, exchange_part, pair
 
+TRAITS = {"once", "programs"}
+
 SPEC = os.path.join(env.TOP, "Documentation/netlink/specs/pep.yaml")
 EXAMPLE = os.path.join(env.TOP, "Documentation/netlink/flows.py")
 

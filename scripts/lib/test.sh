@@ -2,84 +2,19 @@
 # shellcheck shell=bash
 # test.sh - lab test: checks on this machine, then selftests in guests
 
-# CPUs of the emulated guests: the first one has them in parallel and runs
-# alone, the others run at the same time. TEST_WIDE are the tests that need the
-# first guest and are the only ones there, because its emulator may kill it;
-# TEST_PATIENT are those that mostly wait and run in the last guest; TEST_TURNS
-# are the guests that take turns with the other tests.
+# CPUs of the emulated guests: the first one has them in parallel and runs alone, the
+# others run at the same time. TEST_TURNS are the guests that take turns with the
+# tests, but for those that need the first guest or mostly wait, which share the last.
 TEST_GUESTS=(4 2 2 2)
-TEST_WIDE='contend'
-TEST_PATIENT='asymmetric_link asymmetry death ports route timers window'
 TEST_TURNS=(1 2 1 2 3)
 
 # The kernels that the full run needs and that are built, in its order.
 TEST_BUILT='sim simdebug debug'
 
-# Tests that wait most, or need packets in the order in which they were sent,
-# which two CPUs do not keep, and that a kernel in simulated time can run: the
-# full run has them there in place of the stock kernel.
-TEST_SIMULATED="adopt asymmetric_link asymmetry bbr capture conn death drill flood gain legs \
-ports release reload resume route save share soak synack timers window"
-
-# Tests for which one kernel suffices, and for which simdebug shows most: of the
-# programs and files that read and set the module, and of connections in every
-# situation, with the same result whatever else runs. The full run has them only
-# on simdebug, except those in which two CPUs meet.
-TEST_CHECKED="completion conf dashboard faults idle live metrics middle nlfuzz \
-numbers pepadm_bad profile ynl"
-
-# Tests that need packets in the order in which they were sent, which CPUs of an
-# emulated guest do not keep: emulated kernels leave them out unless they are
-# named.
-TEST_ORDERED='capture'
-
-# Tests of rates and round trips, which need a clock that stands still while the
-# kernel computes: emulated kernels leave these out, too.
-TEST_CLOCKED='bbr resume synack'
-
-# Tests that take longest on User Mode Linux: its guests take turns with them.
-TEST_LONGEST='adopt bbr faults gain'
-
-# Tests of programs, which the debug kernel and rt only make slow: they are
-# left out unless they are named. These kernels have no events to trace.
-TEST_PROGRAMS='completion dashboard trace ynl'
-
-# Tests that need features that User Mode Linux lacks: CPUs that contend, come,
-# go and count, or serve several administrators while connections never pause;
-# events; and netfilter's queues. simdebug leaves them out unless they are named.
-TEST_MACHINE='contend held hotplug parallel percpu trace'
-
-# Tests in which two CPUs meet in the same flows, devices, profiles or in the
-# module's exit: the only ones that the debug kernel has in the full run.
-# simdebug, on its only CPU, runs the others in its place.
-TEST_RACES='contend hotplug live parallel percpu soak unload'
-
-# Print the names of all selftests, or of those that a kernel is for.
-test_list() # [KERNEL]
+# Print names of selftests, see run.py.
+test_list() # [--list [KERNEL]|--full KERNEL|--trait TRAIT]
 {
-	/usr/bin/python3 "$TOP/selftests/run.py" --list |
-		case ${1:-} in
-		debug | rt)
-			grep -vxE "${TEST_PROGRAMS// /|}|$TEST_ORDERED|${TEST_CLOCKED// /|}"
-			;;
-		sim) grep -xE "${TEST_SIMULATED// /|}" ;;
-		simdebug) grep -vxE "${TEST_MACHINE// /|}" ;;
-		'') cat ;;
-		*) grep -vxE "$TEST_ORDERED|${TEST_CLOCKED// /|}" ;;
-		esac
-}
-
-# Print the selftests of a kernel in the full run.
-test_all() # KERNEL
-{
-	test_list "$1" |
-		case $1 in
-		stock)
-			grep -vxE "${TEST_SIMULATED// /|}|${TEST_CHECKED// /|}"
-			;;
-		debug) grep -xE "${TEST_RACES// /|}" ;;
-		*) cat ;;
-		esac
+	/usr/bin/python3 -B "$TOP/selftests/run.py" "${@:---list}"
 }
 
 # Print the seconds of this machine that a guest may take for some selftests: at
@@ -157,18 +92,21 @@ test_guests() # KERNEL
 # so that they end at about the same time.
 test_share() # KERNEL GUESTS INDEX NAME...
 {
-	local kernel=$1 guests=$2 guest=$3 name turn i=0 longest=0
+	local kernel=$1 guests=$2 guest=$3 name turn i=0 n=0
+	local longest waits alone
 
 	shift 3
+	longest=$(test_list --trait longest)
+	waits=$(test_list --trait waits)
+	alone=$(test_list --trait alone)
 	for name in "$@"; do
-		if sim_kernel "$kernel" &&
-			grep -qwF -- "$name" <<< "$TEST_LONGEST"; then
-			turn=$((longest++ % guests))
+		if sim_kernel "$kernel" && grep -qxF -- "$name" <<< "$longest"; then
+			turn=$((n++ % guests))
 		elif sim_kernel "$kernel"; then
 			turn=$((i++ % guests))
-		elif grep -qwF -- "$name" <<< "$TEST_PATIENT"; then
+		elif grep -qxF -- "$name" <<< "$waits"; then
 			turn=$((guests - 1))
-		elif grep -qwF -- "$name" <<< "$TEST_WIDE"; then
+		elif grep -qxF -- "$name" <<< "$alone"; then
 			turn=0
 		elif [ "$kernel" = debug ]; then
 			turn=$((1 + i++ % 2))
@@ -221,7 +159,7 @@ test_kernel() # KERNEL NAME...
 
 	shift
 	names=("$@")
-	[ $# -gt 0 ] || mapfile -t names < <(test_list "$kernel")
+	[ $# -gt 0 ] || mapfile -t names < <(test_list --list "$kernel")
 	dir=$(build_tree "$kernel" tools)
 	packages_promtool > /dev/null
 	if sim_kernel "$kernel"; then
@@ -367,7 +305,7 @@ test_everything()
 	# shellcheck disable=SC2086 # a list
 	for kernel in stock $TEST_BUILT; do
 		test_build_now "$kernel"
-		mapfile -t names < <(test_all "$kernel")
+		mapfile -t names < <(test_list --full "$kernel")
 		test_kernel "$kernel" "${names[@]}"
 		[ "$kernel" != sim ] || {
 			test_bench link
@@ -383,7 +321,7 @@ test_named() # NAME...
 
 	# shellcheck disable=SC2086 # a list
 	for kernel in stock $TEST_BUILT; do
-		mapfile -t names < <(test_all "$kernel" |
+		mapfile -t names < <(test_list --full "$kernel" |
 			grep -xF -- "$(printf '%s\n' "$@")")
 		[ "${#names[@]}" = 0 ] || test_kernel "$kernel" "${names[@]}"
 	done
