@@ -3,10 +3,10 @@
 """Run the selftests inside a guest, as one KTAP stream.
 
 usage: run.py [NAME...]
-       run.py --list [KERNEL]   print the names of all tests, or of those that a
-                                kernel runs unless others are named
+       run.py --list [KERNEL]   print the names of all tests, or of those that
+                                a kernel runs unless others are named
        run.py --full KERNEL     print those of a kernel in the full run
-       run.py --trait TRAIT     print those that have a trait, peptest/traits.py
+       run.py --trait TRAIT     print those with a trait, see peptest/traits.py
 
 Environment:
   PEP_KO       pep.ko to load
@@ -167,7 +167,8 @@ def main():
     if names and names[0].startswith("-"):
         found = listed(*names) if len(names) < 3 else None
         if found is None:
-            print(f"run.py: not understood: {' '.join(names)}", file=sys.stderr)
+            print(f"run.py: not understood: {' '.join(names)}",
+                  file=sys.stderr)
             return 2
         print("\n".join(found))
         return 0

@@ -2,11 +2,13 @@
 """Library of pep's selftests.
 
   env     settings that run.py passes: kernel, module, tools
+  traits  kernels and guests of each test
   ktap    cases, expectations, the KTAP stream, dumps of a failure
   netns   namespaces, links, programs run in them, the usual topology
   tcp     both ends of connections, payload, hashes
   udp     numbered datagrams
   raw     hand-made packets
+  nfqueue packets held by netfilter
   genl    generic netlink
   rtnl    links and filters that iproute2 cannot make
   pep     the module: loading, attaching, counters, flows
