@@ -53,7 +53,7 @@ static struct pep_flow *pep_accept_find(struct pep_net *pn,
  *
  * Context: softirq, RCU read side.
  */
-void pep_accept_offer(struct pep_gen *gen, unsigned int side,
+void pep_accept_offer(struct pep_gen *gen, enum pep_side side,
 		      struct sk_buff *skb)
 {
 	int family = skb->protocol == htons(ETH_P_IPV6) ? AF_INET6 : AF_INET;

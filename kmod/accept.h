@@ -2,12 +2,14 @@
 #ifndef _PEP_ACCEPT_H
 #define _PEP_ACCEPT_H
 
+#include <uapi/linux/pep.h>
+
 #include "packet.h"
 
 struct pep_gen;
 struct pep_net;
 
-void pep_accept_offer(struct pep_gen *gen, unsigned int side,
+void pep_accept_offer(struct pep_gen *gen, enum pep_side side,
 		      struct sk_buff *skb);
 bool pep_accept_repeat(struct pep_net *pn, struct sk_buff *skb,
 		       const struct pep_packet *pkt);

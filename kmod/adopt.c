@@ -58,7 +58,7 @@ static bool pep_adopt_heard(const struct pep_track_end *end)
  */
 bool pep_adopt_ready(const struct pep_conn *conn)
 {
-	int side;
+	enum pep_side side;
 
 	if (!conn->copies)
 		return false;
@@ -79,7 +79,7 @@ bool pep_adopt_ready(const struct pep_conn *conn)
 void pep_adopt_prepare(const struct pep_conn *conn)
 {
 	struct pep_pool *pool = this_cpu_ptr(conn->copies->gen->pools);
-	int side;
+	enum pep_side side;
 
 	for (side = 0; side < 2; side++)
 		pep_pool_want(pool, pep_pool_connector(side,
@@ -139,7 +139,7 @@ static u8 pep_adopt_agreed(const struct pep_conn *conn)
  * Establish the leg of a side: set the state that precedes connect(), which
  * sends nothing under repair. Return: 0 or a negative error.
  */
-static int pep_adopt_connect(const struct pep_conn *conn, unsigned int side,
+static int pep_adopt_connect(const struct pep_conn *conn, enum pep_side side,
 			     struct sock *sk)
 {
 	const struct pep_track_end *peer = &conn->end[side];
@@ -172,7 +172,7 @@ static int pep_adopt_connect(const struct pep_conn *conn, unsigned int side,
 
 /* Set the options that the ends have negotiated. */
 static void pep_adopt_set_options(const struct pep_conn *conn,
-				  unsigned int side, struct sock *sk)
+				  enum pep_side side, struct sock *sk)
 {
 	const struct pep_track_end *peer = &conn->end[side];
 	const struct pep_track_end *self = &conn->end[!side];
@@ -211,7 +211,7 @@ static void pep_adopt_set_options(const struct pep_conn *conn,
  * peer was promised.
  */
 static void pep_adopt_set_windows(const struct pep_conn *conn,
-				  unsigned int side, struct sock *sk)
+				  enum pep_side side, struct sock *sk)
 {
 	const struct pep_track_end *peer = &conn->end[side];
 	const struct pep_track_end *self = &conn->end[!side];
@@ -241,7 +241,7 @@ static void pep_adopt_set_windows(const struct pep_conn *conn,
 }
 
 /* Load the payload under way to the peer. Return: 0 or a negative error. */
-static int pep_adopt_load(const struct pep_conn *conn, unsigned int side,
+static int pep_adopt_load(const struct pep_conn *conn, enum pep_side side,
 			  struct sock *sk, struct pep_queue *queue)
 {
 	const struct pep_track_end *peer = &conn->end[side];
@@ -292,7 +292,7 @@ static unsigned int pep_adopt_reason(int err)
  */
 static unsigned int pep_adopt_leg(struct pep_flow *flow,
 				  const struct pep_conn *conn,
-				  unsigned int side, struct pep_queue *queue)
+				  enum pep_side side, struct pep_queue *queue)
 {
 	const struct pep_track_end *peer = &conn->end[side];
 	struct sock *sk = flow->leg[side].sk;
@@ -320,7 +320,7 @@ static unsigned int pep_adopt_leg(struct pep_flow *flow,
 static void pep_adopt_begin(struct pep_flow *flow,
 			    const struct pep_conn *conn)
 {
-	int side;
+	enum pep_side side;
 
 	pep_flow_advance(flow, PEP_FLOW_UP);
 	pep_live_up(flow);
@@ -340,7 +340,7 @@ static void pep_adopt_begin(struct pep_flow *flow,
 /* Undo the changes to the legs: under repair disconnect() sends nothing. */
 static void pep_adopt_undo(struct pep_flow *flow, unsigned int reason)
 {
-	int side;
+	enum pep_side side;
 
 	for (side = 0; side < 2; side++)
 		tcp_sk(flow->leg[side].sk)->repair = 1;
@@ -373,7 +373,7 @@ static unsigned int pep_adopt_legs(struct pep_flow *flow,
 				   struct pep_queue *queue)
 {
 	unsigned int reason = 0;
-	int side;
+	enum pep_side side;
 
 	for (side = 0; side < 2; side++)
 		pep_flow_set_leg(flow, side, ps[side]->sock->sk, ps[side]);
@@ -500,7 +500,7 @@ static void pep_adopt_take(struct pep_conn *conn, struct pep_queue *queue)
 	struct pep_sock *ps[2];
 	unsigned int reason;
 	bool ready = true;
-	int side;
+	enum pep_side side;
 
 	if (READ_ONCE(pn->stopping) || READ_ONCE(gen->closed)) {
 		pep_adopt_give_up(pn, conn, PEP_A_STAT_SPLIT_PASS_STOPPING);

@@ -144,7 +144,7 @@ static void pep_copy_free(struct pep_copies *copies, struct pep_copy *copy)
 }
 
 /* Free the first copy of a sender. */
-static void pep_copies_shift(struct pep_copies *copies, unsigned int side)
+static void pep_copies_shift(struct pep_copies *copies, enum pep_side side)
 {
 	struct pep_copy *copy = copies->first[side];
 
@@ -153,14 +153,14 @@ static void pep_copies_shift(struct pep_copies *copies, unsigned int side)
 }
 
 /* Free the copies of one sender. */
-static void pep_copies_flush(struct pep_copies *copies, unsigned int side)
+static void pep_copies_flush(struct pep_copies *copies, enum pep_side side)
 {
 	while (copies->first[side])
 		pep_copies_shift(copies, side);
 }
 
 /* Insert a copy behind all that begin no later: mostly behind the last one. */
-static void pep_copies_insert(struct pep_copies *copies, unsigned int side,
+static void pep_copies_insert(struct pep_copies *copies, enum pep_side side,
 			      struct pep_copy *copy)
 {
 	struct pep_copy **at = &copies->first[side];
@@ -190,7 +190,7 @@ struct pep_copies *pep_copies_new(struct pep_gen *gen,
 				  const struct pep_track_end *end)
 {
 	struct pep_copies *copies = kzalloc(sizeof(*copies), GFP_ATOMIC);
-	int side;
+	enum pep_side side;
 
 	if (!copies)
 		return NULL;
@@ -348,7 +348,7 @@ static bool pep_copies_room(const struct pep_copies *copies)
 }
 
 /* Mark copies of payload that was sent again. */
-static void pep_copies_again(struct pep_copies *copies, unsigned int side,
+static void pep_copies_again(struct pep_copies *copies, enum pep_side side,
 			     u32 seq, u32 last)
 {
 	struct pep_copy *copy;
@@ -378,7 +378,7 @@ static void pep_copies_advance(const struct pep_copy *copy, u32 *next)
  * Context: softirq, with the connection locked.
  * Return: false when it cannot be kept, which leaves an undetected hole.
  */
-bool pep_copies_add(struct pep_copies *copies, unsigned int side,
+bool pep_copies_add(struct pep_copies *copies, enum pep_side side,
 		    struct pep_track_end *end, struct sk_buff *skb,
 		    const struct pep_packet *pkt)
 {
@@ -429,7 +429,7 @@ bool pep_copies_add(struct pep_copies *copies, unsigned int side,
  * Context: softirq, with the connection locked.
  * Return: false after too many restarts.
  */
-bool pep_copies_restart(struct pep_copies *copies, unsigned int side,
+bool pep_copies_restart(struct pep_copies *copies, enum pep_side side,
 			struct pep_track_end *end)
 {
 	pep_copies_flush(copies, side);
@@ -448,7 +448,7 @@ bool pep_copies_restart(struct pep_copies *copies, unsigned int side,
  *
  * Context: softirq, with the connection locked.
  */
-void pep_copies_acked(struct pep_copies *copies, unsigned int side, u32 ack,
+void pep_copies_acked(struct pep_copies *copies, enum pep_side side, u32 ack,
 		      u32 *next)
 {
 	while (copies->first[side] &&
@@ -526,7 +526,7 @@ static bool pep_copy_load_head(struct pep_copies *copies, struct pep_copy *copy)
  * Context: softirq.
  * Return: 0 or a negative error, as sendmsg(2).
  */
-int pep_copies_load(struct pep_copies *copies, unsigned int side,
+int pep_copies_load(struct pep_copies *copies, enum pep_side side,
 		    struct sock *sk, struct ubuf_info *ubuf)
 {
 	struct tcp_sock *tp = tcp_sk(sk);

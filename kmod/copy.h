@@ -3,6 +3,7 @@
 #define _PEP_COPY_H
 
 #include <linux/skbuff.h>
+#include <uapi/linux/pep.h>
 
 #include "gen.h"
 #include "packet.h"
@@ -49,14 +50,14 @@ struct pep_copies *pep_copies_new(struct pep_gen *gen,
 				  struct pep_path *path,
 				  const struct pep_track_end *end);
 void pep_copies_free(struct pep_copies *copies);
-bool pep_copies_add(struct pep_copies *copies, unsigned int side,
+bool pep_copies_add(struct pep_copies *copies, enum pep_side side,
 		    struct pep_track_end *end, struct sk_buff *skb,
 		    const struct pep_packet *pkt);
-bool pep_copies_restart(struct pep_copies *copies, unsigned int side,
+bool pep_copies_restart(struct pep_copies *copies, enum pep_side side,
 			struct pep_track_end *end);
-void pep_copies_acked(struct pep_copies *copies, unsigned int side, u32 ack,
+void pep_copies_acked(struct pep_copies *copies, enum pep_side side, u32 ack,
 		      u32 *next);
-int pep_copies_load(struct pep_copies *copies, unsigned int side,
+int pep_copies_load(struct pep_copies *copies, enum pep_side side,
 		    struct sock *sk, struct ubuf_info *ubuf);
 
 #endif

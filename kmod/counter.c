@@ -17,7 +17,7 @@
 
 static int pep_counter_fill_residence(struct sk_buff *skb, int attr,
 				      int sum_attr, const struct pep_net *pn,
-				      unsigned int side)
+				      enum pep_side side)
 {
 	struct nlattr *nla;
 	unsigned int i;

@@ -246,7 +246,7 @@ static unsigned int pep_early_flow(struct pep_gen *gen, struct pep_conn *conn,
  * of the reason against it; PEP_A_STAT_DROPPED when another CPU has entered it. A share
  * that is used up is counted when the connection is to be followed.
  */
-static unsigned int pep_early_enter(struct pep_gen *gen, unsigned int side,
+static unsigned int pep_early_enter(struct pep_gen *gen, enum pep_side side,
 				    const struct sk_buff *skb,
 				    const struct pep_packet *pkt,
 				    struct pep_sock *ps)
@@ -287,7 +287,7 @@ static unsigned int pep_early_enter(struct pep_gen *gen, unsigned int side,
 }
 
 /* Let a SYN wait for a socket; false when it has to pass, the reason counted. */
-static bool pep_early_wait(struct pep_gen *gen, unsigned int side,
+static bool pep_early_wait(struct pep_gen *gen, enum pep_side side,
 			   struct sk_buff *skb, const struct pep_packet *pkt)
 {
 	struct pep_pool *pool = this_cpu_ptr(gen->pools);
@@ -310,7 +310,7 @@ static bool pep_early_wait(struct pep_gen *gen, unsigned int side,
 }
 
 /* Does a listener accept SYNs? One destroyed with ss -K does not. */
-static bool pep_early_listens(struct pep_gen *gen, int family, unsigned int side)
+static bool pep_early_listens(struct pep_gen *gen, int family, enum pep_side side)
 {
 	const struct sock *sk;
 
@@ -321,7 +321,7 @@ static bool pep_early_listens(struct pep_gen *gen, int family, unsigned int side
 /* May the subscriber have another connection, and another flow? */
 static bool pep_early_has_share(struct pep_net *pn,
 				const struct pep_tuple *tuple,
-				unsigned int opener)
+				enum pep_side opener)
 {
 	struct pep_path *path = pep_path_find(pn, tuple, opener);
 	bool full;
@@ -344,7 +344,7 @@ static bool pep_early_has_share(struct pep_net *pn,
  * Return: true when the SYN was consumed; false when its connection is to be
  * followed instead, because of a limit or a reason that is counted.
  */
-bool pep_early_open(struct pep_gen *gen, unsigned int side, struct sk_buff *skb,
+bool pep_early_open(struct pep_gen *gen, enum pep_side side, struct sk_buff *skb,
 		    const struct pep_packet *pkt)
 {
 	struct pep_net *pn = gen->pn;
@@ -403,7 +403,7 @@ bool pep_early_open(struct pep_gen *gen, unsigned int side, struct sk_buff *skb,
 /* Resume a SYN that waited for a socket, see pep_pool_resume. */
 static void pep_early_resume(struct pep_gen *gen, struct sk_buff *skb)
 {
-	unsigned int side = PEP_HELD_CB(skb)->opener;
+	enum pep_side side = PEP_HELD_CB(skb)->opener;
 	struct pep_packet pkt;
 
 	if (!pep_deliver_unhold(gen->pn, skb))

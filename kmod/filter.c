@@ -155,7 +155,7 @@ int pep_filter_parse(const struct genl_info *info, struct pep_filter *filter)
 static bool pep_filter_device(const struct pep_flow *flow, int ifindex)
 {
 	int vrf = l3mdev_master_ifindex_by_index(flow->pn->net, ifindex);
-	int side;
+	enum pep_side side;
 
 	if (READ_ONCE(flow->state) < PEP_FLOW_STATE_ESTABLISHED)
 		return true;
@@ -189,7 +189,7 @@ static bool pep_filter_end_match(const struct pep_filter_end *end,
  * Return: true when both match.
  */
 bool pep_filter_ends(u32 family, const struct pep_filter_end *end,
-		     unsigned int opener, const struct pep_tuple *t)
+		     enum pep_side opener, const struct pep_tuple *t)
 {
 	return (!family || family == t->family) &&
 	       pep_filter_end_match(&end[opener], &t->src, t->sport) &&

@@ -2,6 +2,8 @@
 #ifndef _PEP_FILTER_H
 #define _PEP_FILTER_H
 
+#include <uapi/linux/pep.h>
+
 #include "flow.h"
 
 struct genl_info;
@@ -50,7 +52,7 @@ u64 pep_filter_uint(const struct genl_info *info, int attr);
 u64 pep_filter_older(const struct genl_info *info, int attr);
 int pep_filter_parse(const struct genl_info *info, struct pep_filter *filter);
 bool pep_filter_ends(u32 family, const struct pep_filter_end *end,
-		     unsigned int opener, const struct pep_tuple *t);
+		     enum pep_side opener, const struct pep_tuple *t);
 bool pep_filter_match(const struct pep_flow *flow, const void *filter);
 
 #endif

@@ -151,7 +151,7 @@ void pep_flow_wake_in(struct pep_flow *flow, unsigned long delay)
  */
 struct pep_flow *pep_flow_create(struct pep_gen *gen,
 				 const struct pep_flow_ops *ops,
-				 unsigned int opener,
+				 enum pep_side opener,
 				 const struct pep_tuple *tuple, int ifindex,
 				 u64 born)
 {
@@ -211,7 +211,7 @@ static void pep_flow_free(struct rcu_head *rcu)
 {
 	struct pep_flow *flow = container_of(rcu, struct pep_flow, rcu);
 	struct pep_net *pn = flow->pn;
-	int side;
+	enum pep_side side;
 
 	for (side = 0; side < 2; side++)
 		if (flow->leg[side].sk)
@@ -243,7 +243,7 @@ void pep_flow_put(struct pep_flow *flow)
  * @sk: socket, not locked
  * @ps: its owner, released when the flow ends
  */
-void pep_flow_set_leg(struct pep_flow *flow, unsigned int side,
+void pep_flow_set_leg(struct pep_flow *flow, enum pep_side side,
 		      struct sock *sk, struct pep_sock *ps)
 {
 	lockdep_assert_held(&flow->lock);
@@ -259,7 +259,7 @@ void pep_flow_set_leg(struct pep_flow *flow, unsigned int side,
  */
 void pep_flow_lock_legs(struct pep_flow *flow)
 {
-	int side;
+	enum pep_side side;
 
 	lockdep_assert_held(&flow->lock);
 	for (side = PEP_SIDE_WIRELESS; side <= PEP_SIDE_SERVER; side++)
@@ -291,7 +291,7 @@ void pep_flow_unlock_legs(struct pep_flow *flow)
  */
 bool pep_flow_legs_owned(const struct pep_flow *flow)
 {
-	int side;
+	enum pep_side side;
 
 	for (side = 0; side < 2; side++)
 		if (flow->leg[side].sk && sock_owned_by_user(flow->leg[side].sk))
@@ -321,7 +321,7 @@ void pep_flow_remember(struct pep_flow *flow)
 /* Release the sockets of a dead flow. */
 static void pep_flow_release_legs(struct pep_flow *flow)
 {
-	int side;
+	enum pep_side side;
 
 	for (side = 0; side < 2; side++) {
 		if (flow->leg[side].ps)
@@ -403,7 +403,7 @@ static void pep_flow_abort(struct pep_flow *flow, struct pep_leg *leg)
 void pep_flow_end(struct pep_flow *flow, unsigned int cause)
 {
 	struct pep_path *path;
-	int side;
+	enum pep_side side;
 
 	if (flow->state >= PEP_FLOW_STATE_ESTABLISHED &&
 	    cause != PEP_A_STAT_FLOW_CLOSED &&

@@ -5,6 +5,7 @@
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
 #include <linux/timer.h>
+#include <uapi/linux/pep.h>
 
 #include "leg.h"
 #include "net.h"
@@ -197,16 +198,30 @@ static inline struct pep_leg *pep_flow_target(struct pep_flow *flow)
 	return &flow->leg[!flow->opener];
 }
 
+/**
+ * pep_flow_side() - side of a leg
+ * @flow: flow
+ * @sk: one of its sockets
+ *
+ * Return: the side that the socket faces.
+ */
+static inline enum pep_side pep_flow_side(const struct pep_flow *flow,
+					  const struct sock *sk)
+{
+	return flow->leg[PEP_SIDE_SERVER].sk == sk ? PEP_SIDE_SERVER :
+						     PEP_SIDE_WIRELESS;
+}
+
 int pep_flow_next(unsigned int state, enum pep_flow_event event);
 struct pep_flow *pep_flow_create(struct pep_gen *gen,
 				 const struct pep_flow_ops *ops,
-				 unsigned int opener,
+				 enum pep_side opener,
 				 const struct pep_tuple *tuple, int ifindex,
 				 u64 born);
 void pep_flow_put(struct pep_flow *flow);
 void pep_flow_schedule(struct pep_flow *flow);
 void pep_flow_wake_in(struct pep_flow *flow, unsigned long delay);
-void pep_flow_set_leg(struct pep_flow *flow, unsigned int side,
+void pep_flow_set_leg(struct pep_flow *flow, enum pep_side side,
 		      struct sock *sk, struct pep_sock *ps);
 void pep_flow_lock_legs(struct pep_flow *flow);
 void pep_flow_unlock_legs(struct pep_flow *flow);

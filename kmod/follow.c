@@ -143,7 +143,7 @@ static void pep_follow_rearm(struct pep_net *pn, struct pep_gen *other,
 			     struct pep_conn *conn)
 {
 	struct pep_gen *gen = rcu_dereference(conn->tally->gen) ?: other;
-	int side;
+	enum pep_side side;
 
 	conn->trigger = gen ? gen->values.split_trigger : 0;
 	if (!conn->trigger)
@@ -188,7 +188,7 @@ static void pep_follow_turn(struct pep_track_end *self,
 
 /* Keep payload that passes, and update the triggers. */
 static void pep_follow_payload(struct pep_net *pn, struct pep_conn *conn,
-			       unsigned int side, struct sk_buff *skb,
+			       enum pep_side side, struct sk_buff *skb,
 			       const struct pep_packet *pkt)
 {
 	struct pep_track_end *peer = &conn->end[!side];
@@ -220,7 +220,7 @@ static void pep_follow_payload(struct pep_net *pn, struct pep_conn *conn,
 }
 
 /* Note the acknowledgment and the window of an end. */
-static void pep_follow_ack(struct pep_conn *conn, unsigned int side,
+static void pep_follow_ack(struct pep_conn *conn, enum pep_side side,
 			   const struct pep_packet *pkt)
 {
 	struct pep_track_end *self = &conn->end[side];
@@ -242,7 +242,7 @@ static void pep_follow_ack(struct pep_conn *conn, unsigned int side,
 
 /* Is the packet plausible? The other end would drop it otherwise. */
 static bool pep_follow_plausible(const struct pep_conn *conn,
-				 unsigned int side, const struct sk_buff *skb,
+				 enum pep_side side, const struct sk_buff *skb,
 				 const struct pep_packet *pkt)
 {
 	const struct pep_track_end *peer = &conn->end[!side];
@@ -255,7 +255,7 @@ static bool pep_follow_plausible(const struct pep_conn *conn,
 }
 
 /* Note the state of the sender of any packet: clock, device, DSCP, losses. */
-static void pep_follow_note(struct pep_conn *conn, unsigned int side,
+static void pep_follow_note(struct pep_conn *conn, enum pep_side side,
 			    const struct sk_buff *skb,
 			    const struct pep_packet *pkt)
 {
@@ -283,7 +283,7 @@ static void pep_follow_note(struct pep_conn *conn, unsigned int side,
  * connection is followed like any other, and its profile may split it again.
  */
 static void pep_follow_resume(struct pep_net *pn, struct pep_gen *gen,
-			      struct pep_conn *conn, unsigned int side,
+			      struct pep_conn *conn, enum pep_side side,
 			      struct sk_buff *skb, const struct pep_packet *pkt)
 {
 	struct pep_track_end *self = &conn->end[side];
@@ -323,7 +323,7 @@ static void pep_follow_resume(struct pep_net *pn, struct pep_gen *gen,
 
 /* Handle a packet of an established connection. */
 static void pep_follow_segment(struct pep_net *pn, struct pep_gen *gen,
-			       struct pep_conn *conn, unsigned int side,
+			       struct pep_conn *conn, enum pep_side side,
 			       struct sk_buff *skb, const struct pep_packet *pkt)
 {
 	struct pep_track_end *self = &conn->end[side];
@@ -364,7 +364,7 @@ static void pep_follow_segment(struct pep_net *pn, struct pep_gen *gen,
  * each reset passes: there is nothing to compare it with, and a forged reset ends no
  * more than the following.
  */
-static bool pep_follow_reset(const struct pep_conn *conn, unsigned int side,
+static bool pep_follow_reset(const struct pep_conn *conn, enum pep_side side,
 			     const struct tcphdr *th)
 {
 	const struct pep_track_end *self = &conn->end[side];
@@ -398,7 +398,7 @@ static void pep_follow_lapse(struct pep_net *pn, struct pep_conn *conn)
 
 /* Handle a packet that is no SYN, of a connection that has no flow. */
 static void pep_follow_step(struct pep_net *pn, struct pep_gen *gen,
-			    struct pep_conn *conn, unsigned int side,
+			    struct pep_conn *conn, enum pep_side side,
 			    struct sk_buff *skb, const struct pep_packet *pkt)
 {
 	const struct tcphdr *th = pkt->th;
@@ -436,8 +436,8 @@ static void pep_follow_step(struct pep_net *pn, struct pep_gen *gen,
 }
 
 /* Side that a packet of a connection comes from, enum pep_side. */
-static unsigned int pep_follow_side(const struct pep_conn *conn,
-				    const struct pep_packet *pkt)
+static enum pep_side pep_follow_side(const struct pep_conn *conn,
+				     const struct pep_packet *pkt)
 {
 	bool forth = pkt->tuple.sport == conn->tuple.sport &&
 		     pep_addr_equal(&pkt->tuple.src, &conn->tuple.src);
@@ -481,7 +481,7 @@ static noinline_for_stack void pep_follow_measure(const struct pep_conn *conn,
 }
 
 /* Handle a packet of a connection that is handed back to its ends. */
-static void pep_follow_release(struct pep_conn *conn, unsigned int side,
+static void pep_follow_release(struct pep_conn *conn, enum pep_side side,
 			       const struct sk_buff *skb,
 			       const struct pep_packet *pkt,
 			       struct pep_release_way *way)
@@ -513,7 +513,7 @@ enum pep_follow_verdict pep_follow_packet(struct pep_net *pn,
 	struct pep_release_way way = { .leg = NULL };
 	int vrf = pep_tuple_vrf(skb->dev);
 	struct pep_conn *conn;
-	unsigned int side;
+	enum pep_side side;
 
 	*leg = NULL;
 	conn = pep_track_find(pn, &pkt->tuple, vrf);

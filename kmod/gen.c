@@ -29,7 +29,7 @@ static struct workqueue_struct *pep_gen_wq;
  * Context: RCU read side.
  * Return: index of a device, 0 for none.
  */
-int pep_gen_bound(const struct pep_gen *gen, unsigned int side, int ifindex)
+int pep_gen_bound(const struct pep_gen *gen, enum pep_side side, int ifindex)
 {
 	if (side == PEP_SIDE_SERVER && gen->server_ifindex)
 		return gen->server_ifindex;

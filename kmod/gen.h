@@ -4,6 +4,7 @@
 
 #include <linux/refcount.h>
 #include <linux/workqueue.h>
+#include <uapi/linux/pep.h>
 
 #include "listener.h"
 #include "net.h"
@@ -68,7 +69,7 @@ struct pep_gen {
  */
 static inline struct pep_listener *pep_gen_listener(struct pep_gen *gen,
 						    int family,
-						    unsigned int opener)
+						    enum pep_side opener)
 {
 	return &gen->listeners[2 * (family == AF_INET6) + opener];
 }
@@ -81,7 +82,7 @@ void pep_gen_stop(struct pep_net *pn);
 void pep_gen_flush(void);
 int pep_gen_server_ifindex(struct pep_net *pn,
 			   const struct pep_values *values);
-int pep_gen_bound(const struct pep_gen *gen, unsigned int side, int ifindex);
+int pep_gen_bound(const struct pep_gen *gen, enum pep_side side, int ifindex);
 int pep_gen_init(void);
 void pep_gen_exit(void);
 

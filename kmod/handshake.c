@@ -75,7 +75,7 @@ static void pep_handshake_open(struct pep_track_end *end,
  * Context: softirq, RCU read side.
  * Return: the connection, which no event splits, for pep_track_insert(); or NULL.
  */
-struct pep_conn *pep_handshake_new(struct pep_net *pn, unsigned int side,
+struct pep_conn *pep_handshake_new(struct pep_net *pn, enum pep_side side,
 				   const struct sk_buff *skb,
 				   const struct pep_packet *pkt,
 				   unsigned int *reason)
@@ -132,7 +132,7 @@ static bool pep_handshake_renew(const struct pep_gen *gen,
  *
  * Context: softirq, RCU read side.
  */
-void pep_handshake_syn(struct pep_gen *gen, unsigned int side,
+void pep_handshake_syn(struct pep_gen *gen, enum pep_side side,
 		       struct sk_buff *skb, const struct pep_packet *pkt,
 		       bool splittable)
 {
@@ -218,7 +218,7 @@ static void pep_handshake_synack(struct pep_net *pn, struct pep_conn *conn,
 }
 
 /* A SYN or SYN-ACK that its end has sent before shows that the end is alive. */
-static void pep_handshake_again(struct pep_conn *conn, unsigned int side,
+static void pep_handshake_again(struct pep_conn *conn, enum pep_side side,
 				const struct pep_packet *pkt)
 {
 	struct pep_track_end *self = &conn->end[side];
@@ -239,7 +239,7 @@ static void pep_handshake_again(struct pep_conn *conn, unsigned int side,
  * Context: softirq, RCU read side.
  */
 void pep_handshake_answer(struct pep_net *pn, struct pep_conn *conn,
-			  unsigned int side, const struct sk_buff *skb,
+			  enum pep_side side, const struct sk_buff *skb,
 			  const struct pep_packet *pkt)
 {
 	if (conn->stage == PEP_TRACK_OPENING && side != conn->opener)

@@ -2,21 +2,23 @@
 #ifndef _PEP_HANDSHAKE_H
 #define _PEP_HANDSHAKE_H
 
+#include <uapi/linux/pep.h>
+
 #include "packet.h"
 
 struct pep_conn;
 struct pep_gen;
 struct pep_net;
 
-struct pep_conn *pep_handshake_new(struct pep_net *pn, unsigned int side,
+struct pep_conn *pep_handshake_new(struct pep_net *pn, enum pep_side side,
 				   const struct sk_buff *skb,
 				   const struct pep_packet *pkt,
 				   unsigned int *reason);
-void pep_handshake_syn(struct pep_gen *gen, unsigned int side,
+void pep_handshake_syn(struct pep_gen *gen, enum pep_side side,
 		       struct sk_buff *skb, const struct pep_packet *pkt,
 		       bool splittable);
 void pep_handshake_answer(struct pep_net *pn, struct pep_conn *conn,
-			  unsigned int side, const struct sk_buff *skb,
+			  enum pep_side side, const struct sk_buff *skb,
 			  const struct pep_packet *pkt);
 void pep_handshake_complete(struct pep_net *pn, struct pep_conn *conn);
 bool pep_handshake_splittable(const struct pep_conn *conn);

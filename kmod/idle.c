@@ -23,7 +23,7 @@
 static u64 pep_idle_progress(const struct pep_flow *flow)
 {
 	u64 sum = 0;
-	int side;
+	enum pep_side side;
 
 	for (side = 0; side < 2; side++) {
 		const struct tcp_sock *tp = tcp_sk(flow->leg[side].sk);
@@ -38,7 +38,7 @@ static u64 pep_idle_progress(const struct pep_flow *flow)
  */
 static bool pep_idle_drained(const struct pep_flow *flow)
 {
-	int side;
+	enum pep_side side;
 
 	for (side = 0; side < 2; side++) {
 		const struct tcp_sock *in = tcp_sk(flow->leg[side].sk);

@@ -41,7 +41,7 @@
  *
  * Context: softirq.
  */
-void pep_leg_lock(struct sock *sk, unsigned int side)
+void pep_leg_lock(struct sock *sk, enum pep_side side)
 	__acquires(&sk->sk_lock.slock)
 {
 	if (side == PEP_SIDE_SERVER)
@@ -335,7 +335,7 @@ void pep_leg_start(struct sock *sk, u32 window)
  *
  * Context: may sleep.
  */
-void pep_leg_change(struct sock *sk, unsigned int side,
+void pep_leg_change(struct sock *sk, enum pep_side side,
 		    const struct pep_values *values)
 {
 	pep_leg_set_cc(sk, values->cc[side]);

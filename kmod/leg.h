@@ -79,7 +79,7 @@ static inline bool pep_leg_resets(const struct sock *sk)
 	return !((1 << sk->sk_state) & (TCPF_CLOSE | TCPF_SYN_SENT));
 }
 
-void pep_leg_lock(struct sock *sk, unsigned int side);
+void pep_leg_lock(struct sock *sk, enum pep_side side);
 void pep_leg_unlock(struct sock *sk);
 void pep_leg_detach(struct sock *sk);
 void pep_leg_clear_timewait(struct pep_net *pn, const struct pep_tuple *tuple,
@@ -90,7 +90,7 @@ void pep_leg_set_dsfield(struct sock *sk, u8 dsfield);
 int pep_leg_set_cc(struct sock *sk, const char *cc);
 void pep_leg_set_timers(struct sock *sk, const struct pep_values *values);
 void pep_leg_set_max_rate(struct sock *sk, u64 rate);
-void pep_leg_change(struct sock *sk, unsigned int side,
+void pep_leg_change(struct sock *sk, enum pep_side side,
 		    const struct pep_values *values);
 void pep_leg_abort(struct sock *sk);
 void pep_leg_start(struct sock *sk, u32 window);

@@ -156,7 +156,7 @@ static int pep_listener_bind(struct socket *sock, int family)
  * Return: 0 or a negative error; -EAFNOSUPPORT when the host lacks @family.
  */
 int pep_listener_open(struct pep_listener *l, struct pep_gen *gen, int family,
-		      unsigned int opener)
+		      enum pep_side opener)
 {
 	struct socket *sock;
 	int err;

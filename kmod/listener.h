@@ -3,6 +3,7 @@
 #define _PEP_LISTENER_H
 
 #include <linux/net.h>
+#include <uapi/linux/pep.h>
 
 #include "queue.h"
 
@@ -41,7 +42,7 @@ typedef void pep_listener_take(struct pep_listener *l, struct sock *child,
 
 void pep_listener_set_take(pep_listener_take *take);
 int pep_listener_open(struct pep_listener *l, struct pep_gen *gen, int family,
-		      unsigned int opener);
+		      enum pep_side opener);
 void pep_listener_hide(struct pep_listener *l);
 void pep_listener_close(struct pep_listener *l);
 void pep_listener_settle(struct pep_listener *l);

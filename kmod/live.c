@@ -35,7 +35,7 @@ static u32 pep_live_values(const struct pep_flow *flow,
 static void pep_live_apply(struct pep_flow *flow)
 {
 	struct pep_values values;
-	unsigned int side;
+	enum pep_side side;
 	u32 seq;
 
 	seq = pep_live_values(flow, &values);

@@ -53,7 +53,7 @@ static_assert(sizeof(struct pep_meter) <= 128);
 #endif
 
 static u64 pep_meter_hash(const struct pep_gen *gen,
-			  const struct pep_tuple *tuple, unsigned int opener)
+			  const struct pep_tuple *tuple, enum pep_side opener)
 {
 	struct pep_path_key key;
 
@@ -74,7 +74,7 @@ static u64 pep_meter_hash(const struct pep_gen *gen,
  * Return: true for the profile's control group.
  */
 bool pep_meter_held_back(const struct pep_gen *gen,
-			 const struct pep_tuple *tuple, unsigned int opener)
+			 const struct pep_tuple *tuple, enum pep_side opener)
 {
 	return gen->values.control &&
 	       reciprocal_scale(pep_meter_hash(gen, tuple, opener),
@@ -231,7 +231,7 @@ static u32 pep_meter_end_of(const struct pep_track_end *end)
  *
  * Context: softirq.
  */
-void pep_meter_followed(const struct pep_conn *conn, unsigned int side,
+void pep_meter_followed(const struct pep_conn *conn, enum pep_side side,
 			const struct pep_packet *pkt)
 {
 	const struct pep_track_end *wireless = &conn->end[PEP_SIDE_WIRELESS];

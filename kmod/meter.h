@@ -63,10 +63,10 @@ struct pep_meter {
 };
 
 bool pep_meter_held_back(const struct pep_gen *gen,
-			 const struct pep_tuple *tuple, unsigned int opener);
+			 const struct pep_tuple *tuple, enum pep_side opener);
 void pep_meter_begin(const struct pep_gen *gen, struct pep_conn *conn,
 		     unsigned int group);
-void pep_meter_followed(const struct pep_conn *conn, unsigned int side,
+void pep_meter_followed(const struct pep_conn *conn, enum pep_side side,
 			const struct pep_packet *pkt);
 void pep_meter_split(const struct pep_conn *conn, const struct pep_flow *flow,
 		     const struct pep_packet *pkt);

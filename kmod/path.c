@@ -71,7 +71,7 @@ static const struct rhashtable_params pep_path_params = {
  * Context: any.
  */
 void pep_path_key(const struct pep_net *pn, struct pep_path_key *key,
-		  const struct pep_tuple *tuple, unsigned int opener)
+		  const struct pep_tuple *tuple, enum pep_side opener)
 {
 	const union pep_addr *addr = opener == PEP_SIDE_WIRELESS ?
 				     &tuple->src : &tuple->dst;
@@ -224,7 +224,7 @@ static struct pep_path *pep_path_lookup(struct pep_net *pn,
  */
 struct pep_path *pep_path_find(struct pep_net *pn,
 			       const struct pep_tuple *tuple,
-			       unsigned int opener)
+			       enum pep_side opener)
 {
 	struct pep_path_key key;
 
@@ -244,7 +244,7 @@ struct pep_path *pep_path_find(struct pep_net *pn,
  */
 struct pep_path *pep_path_get(struct pep_net *pn,
 			      const struct pep_tuple *tuple,
-			      unsigned int opener)
+			      enum pep_side opener)
 {
 	struct pep_path_key key;
 	struct pep_path *path;

@@ -5,6 +5,7 @@
 #include <linux/refcount.h>
 #include <linux/rhashtable-types.h>
 #include <linux/spinlock.h>
+#include <uapi/linux/pep.h>
 
 #include "net.h"
 #include "tuple.h"
@@ -134,13 +135,13 @@ struct pep_path_claim {
 typedef bool pep_path_match(const struct pep_path *path, const void *filter);
 
 void pep_path_key(const struct pep_net *pn, struct pep_path_key *key,
-		  const struct pep_tuple *tuple, unsigned int opener);
+		  const struct pep_tuple *tuple, enum pep_side opener);
 struct pep_path *pep_path_get(struct pep_net *pn,
 			      const struct pep_tuple *tuple,
-			      unsigned int opener);
+			      enum pep_side opener);
 struct pep_path *pep_path_find(struct pep_net *pn,
 			       const struct pep_tuple *tuple,
-			       unsigned int opener);
+			       enum pep_side opener);
 void pep_path_touch(struct pep_net *pn, struct pep_path *path);
 void pep_path_put(struct pep_path *path);
 bool pep_path_known(const struct pep_path *path,

@@ -97,7 +97,7 @@ static struct pep_sock *pep_pool_make(struct pep_gen *gen,
 			ps->sock->state = SS_CONNECTED;
 		}
 	} else {
-		unsigned int side = (kind - PEP_POOL_WIRELESS4) / 2;
+		enum pep_side side = (kind - PEP_POOL_WIRELESS4) / 2;
 
 		err = pep_socket_make(gen, family, side, &ps->sock);
 		if (!err)

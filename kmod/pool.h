@@ -6,6 +6,7 @@
 #include <linux/net.h>
 #include <linux/skbuff.h>
 #include <linux/workqueue.h>
+#include <uapi/linux/pep.h>
 
 struct pep_gen;
 struct pep_job;
@@ -90,7 +91,7 @@ static inline enum pep_pool_kind pep_pool_shell(int family)
  *
  * Return: the kind.
  */
-static inline enum pep_pool_kind pep_pool_connector(unsigned int side,
+static inline enum pep_pool_kind pep_pool_connector(enum pep_side side,
 						    int family)
 {
 	return PEP_POOL_WIRELESS4 + 2 * side + (family == AF_INET6);

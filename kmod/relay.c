@@ -81,7 +81,7 @@ static bool pep_relay_gather(struct pep_gather *g, struct sock *sk,
 }
 
 /* Count @n bytes of payload that a leg has taken, @copied of them as copies. */
-static void pep_relay_count(struct pep_flow *flow, unsigned int from, u32 n,
+static void pep_relay_count(struct pep_flow *flow, enum pep_side from, u32 n,
 			    u32 copied)
 {
 	struct pep_leg *to = &flow->leg[!from];
@@ -131,7 +131,7 @@ static enum pep_relay_result pep_relay_later(const struct pep_flow *flow)
  * has room for more.
  */
 static enum pep_relay_result
-pep_relay_once(struct pep_flow *flow, unsigned int from, struct sk_buff *skb,
+pep_relay_once(struct pep_flow *flow, enum pep_side from, struct sk_buff *skb,
 	       u32 off, struct pep_queue *queue)
 {
 	struct sock *in = flow->leg[from].sk, *out = flow->leg[!from].sk;
@@ -186,7 +186,7 @@ static void pep_relay_dscp(const struct pep_flow *flow,
 }
 
 /* Payload has to wait for room in a leg. */
-static void pep_relay_stall(struct pep_flow *flow, unsigned int to)
+static void pep_relay_stall(struct pep_flow *flow, enum pep_side to)
 {
 	pep_stat_inc(flow->pn, PEP_A_STAT_RELAY_STALL);
 	if (flow->leg[to].stalled)
@@ -196,7 +196,7 @@ static void pep_relay_stall(struct pep_flow *flow, unsigned int to)
 }
 
 /* There is room again. */
-static void pep_relay_resume(struct pep_flow *flow, unsigned int to)
+static void pep_relay_resume(struct pep_flow *flow, enum pep_side to)
 {
 	if (likely(!flow->leg[to].stalled))
 		return;
@@ -206,25 +206,27 @@ static void pep_relay_resume(struct pep_flow *flow, unsigned int to)
 
 /* Pass the end of a direction on, once. */
 static enum pep_relay_result pep_relay_fin(struct pep_flow *flow,
-					   struct pep_leg *to)
+					   enum pep_side to)
 {
-	if (to->fin_sent)
+	struct pep_leg *leg = &flow->leg[to];
+
+	if (leg->fin_sent)
 		return PEP_RELAY_IDLE;
-	to->fin_sent = true;
-	pep_stamp(flow, PEP_FLOW_TIME_FIN + (to - flow->leg));
+	leg->fin_sent = true;
+	pep_stamp(flow, PEP_FLOW_TIME_FIN + to);
 	pep_flow_advance(flow, PEP_FLOW_FIN);
-	return pep_leg_shutdown(to->sk) ? PEP_RELAY_IDLE : PEP_RELAY_BROKEN;
+	return pep_leg_shutdown(leg->sk) ? PEP_RELAY_IDLE : PEP_RELAY_BROKEN;
 }
 
 /* A direction has ended. When a reset follows the FIN, only the reset is passed on: after
  * a FIN the other end may go on sending, and nothing receives that payload.
  */
 static enum pep_relay_result pep_relay_end(struct pep_flow *flow,
-					   unsigned int from)
+					   enum pep_side from)
 {
 	if (pep_leg_failed(flow->leg[from].sk))
 		return PEP_RELAY_IDLE;
-	return pep_relay_fin(flow, &flow->leg[!from]);
+	return pep_relay_fin(flow, !from);
 }
 
 /**
@@ -240,7 +242,7 @@ static enum pep_relay_result pep_relay_end(struct pep_flow *flow,
  * Return: how to go on.
  */
 static enum pep_relay_result
-pep_relay_direction(struct pep_flow *flow, unsigned int from,
+pep_relay_direction(struct pep_flow *flow, enum pep_side from,
 		    struct pep_queue *queue)
 {
 	struct sock *in = flow->leg[from].sk, *out = flow->leg[!from].sk;
@@ -274,7 +276,7 @@ pep_relay_direction(struct pep_flow *flow, unsigned int from,
 
 /* Relay one direction, and sample the residence of its payload. */
 static enum pep_relay_result pep_relay_measured(struct pep_flow *flow,
-						unsigned int from,
+						enum pep_side from,
 						struct pep_queue *queue)
 {
 	enum pep_relay_result result;
@@ -327,7 +329,7 @@ static bool pep_relay_tail(struct pep_flow *flow, struct pep_leg *to)
  */
 static bool pep_relay_failed(struct pep_flow *flow)
 {
-	unsigned int from = pep_leg_failed(flow->leg[PEP_SIDE_WIRELESS].sk) ?
+	enum pep_side from = pep_leg_failed(flow->leg[PEP_SIDE_WIRELESS].sk) ?
 			    PEP_SIDE_WIRELESS : PEP_SIDE_SERVER;
 	struct sock *in = flow->leg[from].sk, *out = flow->leg[!from].sk;
 

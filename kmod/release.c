@@ -41,7 +41,7 @@
  * Can the end on a side go on with its own clock? The leg that speaks for it has
  * continued that clock at 1 kHz; the other end drops packets with an older time.
  */
-static bool pep_release_clock(const struct pep_flow *flow, unsigned int side)
+static bool pep_release_clock(const struct pep_flow *flow, enum pep_side side)
 {
 	const struct tcp_sock *from = tcp_sk(flow->leg[side].sk);
 	const struct tcp_sock *speaks = tcp_sk(flow->leg[!side].sk);
@@ -58,7 +58,7 @@ static bool pep_release_clock(const struct pep_flow *flow, unsigned int side)
 /* May a flow be handed back, now or in a moment? */
 static bool pep_release_may(const struct pep_flow *flow)
 {
-	int side;
+	enum pep_side side;
 
 	for (side = 0; side < 2; side++) {
 		const struct pep_leg *leg = &flow->leg[side];
@@ -137,7 +137,7 @@ static void pep_release_cuts(struct pep_conn *conn, struct pep_flow *flow)
  * the cut. Without the leg's lock: the other end acknowledges the packet's payload only
  * after the leg has received it.
  */
-static void pep_release_move(struct pep_conn *conn, unsigned int side)
+static void pep_release_move(struct pep_conn *conn, enum pep_side side)
 {
 	const struct tcp_sock *tp = tcp_sk(conn->flow->leg[side].sk);
 	struct pep_track_end *self = &conn->end[side];
@@ -155,7 +155,7 @@ static void pep_release_move(struct pep_conn *conn, unsigned int side)
  * end otherwise.
  */
 static void pep_release_align(struct pep_conn *conn, struct pep_flow *flow,
-			      unsigned int side)
+			      enum pep_side side)
 {
 	struct tcp_sock *tp = tcp_sk(flow->leg[side].sk);
 	const struct pep_track_end *peer = &conn->end[!side];
@@ -174,7 +174,7 @@ static void pep_release_align(struct pep_conn *conn, struct pep_flow *flow,
 /* Has each end acknowledged all bytes of the other before the cut? */
 static bool pep_release_done(struct pep_conn *conn, struct pep_flow *flow)
 {
-	int side;
+	enum pep_side side;
 
 	pep_release_align(conn, flow, 0);
 	pep_release_align(conn, flow, 1);
@@ -193,7 +193,7 @@ static void pep_release_finish(struct pep_conn *conn, struct pep_flow *flow,
 			       unsigned int cause)
 {
 	struct pep_net *pn = flow->pn;
-	int side;
+	enum pep_side side;
 
 	for (side = 0; side < 2; side++) {
 		conn->end[side].next = conn->end[side].high;
@@ -218,7 +218,7 @@ static void pep_release_finish(struct pep_conn *conn, struct pep_flow *flow,
 static void pep_release_abort(struct pep_conn *conn, struct pep_flow *flow,
 			      unsigned int cause)
 {
-	int side;
+	enum pep_side side;
 
 	for (side = 0; side < 2; side++) {
 		struct tcp_sock *tp = tcp_sk(flow->leg[!side].sk);
@@ -411,7 +411,7 @@ unsigned int pep_release_flows(struct pep_net *pn, pep_flow_match *match,
 
 /* Are the packet's numbers and checksum plausible? The other end drops others. */
 static bool pep_release_plausible(const struct pep_conn *conn,
-				  unsigned int side, const struct sk_buff *skb,
+				  enum pep_side side, const struct sk_buff *skb,
 				  const struct pep_packet *pkt)
 {
 	const struct pep_track_end *self = &conn->end[side];
@@ -436,7 +436,7 @@ static bool pep_release_plausible(const struct pep_conn *conn,
  *
  * Context: softirq, RCU read side.
  */
-void pep_release_packet(struct pep_conn *conn, unsigned int side,
+void pep_release_packet(struct pep_conn *conn, enum pep_side side,
 			const struct sk_buff *skb, const struct pep_packet *pkt,
 			struct pep_release_way *way)
 {

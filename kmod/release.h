@@ -2,6 +2,8 @@
 #ifndef _PEP_RELEASE_H
 #define _PEP_RELEASE_H
 
+#include <uapi/linux/pep.h>
+
 #include "flow.h"
 #include "packet.h"
 #include "track.h"
@@ -26,7 +28,7 @@ unsigned int pep_release_flows(struct pep_net *pn, pep_flow_match *match,
 			       const void *filter);
 void pep_release_idle(struct pep_conn *conn);
 void pep_release_poll(struct pep_conn *conn);
-void pep_release_packet(struct pep_conn *conn, unsigned int side,
+void pep_release_packet(struct pep_conn *conn, enum pep_side side,
 			const struct sk_buff *skb, const struct pep_packet *pkt,
 			struct pep_release_way *way);
 void pep_release_deliver(struct pep_net *pn, struct sk_buff *skb,

@@ -45,7 +45,7 @@
 static u32 pep_relief_memory(const struct pep_flow *flow)
 {
 	u32 sum = 0;
-	int side;
+	enum pep_side side;
 
 	for (side = 0; side < 2; side++) {
 		const struct sock *sk = flow->leg[side].sk;

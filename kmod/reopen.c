@@ -24,7 +24,7 @@ static bool pep_reopen_waits(const struct pep_flow *flow)
  */
 static bool pep_reopen_forgotten(const struct pep_conn *conn, bool forth)
 {
-	unsigned int side = forth ? conn->opener : !conn->opener;
+	enum pep_side side = forth ? conn->opener : !conn->opener;
 	/* Pairs with pep_flow_set_leg(). */
 	const struct sock *sk = smp_load_acquire(&conn->flow->leg[side].sk);
 

@@ -116,7 +116,7 @@ static int pep_report_leg_tcp(struct sk_buff *skb, const struct sock *sk)
 
 /* Own address and port of a leg that does not use those of the opener. */
 static int pep_report_leg_source(struct sk_buff *skb,
-				 const struct pep_flow *flow, int side,
+				 const struct pep_flow *flow, enum pep_side side,
 				 const struct sock *sk)
 {
 	const struct pep_tuple *t = &flow->tuple;
@@ -164,7 +164,7 @@ static int pep_report_leg_resume(struct sk_buff *skb,
 
 /* One leg, read without its lock, as tcp_get_info() does for its part. */
 static int pep_report_fill_leg(struct sk_buff *skb, int attr,
-			       const struct pep_flow *flow, int side,
+			       const struct pep_flow *flow, enum pep_side side,
 			       struct sock *sk)
 {
 	const struct pep_leg *leg = &flow->leg[side];
@@ -195,7 +195,8 @@ static int pep_report_fill_legs(struct sk_buff *skb,
 		[PEP_SIDE_WIRELESS] = PEP_A_FLOW_WIRELESS,
 		[PEP_SIDE_SERVER] = PEP_A_FLOW_SERVER,
 	};
-	int side, err;
+	enum pep_side side;
+	int err;
 
 	for (side = 0; side < 2; side++) {
 		/* Pairs with the release in pep_flow_set_leg(). */
@@ -320,7 +321,7 @@ static int pep_report_resets(struct sk_buff *skb, const struct pep_flow *flow,
 		[PEP_SIDE_WIRELESS] = PEP_A_FLOW_TIME_RST_TO_WIRELESS,
 		[PEP_SIDE_SERVER] = PEP_A_FLOW_TIME_RST_TO_SERVER,
 	};
-	int side;
+	enum pep_side side;
 
 	/* The ends of a connection that goes on are not reset. */
 	if (pep_report_cause(cause) == PEP_FLOW_CAUSE_RELEASED)

@@ -70,7 +70,7 @@ static u64 pep_residence_sent(const struct sock *sk, u32 seq)
  *
  * Context: softirq.
  */
-void pep_residence_begin(struct pep_flow *flow, unsigned int from)
+void pep_residence_begin(struct pep_flow *flow, enum pep_side from)
 {
 	const struct tcp_sock *in = tcp_sk(flow->leg[from].sk);
 	const struct tcp_sock *out = tcp_sk(flow->leg[!from].sk);
@@ -97,7 +97,7 @@ void pep_residence_begin(struct pep_flow *flow, unsigned int from)
  *
  * Context: softirq.
  */
-void pep_residence_end(struct pep_flow *flow, unsigned int from)
+void pep_residence_end(struct pep_flow *flow, enum pep_side from)
 {
 	struct pep_leg *leg = &flow->leg[!from];
 	struct pep_residence *r = &leg->residence;

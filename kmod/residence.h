@@ -27,7 +27,7 @@ struct pep_residence {
 };
 
 unsigned int pep_residence_bucket(u64 ns);
-void pep_residence_begin(struct pep_flow *flow, unsigned int from);
-void pep_residence_end(struct pep_flow *flow, unsigned int from);
+void pep_residence_begin(struct pep_flow *flow, enum pep_side from);
+void pep_residence_end(struct pep_flow *flow, enum pep_side from);
 
 #endif

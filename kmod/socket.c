@@ -60,7 +60,7 @@ static void pep_socket_set_rto(struct sock *sk)
  * Context: may sleep.
  * Return: 0 or a negative error.
  */
-int pep_socket_make(struct pep_gen *gen, int family, unsigned int side,
+int pep_socket_make(struct pep_gen *gen, int family, enum pep_side side,
 		    struct socket **res)
 {
 	struct socket *sock;

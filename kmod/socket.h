@@ -2,6 +2,8 @@
 #ifndef _PEP_SOCKET_H
 #define _PEP_SOCKET_H
 
+#include <uapi/linux/pep.h>
+
 struct pep_gen;
 struct socket;
 
@@ -11,7 +13,7 @@ struct socket;
  */
 #define PEP_SOCKET_NOTSENT	(256 * 1024)
 
-int pep_socket_make(struct pep_gen *gen, int family, unsigned int side,
+int pep_socket_make(struct pep_gen *gen, int family, enum pep_side side,
 		    struct socket **res);
 
 #endif

@@ -54,7 +54,7 @@ static bool pep_stamp_was_reset(const struct sock *sk)
  */
 void pep_stamp_leg(struct pep_flow *flow, const struct sock *sk)
 {
-	unsigned int side = flow->leg[PEP_SIDE_WIRELESS].sk != sk;
+	enum pep_side side = flow->leg[PEP_SIDE_WIRELESS].sk != sk;
 
 	if (READ_ONCE(flow->state) == PEP_FLOW_STATE_DEAD)
 		return;

@@ -37,7 +37,7 @@ void pep_stat_exit(struct pep_net *pn)
  *
  * Context: any.
  */
-void pep_stat_syn(const struct pep_net *pn, unsigned int opener,
+void pep_stat_syn(const struct pep_net *pn, enum pep_side opener,
 		  const struct pep_tuple *tuple, unsigned int index)
 {
 	pep_stat_inc(pn, index);

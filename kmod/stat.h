@@ -23,7 +23,7 @@
  *
  * Return: its index.
  */
-static inline unsigned int pep_stat_residence(unsigned int side,
+static inline unsigned int pep_stat_residence(enum pep_side side,
 					      unsigned int bucket)
 {
 	return PEP_STAT_RESIDENCE + side * PEP_RESIDENCE_BUCKETS + bucket;
@@ -57,7 +57,7 @@ static inline void pep_stat_inc(const struct pep_net *pn, unsigned int index)
 
 int pep_stat_init(struct pep_net *pn);
 void pep_stat_exit(struct pep_net *pn);
-void pep_stat_syn(const struct pep_net *pn, unsigned int opener,
+void pep_stat_syn(const struct pep_net *pn, enum pep_side opener,
 		  const struct pep_tuple *tuple, unsigned int index);
 u64 pep_stat_read(const struct pep_net *pn, unsigned int index, int cpu);
 u64 pep_stat_sum(const struct pep_net *pn, unsigned int index);

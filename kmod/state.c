@@ -68,7 +68,7 @@ static int pep_state_put_end(struct sk_buff *skb, const struct pep_net *pn,
 
 static int pep_state_fill_end(struct sk_buff *skb, int attr,
 			      const struct pep_net *pn,
-			      const struct pep_conn *conn, unsigned int side)
+			      const struct pep_conn *conn, enum pep_side side)
 {
 	struct nlattr *nest = nla_nest_start(skb, attr);
 

@@ -183,7 +183,7 @@ static bool pep_steer_follows(unsigned int reason)
  * or 0; true when it was consumed.
  */
 static bool pep_steer_open(struct pep_net *pn, struct pep_gen *gen,
-			   unsigned int side, struct sk_buff *skb,
+			   enum pep_side side, struct sk_buff *skb,
 			   const struct pep_packet *pkt, unsigned int reason)
 {
 	struct pep_tuple reverse;
@@ -204,7 +204,7 @@ static bool pep_steer_open(struct pep_net *pn, struct pep_gen *gen,
 /* Out of line, with its variables on the stack: few packets are SYNs. */
 static noinline_for_stack unsigned int
 pep_steer_syn(struct pep_net *pn, struct pep_profile *profile,
-	      unsigned int side, struct sk_buff *skb, struct pep_packet *pkt)
+	      enum pep_side side, struct sk_buff *skb, struct pep_packet *pkt)
 {
 	struct pep_gen *gen = rcu_dereference(profile->gen);
 	struct pep_tuple reverse;
@@ -279,7 +279,7 @@ static void pep_steer_catch_up(struct sock *sk, struct sk_buff *skb,
 
 	if (!flow || flow->mode != PEP_CONNECT_MODE_FOLLOW)
 		return;
-	other = flow->leg[flow->leg[PEP_SIDE_WIRELESS].sk == sk].sk;
+	other = flow->leg[!pep_flow_side(flow, sk)].sk;
 	tp = tcp_sk(other);
 	if (!after(ntohl(pkt->th->ack_seq), READ_ONCE(tp->rcv_wup) +
 					    READ_ONCE(tp->rcv_wnd)))
@@ -312,7 +312,7 @@ static bool pep_steer_cookie(const struct sock *listener,
 /* A TCP packet for which there is no socket. */
 static unsigned int pep_steer_unknown(struct pep_net *pn,
 				      struct pep_profile *profile,
-				      unsigned int side, struct sk_buff *skb,
+				      enum pep_side side, struct sk_buff *skb,
 				      struct pep_packet *pkt)
 {
 	const struct tcphdr *th = pkt->th;
@@ -402,7 +402,7 @@ static unsigned int pep_steer_over(struct pep_net *pn, struct sk_buff *skb)
 
 static unsigned int pep_steer_tcp(struct pep_net *pn,
 				  struct pep_profile *profile,
-				  unsigned int side, struct sk_buff *skb,
+				  enum pep_side side, struct sk_buff *skb,
 				  struct pep_packet *pkt)
 {
 	enum pep_follow_verdict verdict = PEP_FOLLOW_UNKNOWN;
@@ -478,7 +478,7 @@ static unsigned int pep_steer_other(struct pep_net *pn, struct sk_buff *skb,
 
 static unsigned int pep_steer_verdict(struct pep_net *pn,
 				      struct pep_profile *profile,
-				      unsigned int side, struct sk_buff *skb)
+				      enum pep_side side, struct sk_buff *skb)
 {
 	struct pep_packet pkt __uninitialized;
 	enum pep_packet_kind kind;
@@ -506,7 +506,7 @@ static unsigned int pep_steer_verdict(struct pep_net *pn,
  * Return: true when the packet was consumed, false when it has to pass.
  */
 bool pep_steer(struct sk_buff *skb, struct pep_profile *profile,
-	       unsigned int side)
+	       enum pep_side side)
 {
 	unsigned int len = 0;
 	unsigned int reason;

@@ -3,10 +3,11 @@
 #define _PEP_STEER_H
 
 #include <linux/skbuff.h>
+#include <uapi/linux/pep.h>
 
 struct pep_profile;
 
 bool pep_steer(struct sk_buff *skb, struct pep_profile *profile,
-	       unsigned int side);
+	       enum pep_side side);
 
 #endif

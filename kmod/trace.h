@@ -21,6 +21,7 @@
 
 #include <linux/in6.h>
 #include <linux/tracepoint.h>
+#include <uapi/linux/pep.h>
 
 struct pep_conn;
 struct pep_flow;
@@ -93,7 +94,7 @@ TRACE_DEFINE_ENUM(PEP_TRACK_GONE);
 TRACE_EVENT(pep_steer,
 
 	TP_PROTO(const struct pep_net *pn, int ifindex, unsigned int len,
-		 unsigned int side, unsigned int counter),
+		 enum pep_side side, unsigned int counter),
 
 	TP_ARGS(pn, ifindex, len, side, counter),
 
@@ -123,7 +124,7 @@ TRACE_EVENT(pep_steer,
 DECLARE_EVENT_CLASS(pep_opening,
 
 	TP_PROTO(const struct pep_net *pn, const struct pep_tuple *tuple,
-		 unsigned int side, const char *result),
+		 enum pep_side side, const char *result),
 
 	TP_ARGS(pn, tuple, side, result),
 
@@ -155,7 +156,7 @@ DECLARE_EVENT_CLASS(pep_opening,
 /* A SYN that has no socket: the counter of its outcome. */
 DEFINE_EVENT(pep_opening, pep_syn,
 	TP_PROTO(const struct pep_net *pn, const struct pep_tuple *tuple,
-		 unsigned int side, const char *result),
+		 enum pep_side side, const char *result),
 	TP_ARGS(pn, tuple, side, result)
 );
 
@@ -165,7 +166,7 @@ DEFINE_EVENT(pep_opening, pep_syn,
  */
 DEFINE_EVENT(pep_opening, pep_accept,
 	TP_PROTO(const struct pep_net *pn, const struct pep_tuple *tuple,
-		 unsigned int side, const char *result),
+		 enum pep_side side, const char *result),
 	TP_ARGS(pn, tuple, side, result)
 );
 
@@ -268,7 +269,7 @@ TRACE_EVENT(pep_stage,
 
 DECLARE_EVENT_CLASS(pep_backpressure,
 
-	TP_PROTO(const struct pep_flow *flow, unsigned int side),
+	TP_PROTO(const struct pep_flow *flow, enum pep_side side),
 
 	TP_ARGS(flow, side),
 
@@ -298,13 +299,13 @@ DECLARE_EVENT_CLASS(pep_backpressure,
 
 /* A leg can take no more: payload waits in the other one. Bytes. */
 DEFINE_EVENT(pep_backpressure, pep_stall,
-	TP_PROTO(const struct pep_flow *flow, unsigned int side),
+	TP_PROTO(const struct pep_flow *flow, enum pep_side side),
 	TP_ARGS(flow, side)
 );
 
 /* The leg can take payload again. */
 DEFINE_EVENT(pep_backpressure, pep_resume,
-	TP_PROTO(const struct pep_flow *flow, unsigned int side),
+	TP_PROTO(const struct pep_flow *flow, enum pep_side side),
 	TP_ARGS(flow, side)
 );
 
@@ -358,7 +359,7 @@ TRACE_EVENT(pep_careful,
  */
 TRACE_EVENT(pep_relay,
 
-	TP_PROTO(const struct pep_flow *flow, unsigned int side, u32 offered,
+	TP_PROTO(const struct pep_flow *flow, enum pep_side side, u32 offered,
 		 unsigned int fragments, u32 copied, int taken),
 
 	TP_ARGS(flow, side, offered, fragments, copied, taken),
@@ -392,7 +393,7 @@ TRACE_EVENT(pep_relay,
 /* A sample of the time that payload has stayed on its way to a leg. */
 TRACE_EVENT(pep_residence,
 
-	TP_PROTO(const struct pep_flow *flow, unsigned int side, u64 ns),
+	TP_PROTO(const struct pep_flow *flow, enum pep_side side, u64 ns),
 
 	TP_ARGS(flow, side, ns),
 

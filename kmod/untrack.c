@@ -217,7 +217,7 @@ static unsigned int pep_untrack_out(void *priv, struct sk_buff *skb,
 	pep_untrack_skb(skb);
 	flow = pep_untrack_ends(state->sk);
 	if (flow) {
-		flow->leg[flow->leg[1].sk == state->sk].reset_sent = true;
+		flow->leg[pep_flow_side(flow, state->sk)].reset_sent = true;
 		pep_again_keep(pep_net(state->net), skb,
 			       tcp_sk(state->sk)->snd_una);
 	}

@@ -152,7 +152,7 @@ void pep_window_hold(const struct pep_leg *leg)
  *
  * Context: softirq.
  */
-void pep_window_couple(struct pep_flow *flow, unsigned int from, u32 done)
+void pep_window_couple(struct pep_flow *flow, enum pep_side from, u32 done)
 {
 	struct tcp_sock *out = tcp_sk(flow->leg[!from].sk);
 	struct pep_leg *leg = &flow->leg[from];
