@@ -26,9 +26,9 @@ NONE = frozenset({errno.ENOENT})
 DENIED = frozenset({errno.EPERM})
 NO_COMMAND = frozenset({errno.EOPNOTSUPP})
 
-# Later kernels than 6.12 refuse bytes behind the header of a dump that takes no
-# attributes.
-STRICT_DUMPS = int(os.uname().release.split(".")[0]) >= 7
+# Linux 7.3, unlike 6.12, refuses bytes behind the header of a request that
+# takes no attributes.
+STRICT = int(os.uname().release.split(".")[0]) >= 7
 
 _PROFILE = {errno.EINVAL, errno.ERANGE, errno.ENOENT, errno.ENODEV}
 _FILTER = {errno.EINVAL, errno.ERANGE}
@@ -180,7 +180,7 @@ class Judge:
     def _operation(self, frame, op, request, data):
         """A request of an operation that is permitted to the sender."""
         found, frame.dump = {}, request.dump
-        if request.policy or (request.dump and STRICT_DUMPS):
+        if request.policy or STRICT:
             found = attributes(data[GENL:], request.policy or {})
             if found is None:
                 frame.allowed = REFUSED
