@@ -149,24 +149,41 @@ static void pep_release_move(struct pep_conn *conn, enum pep_side side)
 		self->high = self->next;
 }
 
+/* The leg that speaks for an end goes on behind payload that has reached the other end
+ * past it.
+ */
+static void pep_release_skip(struct tcp_sock *speaks, const struct pep_track_end *peer)
+{
+	WRITE_ONCE(speaks->write_seq, peer->ack);
+	speaks->pushed_seq = peer->ack;
+	WRITE_ONCE(speaks->snd_nxt, peer->ack);
+	speaks->snd_una = peer->ack;
+	speaks->snd_wnd = after(peer->edge, peer->ack) ? peer->edge - peer->ack : 0;
+}
+
 /*
  * Keep the cut and a leg in step, with both locked. An acknowledgment by the other end
  * behind the cut moves the leg: the leg's own acknowledgments would be too old for its
- * end otherwise.
+ * end otherwise. The leg that speaks for the end moves along, since a packet may still
+ * be on its way to the first one; while it has payload to repeat neither moves.
  */
 static void pep_release_align(struct pep_conn *conn, struct pep_flow *flow,
 			      enum pep_side side)
 {
 	struct tcp_sock *tp = tcp_sk(flow->leg[side].sk);
 	const struct pep_track_end *peer = &conn->end[!side];
+	struct sock *out = flow->leg[!side].sk;
 
-	if (after(peer->ack, tp->rcv_nxt) && tp->copied_seq == tp->rcv_nxt) {
+	if (after(peer->ack, tp->rcv_nxt) && tp->copied_seq == tp->rcv_nxt &&
+	    tcp_sk(out)->write_seq == tp->rcv_nxt &&
+	    tcp_rtx_and_write_queues_empty(out)) {
 		tp->rcv_nxt = peer->ack;
 		tp->rcv_wup = peer->ack;
 		tp->rcv_wnd = after(peer->edge, peer->ack) ?
 			      peer->edge - peer->ack : 0;
 		WRITE_ONCE(tp->copied_seq, peer->ack);
 		pep_compat_promised(tp);
+		pep_release_skip(tcp_sk(out), peer);
 	}
 	pep_release_move(conn, side);
 }
@@ -200,6 +217,9 @@ static void pep_release_finish(struct pep_conn *conn, struct pep_flow *flow,
 		conn->end[side].tsval =
 			pep_release_tsval(tcp_sk(flow->leg[side].sk),
 					  tcp_sk(flow->leg[!side].sk));
+		/* A FIN that was on its way to the leg at the cut. */
+		if (sock_flag(flow->leg[side].sk, SOCK_DONE))
+			conn->end[side].flags |= PEP_TRACK_FIN;
 		/* Under repair disconnect() sends nothing. */
 		tcp_sk(flow->leg[side].sk)->repair = 1;
 	}
@@ -222,9 +242,13 @@ static void pep_release_abort(struct pep_conn *conn, struct pep_flow *flow,
 
 	for (side = 0; side < 2; side++) {
 		struct tcp_sock *tp = tcp_sk(flow->leg[!side].sk);
+		const struct pep_track_end *peer = &conn->end[!side];
 
 		WRITE_ONCE(tp->write_seq, conn->end[side].high);
 		WRITE_ONCE(tp->snd_nxt, conn->end[side].high);
+		/* tcp_acceptable_seq() compares them with the window. */
+		tp->snd_una = peer->ack;
+		tp->snd_wnd = after(peer->edge, peer->ack) ? peer->edge - peer->ack : 0;
 	}
 	pep_flow_end(flow, cause);
 	pep_track_advance(flow->pn, conn, PEP_TRACK_END);
@@ -340,8 +364,10 @@ static bool pep_release_begin(struct pep_flow *flow)
 		return false;
 	spin_lock_bh(&conn->lock);
 	if (conn->flow != flow || conn->stage != PEP_TRACK_SPLIT) {
+		/* The last acknowledgment may have been on its way to the leg. */
 		way = conn->flow == flow &&
-		      conn->stage == PEP_TRACK_RELEASING;
+		      conn->stage == PEP_TRACK_RELEASING &&
+		      !pep_release_try(conn, 0);
 		goto out;
 	}
 	spin_lock(&flow->lock);

@@ -14,6 +14,7 @@
 #include <linux/ktime.h>
 #include <linux/netfilter/nf_conntrack_common.h>
 #include <linux/sched.h>
+#include <net/inet_ecn.h>
 #include <net/ip6_checksum.h>
 #include <net/ip6_route.h>
 #include <net/ipv6.h>
@@ -82,12 +83,9 @@ static struct dst_entry *pep_unsent_route6(struct pep_net *pn,
 		.fl6_dport = th->dest,
 		.fl6_sport = th->source,
 	};
-	struct dst_entry *dst = ip6_route_output(pn->net, NULL, &fl6);
+	struct dst_entry *dst = ip6_dst_lookup_flow(pn->net, NULL, &fl6, NULL);
 
-	if (!dst->error)
-		return dst;
-	dst_release(dst);
-	return NULL;
+	return IS_ERR(dst) ? NULL : dst;
 }
 
 static void pep_unsent_ip6(struct sk_buff *skb, const struct pep_net *pn,
@@ -139,10 +137,13 @@ static bool pep_unsent_send(struct pep_net *pn, struct sk_buff *skb)
 	return true;
 }
 
-/* Keep a reset that has no route yet, or drop it when it has waited for long. */
+/* Keep a reset that has no route yet, or drop it when it has waited for long, or others
+ * have taken its place meanwhile.
+ */
 static void pep_unsent_wait(struct pep_net *pn, struct sk_buff *skb)
 {
-	if (ktime_before(ktime_get(), skb->tstamp))
+	if (ktime_before(ktime_get(), skb->tstamp) &&
+	    skb_queue_len_lockless(&pn->unsent) < PEP_UNSENT_MOST)
 		skb_queue_tail(&pn->unsent, skb);
 	else
 		kfree_skb(skb);
@@ -213,17 +214,22 @@ void pep_unsent_stop(struct pep_net *pn)
 void pep_unsent_note(struct pep_unsent *reset, const struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
-	u32 edge = tcp_wnd_end(tp);
+	u32 edge = tcp_wnd_end(tp), beyond = tp->snd_nxt - edge;
 
 	pep_tuple_of_peer(&reset->tuple, sk);
 	reset->due = !tp->repair && (1 << sk->sk_state) & PEP_UNSENT_STATES;
-	reset->seq = before(edge, tp->snd_nxt) ? edge : tp->snd_nxt;
+	reset->seq = tp->snd_nxt;
+	if (before(edge, tp->snd_nxt) &&
+	    !(tp->rx_opt.wscale_ok && beyond < 1U << tp->rx_opt.rcv_wscale))
+		reset->seq = edge;
 	reset->ack = tp->rcv_nxt;
 	reset->una = tp->snd_una;
 	reset->mark = sk->sk_mark;
 	reset->oif = sk->sk_bound_dev_if;
 	reset->tos = sk->sk_family == AF_INET ? inet_sk(sk)->tos :
 		     inet6_sk(sk)->tclass;
+	/* No reset is ECN-capable: RFC 3168, section 6.1.1. */
+	reset->tos &= ~INET_ECN_MASK;
 }
 
 static void pep_unsent_tcp(struct sk_buff *skb, const struct pep_unsent *reset)

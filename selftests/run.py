@@ -50,7 +50,10 @@ def listed(option, argument=None):
                "--trait": lambda name: argument in traits.of(name)}
     if option not in choices or not (argument or option == "--list"):
         return None
-    return [name for name in traits.tests() if choices[option](name)]
+    names = traits.tests()
+    for name in names:
+        traits.of(name)         # raises for a mistake, whatever is asked for
+    return [name for name in names if choices[option](name)]
 
 
 def programs_near():

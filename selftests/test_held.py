@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A packet that was on its way to its leg when its connection was handed back: the
-leg receives it afterwards, and its ends go on. A netfilter queue in INPUT holds it,
-in place of a CPU that is slow."""
+"""A packet that was on its way to its leg when its connection was handed back:
+the leg receives it afterwards, and its ends go on. A netfilter queue in INPUT
+holds it, in place of a CPU that is slow."""
 
 import contextlib
 
@@ -17,6 +17,7 @@ TRAITS = {"machine"}
 
 QUEUE = 7
 SIZE = 1000             # bytes of a message, one packet
+PAYLOAD = f"meta l4proto tcp meta length > {SIZE // 2}"
 SECONDS = 5             # for a release; ends repeat lost packets meanwhile
 
 
@@ -28,11 +29,10 @@ def setup():
 
 
 @contextlib.contextmanager
-def rule(ns, verdict, match=""):
-    """A verdict on packets with payload that the namespace receives, within."""
+def rule(ns, words):
+    """A rule for the packets that the namespace receives, within."""
     run("nft", "-f", "-", ns=ns, stdin=f"""table inet held {{
-        chain held {{ type filter hook input priority 0;
-            {match} meta l4proto tcp meta length > {SIZE // 2} {verdict}
+        chain held {{ type filter hook input priority 0; {words}
         }}
     }}
     """)
@@ -59,9 +59,9 @@ class Message:
 @families("the subscriber's packet", "wl0")
 @families("the server's packet", "sv0")
 def held(family, dev):
-    """The other end acknowledges the packet with payload of its own, and gets an
-    acknowledgment of that, while the release waits for payload that was lost before:
-    it ends as soon as that has arrived."""
+    """The other end acknowledges the packet with payload of its own, and gets
+    an acknowledgment of that, while the release waits for payload that was lost
+    before: it ends as soon as that has arrived."""
     near, far = pep.split_pair(family)
     exchange_part((near, far), SIZE)
     one, other = (near, far) if dev == "wl0" else (far, near)
@@ -71,8 +71,8 @@ def held(family, dev):
     before = resets()
     with grows(flow_released=1, flow_killed=0):
         with Queue("pep", QUEUE) as queue, \
-                rule("pep", f"queue to {QUEUE}", f"iifname {dev}"):
-            with rule(deaf, "drop"):
+                rule("pep", f"iifname {dev} {PAYLOAD} queue to {QUEUE}"):
+            with rule(deaf, f"{PAYLOAD} drop"):
                 sent = pep.stat(relayed)
                 lost = Message(other)
                 wait_for("the lost message",
@@ -86,5 +86,28 @@ def held(family, dev):
             lost.expect(one)
             answer.expect(one)
         pep.flows_end(SECONDS)
+        expect("resets", resets(), before)
+    exchange((near, far), SIZE)
+
+
+@families("the subscriber's last acknowledgment", "wl0")
+@families("the server's last acknowledgment", "sv0")
+def acknowledged(family, dev):
+    """Neither end sends anything afterwards: the next request finds it."""
+    near, far = pep.split_pair(family)
+    exchange_part((near, far), SIZE)
+    pep.quiet()
+    one, other = (near, far) if dev == "wl0" else (far, near)
+    release = pep.order("flow_release")
+    before = resets()
+    with grows(flow_released=1):
+        with Queue("pep", QUEUE) as queue, \
+                rule("pep", f"iifname {dev} meta l4proto tcp queue to {QUEUE}"):
+            Message(other).expect(one)
+            packet = queue.wait()
+            release()
+            queue.accept(packet)
+            wait_for("the end of the flow",
+                     lambda: release() and not pep.stat("flows"), SECONDS)
         expect("resets", resets(), before)
     exchange((near, far), SIZE)

@@ -9,8 +9,8 @@ import fcntl
 import select
 import socket
 import struct
-import threading
 import time
+from concurrent import futures
 
 from peptest import pep
 from peptest.env import amount
@@ -415,15 +415,14 @@ def no_route_unload(family):
     """The module waits for a while with the reset, and repeats it."""
     near, far = pair(family)
     exchange_part((near, far), 1000)
-    with two_lost("sub"):
+    with two_lost("sub"), futures.ThreadPoolExecutor() as pool:
         with unrouted("sub", family):
             pep.pepadm("flow", "kill", "all")
             pep.flows_end()
             pep.detach()
-            unload = threading.Thread(target=pep.unload)
-            unload.start()
+            unload = pool.submit(pep.unload)
             wait_for("the module to go", going)
-        unload.join()
+        unload.result()
         expect_reset(near, SOON)
     expect_reset(far, SOON)
     anew()
@@ -439,5 +438,8 @@ def anew():
 
 def going():
     """Does the module wait in its exit function?"""
-    with open("/sys/module/pep/initstate", encoding="ascii") as file:
-        return file.read() == "going\n"
+    try:
+        with open("/sys/module/pep/initstate", encoding="ascii") as file:
+            return file.read() == "going\n"
+    except FileNotFoundError:       # it has gone
+        return False

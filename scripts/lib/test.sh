@@ -155,11 +155,14 @@ test_build_now() # KERNEL
 # leaves half of two CPUs idle.
 test_kernel() # KERNEL NAME...
 {
-	local kernel=$1 dir i names share guests cpus pids=()
+	local kernel=$1 dir i list names share guests cpus pids=()
 
 	shift
 	names=("$@")
-	[ $# -gt 0 ] || mapfile -t names < <(test_list --list "$kernel")
+	if [ $# = 0 ]; then
+		list=$(test_list --list "$kernel")
+		mapfile -t names <<< "$list"
+	fi
 	dir=$(build_tree "$kernel" tools)
 	packages_promtool > /dev/null
 	if sim_kernel "$kernel"; then
@@ -295,7 +298,7 @@ lab_test() # [-k KERNEL] [NAME...]
 # Run all tests, each on the kernels where it shows something.
 test_everything()
 {
-	local kernel names
+	local kernel list names
 
 	packages_need style fuzz next link
 	rm -f "$TEST_LOGS/build.log"
@@ -305,7 +308,8 @@ test_everything()
 	# shellcheck disable=SC2086 # a list
 	for kernel in stock $TEST_BUILT; do
 		test_build_now "$kernel"
-		mapfile -t names < <(test_list --full "$kernel")
+		list=$(test_list --full "$kernel")
+		mapfile -t names <<< "$list"
 		test_kernel "$kernel" "${names[@]}"
 		[ "$kernel" != sim ] || {
 			test_bench link

@@ -8,7 +8,7 @@
  * Number of requests, and us between them. A release takes a round trip; one
  * that is not possible yet, as payload came out of order, takes another, and one
  * whose payload gets lost as long as its repetition. The module gives a release up
- * after this time.
+ * when it finds it older than this.
  */
 #define RELEASE_TRIES	40
 #define RELEASE_EVERY	250000
