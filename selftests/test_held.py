@@ -17,7 +17,8 @@ TRAITS = {"machine"}
 
 QUEUE = 7
 SIZE = 1000             # bytes of a message, one packet
-PAYLOAD = f"meta l4proto tcp meta length > {SIZE // 2}"
+TCP = "meta l4proto tcp"
+PAYLOAD = f"{TCP} meta length > {SIZE // 2}"
 SECONDS = 5             # for a release; ends repeat lost packets meanwhile
 
 
@@ -60,8 +61,8 @@ class Message:
 @families("the server's packet", "sv0")
 def held(family, dev):
     """The other end acknowledges the packet with payload of its own, and gets
-    an acknowledgment of that, while the release waits for payload that was lost
-    before: it ends as soon as that has arrived."""
+    an acknowledgment of that, while the release waits for payload that was
+    lost before: it ends as soon as that has arrived."""
     near, far = pep.split_pair(family)
     exchange_part((near, far), SIZE)
     one, other = (near, far) if dev == "wl0" else (far, near)
@@ -102,7 +103,7 @@ def acknowledged(family, dev):
     before = resets()
     with grows(flow_released=1):
         with Queue("pep", QUEUE) as queue, \
-                rule("pep", f"iifname {dev} meta l4proto tcp queue to {QUEUE}"):
+                rule("pep", f"iifname {dev} {TCP} queue to {QUEUE}"):
             Message(other).expect(one)
             packet = queue.wait()
             release()

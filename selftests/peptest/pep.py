@@ -267,8 +267,8 @@ def released(*words, ns="pep"):
 
 
 def order(command, ns="pep"):
-    """A quick function that requests "flow_kill" or "flow_release" for all flows
-    once, which pepadm does after it has been started, and repeats."""
+    """A quick function that requests "flow_kill" or "flow_release" for all
+    flows once, which pepadm does after it has been started, and repeats."""
     def number(prefix, wanted):
         return next(number for number, name in genl.names(prefix).items()
                     if name == wanted)
