@@ -4,10 +4,11 @@ the leg receives it afterwards, and its ends go on. A netfilter queue in INPUT
 holds it, in place of a CPU that is slow."""
 
 import contextlib
+import socket
 
 from peptest import pep
 from peptest.ktap import expect, families, wait_for
-from peptest.netns import resets, run
+from peptest.netns import resets, run, sysctls
 from peptest.nfqueue import Queue
 from peptest.pep import grows
 from peptest.tcp import (exchange, exchange_part, expect_stream, next_offset,
@@ -57,6 +58,15 @@ class Message:
         expect_stream(sock, self.offset, SIZE)
 
 
+def relayed(sock, dev):
+    """A message that the leg towards the other end, by a device, has."""
+    counter = "bytes_to_wireless" if dev == "wl0" else "bytes_to_server"
+    sent = pep.stat(counter)
+    message = Message(sock)
+    wait_for("the message", lambda: pep.stat(counter) == sent + SIZE)
+    return message
+
+
 @families("the subscriber's packet", "wl0")
 @families("the server's packet", "sv0")
 def held(family, dev):
@@ -67,17 +77,13 @@ def held(family, dev):
     exchange_part((near, far), SIZE)
     one, other = (near, far) if dev == "wl0" else (far, near)
     deaf = "sub" if dev == "wl0" else "srv"
-    relayed = "bytes_to_wireless" if dev == "wl0" else "bytes_to_server"
     release = pep.order("flow_release")
     before = resets()
     with grows(flow_released=1, flow_killed=0):
         with Queue("pep", QUEUE) as queue, \
                 rule("pep", f"iifname {dev} {PAYLOAD} queue to {QUEUE}"):
             with rule(deaf, f"{PAYLOAD} drop"):
-                sent = pep.stat(relayed)
-                lost = Message(other)
-                wait_for("the lost message",
-                         lambda: pep.stat(relayed) == sent + SIZE)
+                lost = relayed(other, dev)
                 late = Message(one)
                 packet = queue.wait()
                 release()
@@ -89,6 +95,50 @@ def held(family, dev):
         pep.flows_end(SECONDS)
         expect("resets", resets(), before)
     exchange((near, far), SIZE)
+
+
+@families("the subscriber's packet behind one that has passed", "wl0")
+@families("the server's packet behind one that has passed", "sv0")
+def behind(family, dev):
+    """The first of two packets is dropped; its repetition passes the leg, and
+    is acknowledged before the leg receives the second one, which is sent on
+    with its own number. A timestamp would have the leg drop it, and a probe
+    would repeat it."""
+    one, other = ("sub", "srv") if dev == "wl0" else ("srv", "sub")
+    with sysctls(one, "net.ipv4.tcp_early_retrans=0"), \
+            sysctls("sub", "net.ipv4.tcp_timestamps=0"):
+        socks = dict(zip(("sub", "srv"), pep.split_pair(family)))
+        exchange_part((socks["sub"], socks["srv"]), SIZE)
+        hold_second(one, socks[one], socks[other], dev)
+    exchange((socks["sub"], socks["srv"]), SIZE)
+
+
+def hold_second(deaf, one, other, dev):
+    """Release a connection as behind() says; one end receives nothing for a
+    time."""
+    one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    release = pep.order("flow_release")
+    before = resets()
+    with grows(flow_released=1, flow_killed=0):
+        with Queue("pep", QUEUE) as queue, \
+                rule("pep", f"iifname {dev} {PAYLOAD} queue to {QUEUE}"):
+            with rule(deaf, f"{TCP} drop"):
+                lost = relayed(other, dev)
+                late = Message(one), Message(one)
+                packets = queue.wait(), queue.wait()
+                release()
+                queue.drop(packets[0])
+                late[0].expect(other)
+                passed = pep.stat("pass_followed")
+                answer = Message(other)
+                wait_for("the answer",
+                         lambda: pep.stat("pass_followed") > passed)
+                queue.accept(packets[1])
+                late[1].expect(other)
+            lost.expect(one)
+            answer.expect(one)
+        pep.flows_end(SECONDS)
+        expect("resets", resets(), before)
 
 
 @families("the subscriber's last acknowledgment", "wl0")

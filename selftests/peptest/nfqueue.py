@@ -17,7 +17,7 @@ CMD_BIND = 1
 COPY_META = 1
 PACKET_HDR = 1
 VERDICT_HDR = 2
-NF_ACCEPT = 1
+NF_DROP, NF_ACCEPT = 0, 1
 
 
 class Queue:
@@ -65,7 +65,14 @@ class Queue:
             raise OSError(errno.EPROTO, "netfilter queue")
         return struct.unpack_from(">I", dict(attrs(data[20:]))[PACKET_HDR])[0]
 
+    def _decide(self, verdict, packet):
+        self._send(MSG_VERDICT, attr(VERDICT_HDR,
+                                     struct.pack(">II", verdict, packet)))
+
     def accept(self, packet):
         """Let a packet go on."""
-        self._send(MSG_VERDICT, attr(VERDICT_HDR,
-                                     struct.pack(">II", NF_ACCEPT, packet)))
+        self._decide(NF_ACCEPT, packet)
+
+    def drop(self, packet):
+        """Drop a packet."""
+        self._decide(NF_DROP, packet)
