@@ -314,7 +314,7 @@ static int pep_state_fit(const struct genl_info *info,
 {
 	u8 agreed = conn->end[0].flags & conn->end[1].flags;
 	u32 stage = nla_get_u32(info->attrs[PEP_A_CONN_STAGE]);
-	int side;
+	enum pep_side side;
 
 	for (side = 0; side < 2; side++) {
 		const struct nlattr *nest =

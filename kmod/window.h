@@ -2,9 +2,11 @@
 #ifndef _PEP_WINDOW_H
 #define _PEP_WINDOW_H
 
+#include <uapi/linux/pep.h>
+
 #include "flow.h"
 
 void pep_window_hold(const struct pep_leg *leg);
-void pep_window_couple(struct pep_flow *flow, unsigned int from, u32 done);
+void pep_window_couple(struct pep_flow *flow, enum pep_side from, u32 done);
 
 #endif

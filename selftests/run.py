@@ -44,10 +44,11 @@ sys.path.insert(0, DIR)
 def listed(option, argument=None):
     """The tests that an option asks for, None when it is not understood."""
     from peptest import traits
-    choices = {"--list": lambda name: not argument or
-                       traits.suits(name, argument),
-               "--full": lambda name: traits.full(name, argument),
-               "--trait": lambda name: argument in traits.of(name)}
+    choices = {
+        "--list": lambda name: not argument or traits.suits(name, argument),
+        "--full": lambda name: traits.full(name, argument),
+        "--trait": lambda name: argument in traits.of(name),
+    }
     if option not in choices or not (argument or option == "--list"):
         return None
     names = traits.tests()

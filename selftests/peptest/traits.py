@@ -45,7 +45,7 @@ def of(name):
     """The traits of a test."""
     path = os.path.join(env.TOP, f"selftests/test_{name}.py")
     with open(path, encoding="utf-8") as file:
-            found = re.search(r"^TRAITS = (.*)$", file.read(), re.MULTILINE)
+        found = re.search(r"^TRAITS = (.*)$", file.read(), re.MULTILINE)
     if not found:
         return set()
     traits = ast.literal_eval(found[1])
