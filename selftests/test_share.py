@@ -25,6 +25,7 @@ NAME = {4: addr("sub", 4), 6: "2001:db8::/64"}
 SILENT = {4: "198.18.1.99", 6: "2001:db8:1::99"}
 BYTES = 20_000
 LEAST = 65536           # bytes, the smallest share of memory
+PLENTY = 1 << 30        # bytes, more than the default share of a small guest
 DEAF = 40               # connections that are not read
 MANY = 100              # connections; they hold more than a MiB
 LOOK = 6                # seconds, within which pep checks flows
@@ -287,6 +288,7 @@ def held(family):
     flows without progress are reset, until the rest fits. A flow of the same
     subscriber that makes progress, and another subscriber's, go on."""
     known(family)
+    limit("memory", PLENTY)
     with grows(ended=False, split_handshake=DEAF + 2, split_pass_memory=2,
                flow_evicted=least(1)) as before:
         both = unread(family, DEAF)
@@ -328,6 +330,7 @@ def held(family):
 def pressed(family):
     """Even within their share. Another subscriber's flow goes on."""
     known(family)
+    limit("memory", PLENTY)
     both = unread(family, MANY)
     expect_least("memory, bytes", memory(family), 4 << 20)
     free = Load([split_pair(family, bind=(MORE[family], 0))], RATE)
