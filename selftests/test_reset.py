@@ -428,6 +428,27 @@ def no_route_unload(family):
     anew()
 
 
+@families("killed while it is handed back, the subscriber is away", "sub")
+@families("killed while it is handed back, the server is away", "srv")
+def given_up(family, lost):
+    """An end to which payload has passed the legs since, and that sends
+    nothing, gets a reset with the number that it expects by now."""
+    socks = dict(zip(("sub", "srv"), pair(family)))
+    away, other = socks.pop(lost), *socks.values()
+    exchange_part((away, other), 1000)
+    pep.wait_flows(1)
+    counter = "bytes_to_wireless" if lost == "sub" else "bytes_to_server"
+    held = pep.stat(counter) + 1000
+    with grows(flow_killed=1), impaired([FAR[lost]], "loss", "100%"):
+        other.sendall(bytes(1000))
+        wait_for("payload in a leg", lambda: pep.stat(counter) == held)
+        pep.order("flow_release")()
+        one_way(away, other, 8000)      # an initial window
+        pep.order("flow_kill")()
+        expect_reset(other, SOON)
+    away.close()
+
+
 def anew():
     """The module is loaded and attached again."""
     pep.load()
