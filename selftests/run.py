@@ -7,6 +7,8 @@ usage: run.py [NAME...]
                                 a kernel runs unless others are named
        run.py --full KERNEL     print those of a kernel in the full run
        run.py --trait TRAIT     print those with a trait, see peptest/traits.py
+       run.py --complaints      print what a kernel's log must not have, an
+                                extended regular expression
 
 Environment:
   PEP_KO       pep.ko to load
@@ -168,6 +170,10 @@ def main():
     names = sys.argv[1:]
     from peptest import env, traits
     tests = traits.tests()
+    if names == ["--complaints"]:
+        from peptest import complaints
+        print(complaints.PATTERN)
+        return 0
     if names and names[0].startswith("-"):
         found = listed(*names) if len(names) < 3 else None
         if found is None:

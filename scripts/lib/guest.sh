@@ -26,18 +26,15 @@
 # programs that it runs in the guest into the folder /lab of that root.
 : "${GUEST_ROOT:=}"
 
-# Messages of a kernel on its console that report an error.
-GUEST_COMPLAINTS='WARNING:|BUG:|KASAN|UBSAN|possible circular locking'
-GUEST_COMPLAINTS+='|suspicious RCU|Oops|general protection|refcount_t'
-GUEST_COMPLAINTS+='|kmemleak: [1-9]|INFO: task .* blocked'
-GUEST_COMPLAINTS+='|unregister_netdevice: waiting|Kernel panic'
-
-# Print the lines of a console log that report an error of the kernel. Its boot
-# message about KASAN is no error, and virtme-ng's first program warns too.
+# Print the lines of a console log that report an error of the kernel. virtme-ng's
+# first program warns, too.
 guest_complaints() # LOG
 {
-	tr -d '\r' < "$1" | grep -aE "$GUEST_COMPLAINTS" |
-		grep -avE 'KernelAddressSanitizer initialized|virtme-ng-init: ' ||
+	local pattern
+
+	pattern=$(/usr/bin/python3 -B "$TOP/selftests/run.py" --complaints)
+	tr -d '\r' < "$1" | grep -aE "$pattern" |
+		grep -av 'virtme-ng-init: ' ||
 		true
 }
 

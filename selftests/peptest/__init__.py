@@ -3,6 +3,7 @@
 
   env     settings that run.py passes: kernel, module, tools
   traits  kernels and guests of each test
+  complaints  messages of a kernel that report an error
   ktap    cases, expectations, the KTAP stream, dumps of a failure
   netns   namespaces, links, programs run in them, the usual topology
   tcp     both ends of connections, payload, hashes

@@ -8,14 +8,10 @@ import sys
 import time
 import traceback
 
+from .complaints import PATTERN
+
 CASE_SECONDS = 120      # a case that takes longer fails
 DUMPS = 2               # failed cases of a test that are shown in full
-
-# Messages that the kernel logs when it detects an error.
-COMPLAINTS = re.compile(
-    r"WARNING:|BUG:|KASAN:|UBSAN:|possible circular locking|suspicious RCU|"
-    r"Oops|general protection|refcount_t|INFO: task .* blocked|"
-    r"unregister_netdevice: waiting|Objects remaining")
 
 
 class Failure(Exception):
@@ -141,7 +137,7 @@ class Log:
 
     def check(self):
         """Fail if the kernel complained."""
-        bad = [line for line in self.read() if COMPLAINTS.search(line)]
+        bad = [line for line in self.read() if re.search(PATTERN, line)]
         if bad:
             raise Fatal("the kernel complained: " + "; ".join(bad))
 
