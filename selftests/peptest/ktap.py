@@ -116,6 +116,20 @@ def wait_for(what, test, seconds=30):
         pause = min(pause * 1.5, 0.1)
 
 
+def steady(what, read, pause=0.25):
+    """Read a number until it stays the same for some seconds; return it."""
+    last, since = read(), time.monotonic()
+
+    def still():
+        nonlocal last, since
+        now = read()
+        if now != last:
+            last, since = now, time.monotonic()
+        return time.monotonic() - since > pause
+    wait_for(f"{what} to stay the same", still)
+    return last
+
+
 class Log:
     """The kernel's log from now on."""
 

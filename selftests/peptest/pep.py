@@ -5,10 +5,10 @@ import contextlib
 import json
 import os
 import re
-import time
 
 from . import env, genl, tcp
-from .ktap import (Failure, dumper, expect, expect_least, wait_for)
+from .ktap import (Failure, dumper, expect, expect_least, steady,
+                   wait_for)
 from .netns import run, spaces, spaces_down, topology_up
 
 STATS = genl.names("PEP_A_STAT_")
@@ -246,15 +246,7 @@ def flows_end(seconds=40, ns="pep"):
 def quiet(seconds=0.25, ns="pep"):
     """Wait until no packet of a flow has arrived for some time, longer than an
     end delays an ACK."""
-    last, since = stat("delivered", ns), time.monotonic()
-
-    def still():
-        nonlocal last, since
-        now = stat("delivered", ns)
-        if now != last:
-            last, since = now, time.monotonic()
-        return time.monotonic() - since > seconds
-    wait_for("flows to be quiet", still)
+    steady("flows", lambda: stat("delivered", ns), seconds)
 
 
 def released(*words, ns="pep"):
