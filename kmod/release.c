@@ -149,6 +149,12 @@ static void pep_release_move(struct pep_conn *conn, enum pep_side side)
 		self->high = self->next;
 }
 
+/* Bytes that an end accepts behind those that it has acknowledged. */
+static u32 pep_release_room(const struct pep_track_end *end)
+{
+	return after(end->edge, end->ack) ? end->edge - end->ack : 0;
+}
+
 /* The leg that speaks for an end goes on behind payload that has reached the other end
  * past it.
  */
@@ -158,7 +164,7 @@ static void pep_release_skip(struct tcp_sock *speaks, const struct pep_track_end
 	speaks->pushed_seq = peer->ack;
 	WRITE_ONCE(speaks->snd_nxt, peer->ack);
 	speaks->snd_una = peer->ack;
-	speaks->snd_wnd = after(peer->edge, peer->ack) ? peer->edge - peer->ack : 0;
+	speaks->snd_wnd = pep_release_room(peer);
 }
 
 /*
@@ -179,8 +185,7 @@ static void pep_release_align(struct pep_conn *conn, struct pep_flow *flow,
 	    tcp_rtx_and_write_queues_empty(out)) {
 		tp->rcv_nxt = peer->ack;
 		tp->rcv_wup = peer->ack;
-		tp->rcv_wnd = after(peer->edge, peer->ack) ?
-			      peer->edge - peer->ack : 0;
+		tp->rcv_wnd = pep_release_room(peer);
 		WRITE_ONCE(tp->copied_seq, peer->ack);
 		pep_compat_promised(tp);
 		pep_release_skip(tcp_sk(out), peer);
@@ -248,7 +253,7 @@ static void pep_release_abort(struct pep_conn *conn, struct pep_flow *flow,
 		WRITE_ONCE(tp->snd_nxt, conn->end[side].high);
 		/* tcp_acceptable_seq() compares them with the window. */
 		tp->snd_una = peer->ack;
-		tp->snd_wnd = after(peer->edge, peer->ack) ? peer->edge - peer->ack : 0;
+		tp->snd_wnd = pep_release_room(peer);
 	}
 	pep_flow_end(flow, cause);
 	pep_track_advance(flow->pn, conn, PEP_TRACK_END);

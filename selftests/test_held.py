@@ -67,6 +67,19 @@ def relayed(sock, dev):
     return message
 
 
+@contextlib.contextmanager
+def holding(dev, match):
+    """Within, a queue holds the packets by a device that match, in front of
+    their leg; the only flow is released by the end, without a reset."""
+    before = resets()
+    with grows(flow_released=1, flow_killed=0):
+        with Queue("pep", QUEUE) as queue, \
+                rule("pep", f"iifname {dev} {match} queue to {QUEUE}"):
+            yield queue
+        pep.flows_end(SECONDS)
+        expect("resets", resets(), before)
+
+
 @families("the subscriber's packet", "wl0")
 @families("the server's packet", "sv0")
 def held(family, dev):
@@ -78,22 +91,17 @@ def held(family, dev):
     one, other = (near, far) if dev == "wl0" else (far, near)
     deaf = "sub" if dev == "wl0" else "srv"
     release = pep.order("flow_release")
-    before = resets()
-    with grows(flow_released=1, flow_killed=0):
-        with Queue("pep", QUEUE) as queue, \
-                rule("pep", f"iifname {dev} {PAYLOAD} queue to {QUEUE}"):
-            with rule(deaf, f"{PAYLOAD} drop"):
-                lost = relayed(other, dev)
-                late = Message(one)
-                packet = queue.wait()
-                release()
-                queue.accept(packet)
-                late.expect(other)
-                answer = Message(other)
-            lost.expect(one)
-            answer.expect(one)
-        pep.flows_end(SECONDS)
-        expect("resets", resets(), before)
+    with holding(dev, PAYLOAD) as queue:
+        with rule(deaf, f"{PAYLOAD} drop"):
+            lost = relayed(other, dev)
+            late = Message(one)
+            packet = queue.wait()
+            release()
+            queue.accept(packet)
+            late.expect(other)
+            answer = Message(other)
+        lost.expect(one)
+        answer.expect(one)
     exchange((near, far), SIZE)
 
 
@@ -118,27 +126,21 @@ def hold_second(deaf, one, other, dev):
     time."""
     one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     release = pep.order("flow_release")
-    before = resets()
-    with grows(flow_released=1, flow_killed=0):
-        with Queue("pep", QUEUE) as queue, \
-                rule("pep", f"iifname {dev} {PAYLOAD} queue to {QUEUE}"):
-            with rule(deaf, f"{TCP} drop"):
-                lost = relayed(other, dev)
-                late = Message(one), Message(one)
-                packets = queue.wait(), queue.wait()
-                release()
-                queue.drop(packets[0])
-                late[0].expect(other)
-                passed = pep.stat("pass_followed")
-                answer = Message(other)
-                wait_for("the answer",
-                         lambda: pep.stat("pass_followed") > passed)
-                queue.accept(packets[1])
-                late[1].expect(other)
-            lost.expect(one)
-            answer.expect(one)
-        pep.flows_end(SECONDS)
-        expect("resets", resets(), before)
+    with holding(dev, PAYLOAD) as queue:
+        with rule(deaf, f"{TCP} drop"):
+            lost = relayed(other, dev)
+            late = Message(one), Message(one)
+            packets = queue.wait(), queue.wait()
+            release()
+            queue.drop(packets[0])
+            late[0].expect(other)
+            passed = pep.stat("pass_followed")
+            answer = Message(other)
+            wait_for("the answer", lambda: pep.stat("pass_followed") > passed)
+            queue.accept(packets[1])
+            late[1].expect(other)
+        lost.expect(one)
+        answer.expect(one)
 
 
 @families("the subscriber's last acknowledgment", "wl0")
@@ -150,15 +152,11 @@ def acknowledged(family, dev):
     pep.quiet()
     one, other = (near, far) if dev == "wl0" else (far, near)
     release = pep.order("flow_release")
-    before = resets()
-    with grows(flow_released=1):
-        with Queue("pep", QUEUE) as queue, \
-                rule("pep", f"iifname {dev} {TCP} queue to {QUEUE}"):
-            Message(other).expect(one)
-            packet = queue.wait()
-            release()
-            queue.accept(packet)
-            wait_for("the end of the flow",
-                     lambda: release() and not pep.stat("flows"), SECONDS)
-        expect("resets", resets(), before)
+    with holding(dev, TCP) as queue:
+        Message(other).expect(one)
+        packet = queue.wait()
+        release()
+        queue.accept(packet)
+        wait_for("the end of the flow",
+                 lambda: release() and not pep.stat("flows"), SECONDS)
     exchange((near, far), SIZE)

@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A queue of netfilter, which holds packets until they are told to go on."""
+"""A netfilter queue, which holds packets until a test accepts or drops one."""
 
 import errno
 import socket
 import struct
 
-from .genl import NLM_F_ACK, NLM_F_REQUEST, attr, attrs
+from .genl import NLM_F_ACK, NLM_F_REQUEST, NLMSG_ERROR, attr, attrs
 from .netns import Within
 
 NETLINK_NETFILTER = 12
 SUBSYSTEM = 3 << 8      # NFNL_SUBSYS_QUEUE
 MSG_PACKET, MSG_VERDICT, MSG_CONFIG = (SUBSYSTEM | n for n in range(3))
-NLMSG_ERROR = 2
 CFG_CMD, CFG_PARAMS = 1, 2
 CMD_BIND = 1
 COPY_META = 1
