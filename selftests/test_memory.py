@@ -95,7 +95,7 @@ def no_clone():
         with grows(syn_pass_no_memory=1, syn_pass_source=0, syn_answered=0,
                    split_handshake=1, flow_closed=1):
             sites.arm(site, 1)
-            both = pair(4)
+            both = pep.split_pair(4)
             expect("failures", sites.failed(1), 1)
             exchange(both, BYTES)
     finally:
