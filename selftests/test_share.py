@@ -12,7 +12,7 @@ from peptest import pep
 from peptest.ktap import (Failure, after_case, case, expect, expect_least,
                           families, wait_for)
 from peptest.monitor import monitor
-from peptest.netns import addr, ip
+from peptest.netns import addr, impaired, ip
 from peptest.pep import grows, least, pepadm, split_pair
 from peptest.raw import SYN, Wire, segment
 from peptest.tcp import (End, Load, PORT, exchange, exchange_part, fill,
@@ -35,6 +35,9 @@ RATE = 20_000           # bytes per second
 LITTLE = 5_000          # bytes, below the trigger
 AGAIN = 12              # seconds, within which a limit is reported again
 DEFAULTS = pep.default_limits()
+# A subscriber's link. A gateway holds what a link carries in a part of a
+# second, which is megabytes where links are as fast as memory.
+LINK = "delay 10ms rate 100mbit limit 5000".split()
 
 
 def setup():
@@ -272,7 +275,8 @@ def unread(family, count):
     """Connections whose server sends until no more payload moves, because the
     subscriber does not read."""
     both = [split_pair(family) for _ in range(count)]
-    fill([End(srv, 1 << 30) for _, srv in both])
+    with impaired((("pep", "wl0"),), *LINK):
+        fill([End(srv, 1 << 30) for _, srv in both])
     return both
 
 
