@@ -51,10 +51,13 @@ def broken(seen):
     return bytes(data)
 
 
-def later(function):
-    """Apply a function only to packets after the SYN."""
+def later(family, function):
+    """Apply a function only to a family's packets after the SYN: an ACK of the
+    connection before may be late."""
     def remake(seen):
-        return None if seen.flags & SYN else function(seen)
+        if seen.family != family or seen.flags & SYN:
+            return None
+        return function(seen)
     return remake
 
 
@@ -62,7 +65,7 @@ def reaches(family, ns, function):
     """A whole transfer with every packet except the SYNs rewritten."""
     with grows(flow_established=1, flow_closed=1, pass_exthdr=0,
                pass_malformed=0, dropped=0):
-        with remaking(ns, later(function)):
+        with remaking(ns, later(family, function)):
             exchange(pair(family), BYTES)
 
 
@@ -172,8 +175,8 @@ def not_for_a_leg(family, reason, function):
     both = pair(family)
     pep.wait_flows(1)
     with grows(ended=False, **{reason: least(5)}):
-        with remaking("sub", later(lambda seen: [function(seen),
-                                                 seen.packet]
+        with remaking("sub", later(family, lambda seen: [function(seen),
+                                                         seen.packet]
                                    if seen.data else None)):
             exchange_part(both, BYTES)
     with grows():
@@ -251,7 +254,7 @@ def beside(ns):
     try:
         both = pep.split_pair(6)
         with grows(flow_closed=1, flow_reset=0):
-            with remaking(ns, later(remake)):
+            with remaking(ns, later(6, remake)):
                 exchange_part(both, BYTES)
             expect("packets that did not miss it", left, 0)
             exchange(both, BYTES)

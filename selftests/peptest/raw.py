@@ -350,7 +350,7 @@ def remaking(ns, function):
         yield
     finally:
         remakers[ns].remake = None
-    remakers[ns].check()
+        remakers[ns].check()
     expect_least("packets remade", count, 1)
 
 
@@ -401,7 +401,7 @@ def numbered(ns, isn):
         expect_least("connections that were renumbered", len(shifts), 1)
     finally:
         remaker.remake = remaker.receive = None
-    remaker.check()
+        remaker.check()
 
 
 @after_case
