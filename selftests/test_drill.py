@@ -119,9 +119,9 @@ def power(family):
     incomplete one ends cleanly; new ones work at once."""
     pepadm("profile", "set", "default", "split", "handshake")
     with impaired(LINK, "rate", "2mbit", "delay", "20ms", "limit", "10000"):
+        idle = pep.split_start(family, FLOWS)
         load = Load(pep.split_start(family, FLOWS), RATE, down=False)
         back = Load(pep.split_start(family, FLOWS), RATE, up=False)
-        idle = pep.split_start(family, FLOWS)
         for one in load, back:
             one.more(MORE)
         cut()
