@@ -63,7 +63,7 @@ void pep_accept_offer(struct pep_gen *gen, enum pep_side side,
 	if (sk) {
 		pep_deliver_local(gen->pn, skb, sk);
 	} else {
-		pep_stat_inc(gen->pn, PEP_A_STAT_DROPPED);
+		pep_stat_inc(gen->pn, PEP_STAT_DROPPED);
 		kfree_skb(skb);
 	}
 }
@@ -85,14 +85,14 @@ bool pep_accept_repeat(struct pep_net *pn, struct sk_buff *skb,
 	flow = pep_accept_find(pn, &pkt->tuple, pep_tuple_vrf(skb->dev));
 	if (!flow)
 		return false;
-	pep_stat_syn(pn, flow->opener, &pkt->tuple, PEP_A_STAT_SYN_DUPLICATE);
+	pep_stat_syn(pn, flow->opener, &pkt->tuple, PEP_STAT_SYN_DUPLICATE);
 	pep_accept_offer(flow->gen, flow->opener, skb);
 	pep_flow_put(flow);
 	return true;
 }
 
 /* End a flow unless a process owns one of its legs; with the flow locked. */
-static void pep_accept_give_up(struct pep_flow *flow, unsigned int cause)
+static void pep_accept_give_up(struct pep_flow *flow, enum pep_stat cause)
 {
 	pep_flow_lock_legs(flow);
 	if (!pep_flow_legs_owned(flow))
@@ -109,7 +109,7 @@ static void pep_accept_refuse(struct pep_net *pn, struct sock *child,
 	pep_leg_abort(child);
 	bh_unlock_sock(child);
 	pep_pool_release(shell);
-	pep_stat_inc(pn, PEP_A_STAT_ACCEPT_UNPAIRED);
+	pep_stat_inc(pn, PEP_STAT_ACCEPT_UNPAIRED);
 }
 
 /* Give a flow its opener's leg; false when the flow does not wait any more. */
@@ -228,7 +228,7 @@ void pep_accept_reset(struct pep_net *pn, struct sock *req, struct sk_buff *skb,
 	spin_lock(&flow->lock);
 	if (flow->state == PEP_FLOW_STATE_CONNECTING) {
 		pep_stamp(flow, PEP_FLOW_TIME_RST_FROM + flow->opener);
-		pep_accept_give_up(flow, PEP_A_STAT_OPENER_LOST);
+		pep_accept_give_up(flow, PEP_STAT_OPENER_LOST);
 	}
 	spin_unlock(&flow->lock);
 	pep_flow_put(flow);

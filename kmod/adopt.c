@@ -96,7 +96,7 @@ void pep_adopt_prepare(const struct pep_conn *conn)
  * Context: BH off.
  */
 void pep_adopt_give_up(struct pep_net *pn, struct pep_conn *conn,
-		       unsigned int reason)
+		       enum pep_stat reason)
 {
 	if (conn->trigger && (conn->copies || !conn->tally))
 		pep_stat_inc(pn, reason);
@@ -269,30 +269,30 @@ static int pep_adopt_load(const struct pep_conn *conn, enum pep_side side,
 }
 
 /* Counter of an error that keeps a leg from taking the state of an end. */
-static unsigned int pep_adopt_reason(int err)
+static enum pep_stat pep_adopt_reason(int err)
 {
 	switch (err) {
 	case -EADDRINUSE:
 	case -EADDRNOTAVAIL:
-		return PEP_A_STAT_SPLIT_PASS_IN_USE;
+		return PEP_STAT_SPLIT_PASS_IN_USE;
 	case -EHOSTUNREACH:
 	case -ENETUNREACH:
-		return PEP_A_STAT_SPLIT_PASS_ROUTE;
+		return PEP_STAT_SPLIT_PASS_ROUTE;
 	case -EAGAIN:
 	case -ENOMEM:
 	case -ENOBUFS:
-		return PEP_A_STAT_SPLIT_PASS_NO_MEMORY;
+		return PEP_STAT_SPLIT_PASS_NO_MEMORY;
 	default:
-		return PEP_A_STAT_SPLIT_PASS_FAILED;
+		return PEP_STAT_SPLIT_PASS_FAILED;
 	}
 }
 
 /* Give a leg the state of the end that it speaks for; 0 or the counter of the
  * reason against it.
  */
-static unsigned int pep_adopt_leg(struct pep_flow *flow,
-				  const struct pep_conn *conn,
-				  enum pep_side side, struct pep_queue *queue)
+static enum pep_stat pep_adopt_leg(struct pep_flow *flow,
+				   const struct pep_conn *conn,
+				   enum pep_side side, struct pep_queue *queue)
 {
 	const struct pep_track_end *peer = &conn->end[side];
 	struct sock *sk = flow->leg[side].sk;
@@ -306,14 +306,14 @@ static unsigned int pep_adopt_leg(struct pep_flow *flow,
 	if (err)
 		return pep_adopt_reason(err);
 	if (!pep_adopt_routed(flow->pn->net, sk, peer->ifindex))
-		return PEP_A_STAT_SPLIT_PASS_ROUTE;
+		return PEP_STAT_SPLIT_PASS_ROUTE;
 	/* See pep_filter_device(). */
 	vrf = l3mdev_master_ifindex_by_index(flow->pn->net, peer->ifindex);
 	WRITE_ONCE(sk->sk_rx_dst_ifindex, vrf ?: peer->ifindex);
 	pep_adopt_set_options(conn, side, sk);
 	pep_adopt_set_windows(conn, side, sk);
 	err = pep_adopt_load(conn, side, sk, queue);
-	return err ? pep_adopt_reason(err) : 0;
+	return err ? pep_adopt_reason(err) : PEP_STAT_NONE;
 }
 
 /* From now on the ends see the legs only. */
@@ -328,7 +328,7 @@ static void pep_adopt_begin(struct pep_flow *flow,
 		      flow->gen->values.initial_window);
 	WRITE_ONCE(flow->path, pep_share_split(conn->path));
 	pep_resume_begin(flow);
-	pep_stat_inc(flow->pn, PEP_A_STAT_FLOW_ESTABLISHED);
+	pep_stat_inc(flow->pn, PEP_STAT_FLOW_ESTABLISHED);
 	for (side = 0; side < 2; side++) {
 		struct sock *sk = flow->leg[side].sk;
 
@@ -338,7 +338,7 @@ static void pep_adopt_begin(struct pep_flow *flow,
 }
 
 /* Undo the changes to the legs: under repair disconnect() sends nothing. */
-static void pep_adopt_undo(struct pep_flow *flow, unsigned int reason)
+static void pep_adopt_undo(struct pep_flow *flow, enum pep_stat reason)
 {
 	enum pep_side side;
 
@@ -367,12 +367,12 @@ static void pep_adopt_set_times(struct pep_flow *flow,
 }
 
 /* Make legs of two sockets. Return: 0, or the reason's counter, counted. */
-static unsigned int pep_adopt_legs(struct pep_flow *flow,
-				   const struct pep_conn *conn,
-				   struct pep_sock *ps[2],
-				   struct pep_queue *queue)
+static enum pep_stat pep_adopt_legs(struct pep_flow *flow,
+				    const struct pep_conn *conn,
+				    struct pep_sock *ps[2],
+				    struct pep_queue *queue)
 {
-	unsigned int reason = 0;
+	enum pep_stat reason = PEP_STAT_NONE;
 	enum pep_side side;
 
 	for (side = 0; side < 2; side++)
@@ -435,7 +435,7 @@ static bool pep_adopt_flow(struct pep_gen *gen, struct pep_conn *conn,
 {
 	struct pep_net *pn = gen->pn;
 	struct pep_flow *flow;
-	unsigned int reason;
+	enum pep_stat reason;
 
 	flow = pep_flow_create(gen, &pep_adopt_ops, conn->opener,
 			       &conn->tuple, conn->end[conn->opener].ifindex,
@@ -443,7 +443,7 @@ static bool pep_adopt_flow(struct pep_gen *gen, struct pep_conn *conn,
 	if (!flow) {
 		pep_pool_release(ps[0]);
 		pep_pool_release(ps[1]);
-		pep_stat_inc(pn, PEP_A_STAT_SPLIT_PASS_NO_MEMORY);
+		pep_stat_inc(pn, PEP_STAT_SPLIT_PASS_NO_MEMORY);
 		return false;
 	}
 	spin_lock(&flow->lock);
@@ -460,13 +460,13 @@ static bool pep_adopt_flow(struct pep_gen *gen, struct pep_conn *conn,
 }
 
 /* Counter of the trigger that split a connection. */
-static unsigned int pep_adopt_trigger(unsigned int due)
+static enum pep_stat pep_adopt_trigger(unsigned int due)
 {
 	if (due & PEP_SPLIT_TRIGGER_HANDSHAKE)
-		return PEP_A_STAT_SPLIT_HANDSHAKE;
+		return PEP_STAT_SPLIT_HANDSHAKE;
 	if (due & PEP_SPLIT_TRIGGER_LOSS)
-		return PEP_A_STAT_SPLIT_LOSS;
-	return PEP_A_STAT_SPLIT_BYTES;
+		return PEP_STAT_SPLIT_LOSS;
+	return PEP_STAT_SPLIT_BYTES;
 }
 
 /* Is a device of the connection being detached? See pep_release_leave(). */
@@ -484,7 +484,7 @@ static void pep_adopt_wait(struct pep_pool *pool, struct pep_conn *conn)
 {
 	if (pool->failed) {
 		pep_adopt_give_up(pool->gen->pn, conn,
-				  PEP_A_STAT_SPLIT_PASS_NO_MEMORY);
+				  PEP_STAT_SPLIT_PASS_NO_MEMORY);
 	} else if (pep_job_claim(&conn->job)) {
 		refcount_inc(&conn->ref);
 		pep_pool_wait_job(pool, &conn->job);
@@ -498,16 +498,16 @@ static void pep_adopt_take(struct pep_conn *conn, struct pep_queue *queue)
 	struct pep_pool *pool = this_cpu_ptr(gen->pools);
 	struct pep_net *pn = gen->pn;
 	struct pep_sock *ps[2];
-	unsigned int reason;
+	enum pep_stat reason;
 	bool ready = true;
 	enum pep_side side;
 
 	if (READ_ONCE(pn->stopping) || READ_ONCE(gen->closed)) {
-		pep_adopt_give_up(pn, conn, PEP_A_STAT_SPLIT_PASS_STOPPING);
+		pep_adopt_give_up(pn, conn, PEP_STAT_SPLIT_PASS_STOPPING);
 		return;
 	}
 	reason = pep_limit_check(gen);
-	if (reason == PEP_A_STAT_SPLIT_PASS_PRESSURE)
+	if (reason == PEP_STAT_SPLIT_PASS_PRESSURE)
 		pep_share_relieve(pn);
 	if (reason)
 		pep_limit_refused(pn, reason, NULL);
@@ -521,7 +521,7 @@ static void pep_adopt_take(struct pep_conn *conn, struct pep_queue *queue)
 	if (pep_adopt_leaving(pn, conn) ||
 	    !atomic_read(&pn->devices[PEP_SIDE_WIRELESS]) ||
 	    !atomic_read(&pn->devices[PEP_SIDE_SERVER])) {
-		pep_adopt_give_up(pn, conn, PEP_A_STAT_SPLIT_PASS_ROUTE);
+		pep_adopt_give_up(pn, conn, PEP_STAT_SPLIT_PASS_ROUTE);
 		return;
 	}
 	for (side = 0; side < 2; side++)

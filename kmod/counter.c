@@ -9,6 +9,7 @@
 #include <linux/unaligned.h>
 
 #include "gen.h"
+#include "name.h"
 #include "net.h"
 #include "pool.h"
 #include "reply.h"
@@ -88,19 +89,19 @@ static u64 pep_counter_count_ready(struct pep_net *pn)
 	return n;
 }
 
-static u64 pep_counter_stat(struct pep_net *pn, int attr)
+static u64 pep_counter_stat(struct pep_net *pn, enum pep_stat stat)
 {
-	switch (attr) {
-	case PEP_A_STAT_FLOWS:
+	switch (stat) {
+	case PEP_STAT_FLOWS:
 		return atomic_read(&pn->nflows);
-	case PEP_A_STAT_PENDING:
+	case PEP_STAT_PENDING:
 		return atomic_read(&pn->npending);
-	case PEP_A_STAT_FOLLOWED:
+	case PEP_STAT_FOLLOWED:
 		return pn->started ? atomic_read(&pn->track.nelems) : 0;
-	case PEP_A_STAT_POOL_SOCKETS:
+	case PEP_STAT_POOL_SOCKETS:
 		return pep_counter_count_ready(pn);
 	default:
-		return pep_stat_sum(pn, attr);
+		return pep_stat_sum(pn, stat);
 	}
 }
 
@@ -116,16 +117,16 @@ int pep_nl_stat_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct pep_net *pn = pep_net(genl_info_net(info));
 	struct sk_buff *reply;
-	int attr, err = 0;
+	enum pep_stat stat;
 	void *hdr;
+	int err = 0;
 
 	reply = pep_reply_begin(info, &hdr);
 	if (!reply)
 		return -ENOMEM;
-	for (attr = PEP_A_STAT_PAD + 1; !err && attr <= PEP_A_STAT_MAX; attr++)
-		if (attr != PEP_A_STAT_CPU)
-			err = nla_put_uint(reply, attr,
-					   pep_counter_stat(pn, attr));
+	for (stat = PEP_STAT_NONE + 1; !err && stat < PEP_STAT_NAMED; stat++)
+		err = nla_put_uint(reply, pep_name_attr(stat),
+				   pep_counter_stat(pn, stat));
 	return pep_reply_send(reply, info, hdr, err);
 }
 
@@ -138,18 +139,18 @@ static int pep_counter_fill_cpu(struct sk_buff *skb, const struct pep_net *pn,
 {
 	/* A CPU in use is reported even if its counters are 0. */
 	bool worth = cpu_online(cpu);
-	int attr;
+	enum pep_stat stat;
 	u64 n;
 
 	if (nla_put_u32(skb, PEP_A_STAT_CPU, cpu))
 		return -EMSGSIZE;
-	/* Flows belong to no CPU, and its number is no counter: both read 0. */
-	for (attr = PEP_A_STAT_PAD + 1; attr <= PEP_A_STAT_MAX; attr++) {
-		n = attr == PEP_A_STAT_POOL_SOCKETS ?
-		    pep_counter_ready(pn, cpu) : pep_stat_read(pn, attr, cpu);
+	/* Flows belong to no CPU: they read 0. */
+	for (stat = PEP_STAT_NONE + 1; stat < PEP_STAT_NAMED; stat++) {
+		n = stat == PEP_STAT_POOL_SOCKETS ?
+		    pep_counter_ready(pn, cpu) : pep_stat_read(pn, stat, cpu);
 		if (!n)
 			continue;
-		if (nla_put_uint(skb, attr, n))
+		if (nla_put_uint(skb, pep_name_attr(stat), n))
 			return -EMSGSIZE;
 		worth = true;
 	}

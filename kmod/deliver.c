@@ -295,7 +295,7 @@ void pep_deliver_local(struct pep_net *pn, struct sk_buff *skb,
 	dst = pep_deliver_route(pn, v4);
 	skb = skb_share_check(skb, GFP_ATOMIC);
 	if (!skb || !dst || !pep_deliver_prepare(skb, dst)) {
-		pep_stat_inc(pn, PEP_A_STAT_DROPPED);
+		pep_stat_inc(pn, PEP_STAT_DROPPED);
 		kfree_skb(skb);
 		if (sk && sk_is_refcounted(sk))
 			sock_gen_put(sk);
@@ -308,7 +308,7 @@ void pep_deliver_local(struct pep_net *pn, struct sk_buff *skb,
 		skb->destructor = sock_pfree;
 	}
 	pep_untrack_skb(skb);
-	pep_stat_inc(pn, PEP_A_STAT_DELIVERED);
+	pep_stat_inc(pn, PEP_STAT_DELIVERED);
 	pep_untrack_enter(&scope, pn->net);
 	if (v4)
 		ip_local_deliver(skb);
@@ -352,7 +352,7 @@ bool pep_deliver_unhold(struct pep_net *pn, struct sk_buff *skb)
 	skb->dev = dev_get_by_index_rcu(pn->net, PEP_HELD_CB(skb)->ifindex);
 	if (skb->dev)
 		return true;
-	pep_stat_inc(pn, PEP_A_STAT_DROPPED);
+	pep_stat_inc(pn, PEP_STAT_DROPPED);
 	kfree_skb(skb);
 	return false;
 }

@@ -38,21 +38,21 @@
 /* Connections of a subscriber that may be opened early at the same time. */
 #define PEP_EARLY_SHARE		64
 
-static unsigned int pep_early_cause(const struct sock *sk)
+static enum pep_stat pep_early_cause(const struct sock *sk)
 {
 	switch (sk->sk_err) {
 	case ECONNREFUSED:
-		return PEP_A_STAT_CONNECT_REFUSED;
+		return PEP_STAT_CONNECT_REFUSED;
 	case EHOSTUNREACH:
 	case ENETUNREACH:
 	case EACCES:
 	case EPROTO:
 	case ENOPROTOOPT:
-		return PEP_A_STAT_CONNECT_UNREACHABLE;
+		return PEP_STAT_CONNECT_UNREACHABLE;
 	case ETIMEDOUT:
-		return PEP_A_STAT_CONNECT_TIMEOUT;
+		return PEP_STAT_CONNECT_TIMEOUT;
 	default:
-		return PEP_A_STAT_CONNECT_FAILED;
+		return PEP_STAT_CONNECT_FAILED;
 	}
 }
 
@@ -83,14 +83,14 @@ static void pep_early_step(struct pep_flow *flow)
 
 	if (answered && !flow->at[PEP_FLOW_TIME_ANSWERED]) {
 		pep_stamp(flow, PEP_FLOW_TIME_ANSWERED);
-		trace_pep_connect(flow, 0);
+		trace_pep_connect(flow, PEP_STAT_NONE);
 	}
 	if (READ_ONCE(flow->killed)) {
-		pep_flow_end(flow, PEP_A_STAT_FLOW_KILLED);
+		pep_flow_end(flow, PEP_STAT_FLOW_KILLED);
 	} else if (pep_leg_failed(target)) {
 		pep_flow_end(flow, pep_early_cause(target));
 	} else if (opener && pep_leg_failed(opener)) {
-		pep_flow_end(flow, PEP_A_STAT_OPENER_LOST);
+		pep_flow_end(flow, PEP_STAT_OPENER_LOST);
 	} else if (opener && answered) {
 		pep_leg_keep_alive(target);
 		pep_leg_start(flow->leg[PEP_SIDE_WIRELESS].sk,
@@ -99,9 +99,9 @@ static void pep_early_step(struct pep_flow *flow)
 		pep_resume_begin(flow);
 		pep_flow_advance(flow, PEP_FLOW_UP);
 		pep_live_up(flow);
-		pep_stat_inc(flow->pn, PEP_A_STAT_FLOW_ESTABLISHED);
+		pep_stat_inc(flow->pn, PEP_STAT_FLOW_ESTABLISHED);
 	} else if (!opener && !time_before(jiffies, flow->deadline)) {
-		pep_flow_end(flow, PEP_A_STAT_OPENER_LOST);
+		pep_flow_end(flow, PEP_STAT_OPENER_LOST);
 	} else if (!opener && !timer_pending(&flow->timer)) {
 		/* The timer has waited for a leg that a process owned. */
 		pep_flow_wake_in(flow, flow->deadline - jiffies);
@@ -113,7 +113,7 @@ static void pep_early_look(struct pep_flow *flow)
 {
 	pep_flow_lock_legs(flow);
 	if (pep_flow_legs_owned(flow)) {
-		pep_stat_inc(flow->pn, PEP_A_STAT_RELAY_OWNED);
+		pep_stat_inc(flow->pn, PEP_STAT_RELAY_OWNED);
 		pep_flow_wake_in(flow, 1);
 	} else {
 		pep_early_step(flow);
@@ -185,11 +185,11 @@ static atomic_t *pep_early_share(struct pep_net *pn,
 /* Give a flow its leg towards the target. Return: 0, or the counter of the reason
  * why the flow is dead and its socket released.
  */
-static unsigned int pep_early_begin(struct pep_flow *flow, struct pep_sock *ps,
-				    const struct pep_conn *conn)
+static enum pep_stat pep_early_begin(struct pep_flow *flow, struct pep_sock *ps,
+				     const struct pep_conn *conn)
 {
 	struct sock *sk = ps->sock->sk;
-	unsigned int reason = 0;
+	enum pep_stat reason = PEP_STAT_NONE;
 	int err;
 
 	flow->share = pep_early_share(flow->pn, &flow->tuple);
@@ -203,9 +203,9 @@ static unsigned int pep_early_begin(struct pep_flow *flow, struct pep_sock *ps,
 		err = -ENETUNREACH;
 	if (err) {
 		reason = err == -EADDRINUSE || err == -EADDRNOTAVAIL ?
-			 PEP_A_STAT_SYN_PASS_IN_USE :
-			 PEP_A_STAT_SYN_PASS_CONNECT;
-		pep_flow_end(flow, PEP_A_STAT_CONNECT_FAILED);
+			 PEP_STAT_SYN_PASS_IN_USE :
+			 PEP_STAT_SYN_PASS_CONNECT;
+		pep_flow_end(flow, PEP_STAT_CONNECT_FAILED);
 	} else {
 		pep_stamp(flow, PEP_FLOW_TIME_SYN_OUT);
 		flow->deadline = jiffies + PEP_GEN_LINGER;
@@ -218,18 +218,18 @@ static unsigned int pep_early_begin(struct pep_flow *flow, struct pep_sock *ps,
 }
 
 /* Connect to the target of a connection that is in the table, and locked. */
-static unsigned int pep_early_flow(struct pep_gen *gen, struct pep_conn *conn,
-				   struct pep_sock *ps)
+static enum pep_stat pep_early_flow(struct pep_gen *gen, struct pep_conn *conn,
+				    struct pep_sock *ps)
 {
 	struct pep_flow *flow;
-	unsigned int reason;
+	enum pep_stat reason;
 
 	flow = pep_flow_create(gen, &pep_early_ops, conn->opener,
 			       &conn->tuple, conn->end[conn->opener].ifindex,
 			       conn->born);
 	if (!flow) {
 		pep_pool_release(ps);
-		return PEP_A_STAT_SYN_PASS_NO_MEMORY;
+		return PEP_STAT_SYN_PASS_NO_MEMORY;
 	}
 	spin_lock(&flow->lock);
 	reason = pep_early_begin(flow, ps, conn);
@@ -243,16 +243,16 @@ static unsigned int pep_early_flow(struct pep_gen *gen, struct pep_conn *conn,
 
 /*
  * Enter the connection into the table and make its flow. Return: 0, or the counter
- * of the reason against it; PEP_A_STAT_DROPPED when another CPU has entered it. A share
+ * of the reason against it; PEP_STAT_DROPPED when another CPU has entered it. A share
  * that is used up is counted when the connection is to be followed.
  */
-static unsigned int pep_early_enter(struct pep_gen *gen, enum pep_side side,
-				    const struct sk_buff *skb,
-				    const struct pep_packet *pkt,
-				    struct pep_sock *ps)
+static enum pep_stat pep_early_enter(struct pep_gen *gen, enum pep_side side,
+				     const struct sk_buff *skb,
+				     const struct pep_packet *pkt,
+				     struct pep_sock *ps)
 {
 	struct pep_net *pn = gen->pn;
-	unsigned int reason;
+	enum pep_stat reason;
 	struct pep_conn *conn;
 	int err;
 
@@ -261,15 +261,15 @@ static unsigned int pep_early_enter(struct pep_gen *gen, enum pep_side side,
 		pep_pool_give_back(this_cpu_ptr(gen->pools),
 				   pep_pool_connector(!side,
 						      pkt->tuple.family), ps);
-		return reason == PEP_A_STAT_FOLLOW_NO_MEMORY ?
-		       PEP_A_STAT_SYN_PASS_NO_MEMORY : reason;
+		return reason == PEP_STAT_FOLLOW_NO_MEMORY ?
+		       PEP_STAT_SYN_PASS_NO_MEMORY : reason;
 	}
 	conn->early = true;
 	err = pep_track_insert(pn, conn);
 	if (err) {
 		pep_pool_release(ps);
-		return err == -EEXIST ? PEP_A_STAT_DROPPED :
-					PEP_A_STAT_SYN_PASS_NO_MEMORY;
+		return err == -EEXIST ? PEP_STAT_DROPPED :
+					PEP_STAT_SYN_PASS_NO_MEMORY;
 	}
 	spin_lock(&conn->lock);
 	if (conn->stage == PEP_TRACK_OPENING) {
@@ -280,7 +280,7 @@ static unsigned int pep_early_enter(struct pep_gen *gen, enum pep_side side,
 			pep_meter_begin(gen, conn, PEP_GAIN_GROUP_TREATED);
 	} else {
 		pep_pool_release(ps);
-		reason = PEP_A_STAT_SYN_PASS_NO_MEMORY;
+		reason = PEP_STAT_SYN_PASS_NO_MEMORY;
 	}
 	spin_unlock(&conn->lock);
 	return reason;
@@ -295,17 +295,17 @@ static bool pep_early_wait(struct pep_gen *gen, enum pep_side side,
 
 	if (!pep_pool_may_wait(pool)) {
 		pep_stat_syn(pn, side, &pkt->tuple,
-			     PEP_A_STAT_SYN_PASS_NO_SOCKET);
+			     PEP_STAT_SYN_PASS_NO_SOCKET);
 		return false;
 	}
 	skb = pep_deliver_hold(skb);
 	if (!skb) {
-		pep_stat_inc(pn, PEP_A_STAT_DROPPED);
+		pep_stat_inc(pn, PEP_STAT_DROPPED);
 		return true;
 	}
 	PEP_HELD_CB(skb)->opener = side;
 	pep_pool_wait(pool, skb);
-	pep_stat_syn(pn, side, &pkt->tuple, PEP_A_STAT_SYN_WAIT_SOCKET);
+	pep_stat_syn(pn, side, &pkt->tuple, PEP_STAT_SYN_WAIT_SOCKET);
 	return true;
 }
 
@@ -348,7 +348,7 @@ bool pep_early_open(struct pep_gen *gen, enum pep_side side, struct sk_buff *skb
 		    const struct pep_packet *pkt)
 {
 	struct pep_net *pn = gen->pn;
-	unsigned int reason;
+	enum pep_stat reason;
 	struct pep_sock *ps;
 
 	/* The answers of an end would not arrive here, or soon stop. */
@@ -366,12 +366,12 @@ bool pep_early_open(struct pep_gen *gen, enum pep_side side, struct sk_buff *skb
 		return false;
 	if (pep_limit_pending(pn) ||
 	    atomic_read(pep_early_share(pn, &pkt->tuple)) >= PEP_EARLY_SHARE) {
-		pep_stat_inc(pn, PEP_A_STAT_SPLIT_PASS_MAX_PENDING);
+		pep_stat_inc(pn, PEP_STAT_SPLIT_PASS_MAX_PENDING);
 		return false;
 	}
 	if (!pep_early_listens(gen, pkt->tuple.family, side)) {
 		pep_stat_syn(pn, side, &pkt->tuple,
-			     PEP_A_STAT_SYN_PASS_NO_LISTENER);
+			     PEP_STAT_SYN_PASS_NO_LISTENER);
 		return false;
 	}
 	/* Last of all: a flood beyond a limit is not routed twice. */
@@ -385,15 +385,15 @@ bool pep_early_open(struct pep_gen *gen, enum pep_side side, struct sk_buff *skb
 	if (!ps)
 		return pep_early_wait(gen, side, skb, pkt);
 	reason = pep_early_enter(gen, side, skb, pkt, ps);
-	if (reason == PEP_A_STAT_DROPPED) {
+	if (reason == PEP_STAT_DROPPED) {
 		pep_stat_inc(pn, reason);
 		kfree_skb(skb);
 		return true;
 	}
-	if (reason == PEP_A_STAT_FOLLOW_SUBSCRIBER ||
-	    reason == PEP_A_STAT_FOLLOW_RATE)
+	if (reason == PEP_STAT_FOLLOW_SUBSCRIBER ||
+	    reason == PEP_STAT_FOLLOW_RATE)
 		return false;
-	pep_stat_syn(pn, side, &pkt->tuple, reason ?: PEP_A_STAT_SYN_ANSWERED);
+	pep_stat_syn(pn, side, &pkt->tuple, reason ?: PEP_STAT_SYN_ANSWERED);
 	if (reason)
 		return false;
 	pep_accept_offer(gen, side, skb);
@@ -427,7 +427,7 @@ static void pep_early_resume(struct pep_gen *gen, struct sk_buff *skb)
 			break;
 		}
 	}
-	pep_stat_inc(gen->pn, PEP_A_STAT_PASS_SYN);
+	pep_stat_inc(gen->pn, PEP_STAT_PASS_SYN);
 	pep_deliver_pass(skb);
 }
 

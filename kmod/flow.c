@@ -393,22 +393,22 @@ static void pep_flow_abort(struct pep_flow *flow, struct pep_leg *leg)
 /**
  * pep_flow_end() - end a flow, with resets where legs are not yet closed
  * @flow: live flow, locked, with its legs locked and not owned
- * @cause: counter of the cause, PEP_A_STAT_*
+ * @cause: counter of the cause, PEP_STAT_*
  *
  * The caller needs a reference of its own. Listeners are notified first, while the
  * legs are unchanged.
  *
  * Context: BH off.
  */
-void pep_flow_end(struct pep_flow *flow, unsigned int cause)
+void pep_flow_end(struct pep_flow *flow, enum pep_stat cause)
 {
 	struct pep_path *path;
 	enum pep_side side;
 
 	if (flow->state >= PEP_FLOW_STATE_ESTABLISHED &&
-	    cause != PEP_A_STAT_FLOW_CLOSED &&
-	    cause != PEP_A_STAT_FLOW_RELEASED &&
-	    cause != PEP_A_STAT_FLOW_RELEASED_IDLE)
+	    cause != PEP_STAT_FLOW_CLOSED &&
+	    cause != PEP_STAT_FLOW_RELEASED &&
+	    cause != PEP_STAT_FLOW_RELEASED_IDLE)
 		pep_flow_remember(flow);
 	if (flow->state == PEP_FLOW_STATE_CONNECTING &&
 	    flow->mode == PEP_CONNECT_MODE_EARLY &&

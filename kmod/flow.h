@@ -11,6 +11,7 @@
 #include "net.h"
 #include "queue.h"
 #include "resume.h"
+#include "stat-gen.h"
 
 struct pep_conn;
 struct pep_flow;
@@ -231,7 +232,7 @@ bool pep_flow_pin(struct pep_flow *flow);
 void pep_flow_unpin(struct pep_flow *flow, u32 seq,
 		    const struct pep_values *values);
 void pep_flow_remember(struct pep_flow *flow);
-void pep_flow_end(struct pep_flow *flow, unsigned int cause);
+void pep_flow_end(struct pep_flow *flow, enum pep_stat cause);
 unsigned int pep_flow_each(struct pep_net *pn, pep_flow_match *match,
 			   const void *filter,
 			   bool (*act)(struct pep_flow *flow));

@@ -79,7 +79,7 @@ static void pep_follow_scan(const struct pep_packet *pkt,
  * once more when the next payload comes.
  */
 static void pep_follow_no_room(struct pep_net *pn, struct pep_conn *conn,
-			       unsigned int reason)
+			       enum pep_stat reason)
 {
 	if (conn->tally) {
 		pep_stat_inc(pn, reason);
@@ -94,7 +94,7 @@ static void pep_follow_no_room(struct pep_net *pn, struct pep_conn *conn,
 static void pep_follow_keep(struct pep_net *pn, struct pep_gen *gen,
 			    struct pep_conn *conn)
 {
-	unsigned int reason;
+	enum pep_stat reason;
 
 	conn->due = conn->trigger & PEP_SPLIT_TRIGGER_HANDSHAKE;
 	reason = pep_share_room(pn, conn->path);
@@ -104,7 +104,7 @@ static void pep_follow_keep(struct pep_net *pn, struct pep_gen *gen,
 	}
 	conn->copies = pep_copies_new(gen, conn->path, conn->end);
 	if (!conn->copies) {
-		pep_adopt_give_up(pn, conn, PEP_A_STAT_SPLIT_PASS_NO_MEMORY);
+		pep_adopt_give_up(pn, conn, PEP_STAT_SPLIT_PASS_NO_MEMORY);
 		return;
 	}
 	if (conn->path)
@@ -119,7 +119,7 @@ static bool pep_follow_held_back(struct pep_net *pn, const struct pep_gen *gen,
 {
 	if (!pep_meter_held_back(gen, &conn->tuple, conn->opener))
 		return false;
-	pep_adopt_give_up(pn, conn, PEP_A_STAT_SPLIT_PASS_CONTROL);
+	pep_adopt_give_up(pn, conn, PEP_STAT_SPLIT_PASS_CONTROL);
 	return true;
 }
 
@@ -161,7 +161,7 @@ static void pep_follow_rearm(struct pep_net *pn, struct pep_gen *other,
 static void pep_follow_outdated(struct pep_net *pn, struct pep_conn *conn)
 {
 	if (!conn->tally) {
-		pep_adopt_give_up(pn, conn, PEP_A_STAT_SPLIT_PASS_STOPPING);
+		pep_adopt_give_up(pn, conn, PEP_STAT_SPLIT_PASS_STOPPING);
 		return;
 	}
 	pep_copies_free(conn->copies);
@@ -214,7 +214,7 @@ static void pep_follow_payload(struct pep_net *pn, struct pep_conn *conn,
 		self->high = last;
 	if (conn->copies && !kept &&
 	    !pep_copies_restart(conn->copies, side, self))
-		pep_adopt_give_up(pn, conn, PEP_A_STAT_SPLIT_PASS_COPIES);
+		pep_adopt_give_up(pn, conn, PEP_STAT_SPLIT_PASS_COPIES);
 	if (!conn->copies)
 		self->next = self->high;
 }
@@ -305,7 +305,7 @@ static void pep_follow_resume(struct pep_net *pn, struct pep_gen *gen,
 	pep_follow_ack(conn, side, pkt);
 	if (conn->end[0].flags & conn->end[1].flags & PEP_TRACK_FIN) {
 		pep_track_advance(pn, conn, PEP_TRACK_FINS);
-		pep_stat_inc(pn, PEP_A_STAT_FOLLOW_CLOSED);
+		pep_stat_inc(pn, PEP_STAT_FOLLOW_CLOSED);
 		return;
 	}
 	if (side != conn->opener || !gen || after(self->ack, peer->high) ||
@@ -346,11 +346,11 @@ static void pep_follow_segment(struct pep_net *pn, struct pep_gen *gen,
 		self->next++;
 		if (conn->end[!side].flags & PEP_TRACK_FIN) {
 			pep_track_advance(pn, conn, PEP_TRACK_FINS);
-			pep_stat_inc(pn, PEP_A_STAT_FOLLOW_CLOSED);
+			pep_stat_inc(pn, PEP_STAT_FOLLOW_CLOSED);
 		}
 	}
 	if (fin || urg)
-		pep_adopt_give_up(pn, conn, PEP_A_STAT_SPLIT_PASS_END);
+		pep_adopt_give_up(pn, conn, PEP_STAT_SPLIT_PASS_END);
 	if (conn->copies && READ_ONCE(conn->copies->gen->closed))
 		pep_follow_outdated(pn, conn);
 	conn->due &= conn->trigger;
@@ -410,7 +410,7 @@ static void pep_follow_step(struct pep_net *pn, struct pep_gen *gen,
 		if (pep_follow_reset(conn, side, th) &&
 		    pep_packet_csum_ok(skb, pkt)) {
 			pep_track_end(pn, conn, PEP_CONN_CAUSE_RESET);
-			pep_stat_inc(pn, PEP_A_STAT_FOLLOW_RESET);
+			pep_stat_inc(pn, PEP_STAT_FOLLOW_RESET);
 		}
 		return;
 	}

@@ -81,8 +81,8 @@ bool pep_fragment_gather(struct pep_net *pn, struct sk_buff *skb)
 	      pep_fragment_gather6(pn->net, skb);
 	if (err) {
 		pep_stat_inc(pn, err == -EINPROGRESS ?
-				 PEP_A_STAT_FRAGMENT_GATHERED :
-				 PEP_A_STAT_DROPPED);
+				 PEP_STAT_FRAGMENT_GATHERED :
+				 PEP_STAT_DROPPED);
 		return true;
 	}
 	*tc_skb_cb(skb) = cb;

@@ -78,13 +78,13 @@ static void pep_handshake_open(struct pep_track_end *end,
 struct pep_conn *pep_handshake_new(struct pep_net *pn, enum pep_side side,
 				   const struct sk_buff *skb,
 				   const struct pep_packet *pkt,
-				   unsigned int *reason)
+				   enum pep_stat *reason)
 {
 	struct pep_options options;
 	struct pep_conn *conn;
 	struct pep_path *path;
 	u64 now = ktime_get_ns();
-	unsigned int refused;
+	enum pep_stat refused;
 
 	path = pep_path_find(pn, &pkt->tuple, side);
 	refused = path ? pep_share_open(pn, path, now) : 0;
@@ -97,7 +97,7 @@ struct pep_conn *pep_handshake_new(struct pep_net *pn, enum pep_side side,
 	if (!conn) {
 		if (path)
 			pep_share_leave(path);
-		*reason = PEP_A_STAT_FOLLOW_NO_MEMORY;
+		*reason = PEP_STAT_FOLLOW_NO_MEMORY;
 		return NULL;
 	}
 	conn->path = path;
@@ -136,7 +136,7 @@ void pep_handshake_syn(struct pep_gen *gen, enum pep_side side,
 		       struct sk_buff *skb, const struct pep_packet *pkt,
 		       bool splittable)
 {
-	unsigned int counter = PEP_A_STAT_FOLLOW_NO_MEMORY;
+	enum pep_stat counter = PEP_STAT_FOLLOW_NO_MEMORY;
 	u32 trigger = gen->values.split_trigger;
 	struct pep_net *pn = gen->pn;
 	struct pep_conn *conn;
@@ -150,15 +150,15 @@ void pep_handshake_syn(struct pep_gen *gen, enum pep_side side,
 		conn->renew = pep_handshake_renew(gen, conn);
 		switch (pep_track_insert(pn, conn)) {
 		case 0:
-			counter = PEP_A_STAT_FOLLOW_NEW;
+			counter = PEP_STAT_FOLLOW_NEW;
 			if (trigger && !splittable)
-				pep_stat_inc(pn, PEP_A_STAT_SPLIT_PASS_OPTION);
+				pep_stat_inc(pn, PEP_STAT_SPLIT_PASS_OPTION);
 			break;
 		case -EEXIST:
 			/* Its other SYN arrived on another CPU. */
 			return;
 		case -ENOSPC:
-			counter = PEP_A_STAT_FOLLOW_FULL;
+			counter = PEP_STAT_FOLLOW_FULL;
 			break;
 		}
 	}
@@ -212,7 +212,7 @@ static void pep_handshake_synack(struct pep_net *pn, struct pep_conn *conn,
 	if (options.kind != PEP_OPTION_PLAIN || pep_handshake_gtsm(skb))
 		target->flags |= PEP_TRACK_UNSPLIT;
 	if (!pep_handshake_splittable(conn))
-		pep_adopt_give_up(pn, conn, PEP_A_STAT_SPLIT_PASS_OPTION);
+		pep_adopt_give_up(pn, conn, PEP_STAT_SPLIT_PASS_OPTION);
 	else if (conn->renew && !pkt->payload)
 		pep_synack_keep(pn, conn, skb);
 }
@@ -279,5 +279,5 @@ void pep_handshake_complete(struct pep_net *pn, struct pep_conn *conn)
 		target->wscale = 0;
 	}
 	pep_track_advance(pn, conn, PEP_TRACK_ACK);
-	pep_stat_inc(pn, PEP_A_STAT_FOLLOW_ESTABLISHED);
+	pep_stat_inc(pn, PEP_STAT_FOLLOW_ESTABLISHED);
 }

@@ -5,6 +5,7 @@
 #include <uapi/linux/pep.h>
 
 #include "packet.h"
+#include "stat-gen.h"
 
 struct pep_conn;
 struct pep_gen;
@@ -13,7 +14,7 @@ struct pep_net;
 struct pep_conn *pep_handshake_new(struct pep_net *pn, enum pep_side side,
 				   const struct sk_buff *skb,
 				   const struct pep_packet *pkt,
-				   unsigned int *reason);
+				   enum pep_stat *reason);
 void pep_handshake_syn(struct pep_gen *gen, enum pep_side side,
 		       struct sk_buff *skb, const struct pep_packet *pkt,
 		       bool splittable);

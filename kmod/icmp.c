@@ -30,24 +30,24 @@ static bool pep_icmp_is_ours(const struct sock *sk)
  * Return: 0 when the packet was consumed, else the counter of the reason why it
  * passes, which has been incremented.
  */
-unsigned int pep_icmp_error(struct pep_net *pn, struct sk_buff *skb,
-			    const struct pep_packet *pkt)
+enum pep_stat pep_icmp_error(struct pep_net *pn, struct sk_buff *skb,
+			     const struct pep_packet *pkt)
 {
-	unsigned int reason = 0;
+	enum pep_stat reason = PEP_STAT_NONE;
 	struct sock *sk;
 
 	sk = pep_tuple_lookup_dev(pn->net, &pkt->tuple, skb->dev);
 	if (!sk)
-		reason = PEP_A_STAT_PASS_ICMP;
+		reason = PEP_STAT_PASS_ICMP;
 	else if (!pep_icmp_is_ours(sk))
-		reason = PEP_A_STAT_PASS_FOREIGN;
+		reason = PEP_STAT_PASS_FOREIGN;
 	if (sk)
 		sock_gen_put(sk);
 	if (reason) {
 		pep_stat_inc(pn, reason);
 		return reason;
 	}
-	pep_stat_inc(pn, PEP_A_STAT_ICMP_DELIVERED);
+	pep_stat_inc(pn, PEP_STAT_ICMP_DELIVERED);
 	pep_deliver_local(pn, skb, NULL);
-	return 0;
+	return PEP_STAT_NONE;
 }

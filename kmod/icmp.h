@@ -6,8 +6,9 @@
 
 #include "net.h"
 #include "packet.h"
+#include "stat-gen.h"
 
-unsigned int pep_icmp_error(struct pep_net *pn, struct sk_buff *skb,
-			    const struct pep_packet *pkt);
+enum pep_stat pep_icmp_error(struct pep_net *pn, struct sk_buff *skb,
+			     const struct pep_packet *pkt);
 
 #endif

@@ -90,7 +90,7 @@ void pep_leg_clear_timewait(struct pep_net *pn, const struct pep_tuple *tuple,
 		return;
 	if (sk->sk_state == TCP_TIME_WAIT && inet_twsk(sk)->tw_transparent) {
 		inet_twsk_deschedule_put(inet_twsk(sk));
-		pep_stat_inc(pn, PEP_A_STAT_TIME_WAIT_REUSED);
+		pep_stat_inc(pn, PEP_STAT_TIME_WAIT_REUSED);
 	} else {
 		sock_gen_put(sk);
 	}

@@ -116,21 +116,21 @@ void pep_limit_defaults(struct pep_limits *limits)
  * Context: any, under RCU.
  * Return: 0, or the counter of the reason why not.
  */
-unsigned int pep_limit_check(const struct pep_gen *gen)
+enum pep_stat pep_limit_check(const struct pep_gen *gen)
 {
 	const struct pep_net *pn = gen->pn;
 	u32 most = gen->values.max_flows;
 
 	if (READ_ONCE(pn->draining))
-		return PEP_A_STAT_SPLIT_PASS_DRAIN;
+		return PEP_STAT_SPLIT_PASS_DRAIN;
 	if (atomic_read(&pn->nflows) >= READ_ONCE(pn->limits.flows))
-		return PEP_A_STAT_SPLIT_PASS_MAX_FLOWS;
+		return PEP_STAT_SPLIT_PASS_MAX_FLOWS;
 	if (most && atomic_read(&gen->tally->flows) >= most)
-		return PEP_A_STAT_SPLIT_PASS_PROFILE_FLOWS;
+		return PEP_STAT_SPLIT_PASS_PROFILE_FLOWS;
 	/* All namespaces share net.ipv4.tcp_mem. */
 	if (READ_ONCE(tcp_memory_pressure))
-		return PEP_A_STAT_SPLIT_PASS_PRESSURE;
-	return 0;
+		return PEP_STAT_SPLIT_PASS_PRESSURE;
+	return PEP_STAT_NONE;
 }
 
 /**
@@ -146,29 +146,29 @@ bool pep_limit_pending(struct pep_net *pn)
 {
 	if (atomic_read(&pn->npending) < READ_ONCE(pn->limits.pending))
 		return false;
-	pep_limit_refused(pn, PEP_A_STAT_SPLIT_PASS_MAX_PENDING, NULL);
+	pep_limit_refused(pn, PEP_STAT_SPLIT_PASS_MAX_PENDING, NULL);
 	return true;
 }
 
 /* Number of a limit by its counter, negative for other counters. */
-static int pep_limit_kind(unsigned int counter)
+static int pep_limit_kind(enum pep_stat counter)
 {
 	switch (counter) {
-	case PEP_A_STAT_SPLIT_PASS_MAX_FLOWS:
+	case PEP_STAT_SPLIT_PASS_MAX_FLOWS:
 		return 0;
-	case PEP_A_STAT_SPLIT_PASS_PROFILE_FLOWS:
+	case PEP_STAT_SPLIT_PASS_PROFILE_FLOWS:
 		return 1;
-	case PEP_A_STAT_SPLIT_PASS_MAX_PENDING:
+	case PEP_STAT_SPLIT_PASS_MAX_PENDING:
 		return 2;
-	case PEP_A_STAT_SPLIT_PASS_PRESSURE:
+	case PEP_STAT_SPLIT_PASS_PRESSURE:
 		return 3;
-	case PEP_A_STAT_SPLIT_PASS_SUBSCRIBER:
+	case PEP_STAT_SPLIT_PASS_SUBSCRIBER:
 		return 4;
-	case PEP_A_STAT_FOLLOW_SUBSCRIBER:
+	case PEP_STAT_FOLLOW_SUBSCRIBER:
 		return 5;
-	case PEP_A_STAT_FOLLOW_RATE:
+	case PEP_STAT_FOLLOW_RATE:
 		return 6;
-	case PEP_A_STAT_SPLIT_PASS_MEMORY:
+	case PEP_STAT_SPLIT_PASS_MEMORY:
 		return 7;
 	default:
 		return -1;
@@ -183,7 +183,7 @@ static int pep_limit_kind(unsigned int counter)
  *
  * Context: any, BH off.
  */
-void pep_limit_refused(struct pep_net *pn, unsigned int counter,
+void pep_limit_refused(struct pep_net *pn, enum pep_stat counter,
 		       const struct pep_path *path)
 {
 	u32 now = ktime_get_seconds();

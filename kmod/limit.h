@@ -3,6 +3,7 @@
 #define _PEP_LIMIT_H
 
 #include "net.h"
+#include "stat-gen.h"
 
 struct pep_gen;
 struct pep_path;
@@ -12,11 +13,11 @@ struct pep_path;
 
 u32 pep_limit_followed(void);
 void pep_limit_defaults(struct pep_limits *limits);
-void pep_limit_refused(struct pep_net *pn, unsigned int counter,
+void pep_limit_refused(struct pep_net *pn, enum pep_stat counter,
 		       const struct pep_path *path);
 void pep_limit_ended(struct pep_net *pn);
 void pep_limit_drain(struct pep_net *pn, bool on);
-unsigned int pep_limit_check(const struct pep_gen *gen);
+enum pep_stat pep_limit_check(const struct pep_gen *gen);
 bool pep_limit_pending(struct pep_net *pn);
 
 #endif

@@ -2,6 +2,9 @@
 #ifndef _PEP_NAME_H
 #define _PEP_NAME_H
 
-const char *pep_name_stat(unsigned int index);
+#include "stat-gen.h"
+
+const char *pep_name_stat(enum pep_stat stat);
+int pep_name_attr(enum pep_stat stat);
 
 #endif

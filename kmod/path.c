@@ -132,7 +132,7 @@ static bool pep_path_room(struct pep_net *pn)
 	list_for_each_entry_safe(path, next, &pn->paths_lru, lru) {
 		if (refcount_read(&path->ref) == 1) {
 			pep_path_remove(pn, path);
-			pep_stat_inc(pn, PEP_A_STAT_PATH_EVICTED);
+			pep_stat_inc(pn, PEP_STAT_PATH_EVICTED);
 			return true;
 		}
 		list_move_tail(&path->lru, &pn->paths_lru);

@@ -185,7 +185,7 @@ static void pep_pool_refill(struct work_struct *work)
 		if (!pep_pool_fill_kind(pool, kind))
 			failed = true;
 	/* The sockets are there before the refill is counted. */
-	pep_stat_inc(pool->gen->pn, PEP_A_STAT_POOL_REFILL);
+	pep_stat_inc(pool->gen->pn, PEP_STAT_POOL_REFILL);
 	/* Only this work accesses the pool of a CPU that is offline. A CPU that
 	 * has come back meanwhile runs the work itself.
 	 */
@@ -225,7 +225,7 @@ void pep_pool_drain(struct pep_pool *pool)
 	int kind;
 
 	cancel_delayed_work_sync(&pool->refill);
-	pep_stat_add(pool->gen->pn, PEP_A_STAT_DROPPED,
+	pep_stat_add(pool->gen->pn, PEP_STAT_DROPPED,
 		     skb_queue_len(&pool->waiting));
 	__skb_queue_purge(&pool->waiting);
 	local_bh_disable();
@@ -272,7 +272,7 @@ bool pep_pool_has(struct pep_pool *pool, enum pep_pool_kind kind)
 	pep_pool_want(pool, kind);
 	if (pool->nready[kind])
 		return true;
-	pep_stat_inc(pool->gen->pn, PEP_A_STAT_POOL_EMPTY);
+	pep_stat_inc(pool->gen->pn, PEP_STAT_POOL_EMPTY);
 	return false;
 }
 

@@ -86,11 +86,11 @@ static void pep_relay_count(struct pep_flow *flow, enum pep_side from, u32 n,
 {
 	struct pep_leg *to = &flow->leg[!from];
 
-	pep_stat_add(flow->pn, PEP_A_STAT_BYTES_FRAGMENT, n - copied);
-	pep_stat_add(flow->pn, PEP_A_STAT_BYTES_COPIED, copied);
+	pep_stat_add(flow->pn, PEP_STAT_BYTES_FRAGMENT, n - copied);
+	pep_stat_add(flow->pn, PEP_STAT_BYTES_COPIED, copied);
 	pep_stat_add(flow->pn, from == PEP_SIDE_SERVER ?
-			       PEP_A_STAT_BYTES_TO_WIRELESS :
-			       PEP_A_STAT_BYTES_TO_SERVER, n);
+			       PEP_STAT_BYTES_TO_WIRELESS :
+			       PEP_STAT_BYTES_TO_SERVER, n);
 	if (copied)
 		WRITE_ONCE(flow->copied, flow->copied + copied);
 	if (unlikely(!to->relayed))
@@ -115,7 +115,7 @@ static void pep_relay_read(struct sock *in, u32 n)
 /* There was no memory, and nothing is under way whose acknowledgment wakes the flow. */
 static enum pep_relay_result pep_relay_later(const struct pep_flow *flow)
 {
-	pep_stat_inc(flow->pn, PEP_A_STAT_RELAY_NO_MEMORY);
+	pep_stat_inc(flow->pn, PEP_STAT_RELAY_NO_MEMORY);
 	return PEP_RELAY_RETRY_LATER;
 }
 
@@ -149,7 +149,7 @@ pep_relay_once(struct pep_flow *flow, enum pep_side from, struct sk_buff *skb,
 		pep_resume_send(flow, g.len);
 	n = pep_gather_send(out, &g, 0, more, &queue->ubuf);
 	flow->sending = false;
-	pep_stat_inc(flow->pn, PEP_A_STAT_RELAY_SEND);
+	pep_stat_inc(flow->pn, PEP_STAT_RELAY_SEND);
 	copied = n > 0 ? min_t(u32, n, g.copied) : 0;
 	trace_pep_relay(flow, !from, g.len, g.n, copied, n);
 	if (n > 0) {
@@ -188,7 +188,7 @@ static void pep_relay_dscp(const struct pep_flow *flow,
 /* Payload has to wait for room in a leg. */
 static void pep_relay_stall(struct pep_flow *flow, enum pep_side to)
 {
-	pep_stat_inc(flow->pn, PEP_A_STAT_RELAY_STALL);
+	pep_stat_inc(flow->pn, PEP_STAT_RELAY_STALL);
 	if (flow->leg[to].stalled)
 		return;
 	flow->leg[to].stalled = true;
@@ -355,15 +355,15 @@ static bool pep_relay_over(struct pep_flow *flow, bool broken)
 	struct sock *s = flow->leg[PEP_SIDE_SERVER].sk;
 
 	if (READ_ONCE(flow->killed))
-		pep_flow_end(flow, PEP_A_STAT_FLOW_KILLED);
+		pep_flow_end(flow, PEP_STAT_FLOW_KILLED);
 	else if (READ_ONCE(flow->evicted))
-		pep_flow_end(flow, PEP_A_STAT_FLOW_EVICTED);
+		pep_flow_end(flow, PEP_STAT_FLOW_EVICTED);
 	else if (broken || pep_relay_failed(flow))
-		pep_flow_end(flow, PEP_A_STAT_FLOW_RESET);
+		pep_flow_end(flow, PEP_STAT_FLOW_RESET);
 	else if (w->sk_state == TCP_CLOSE && s->sk_state == TCP_CLOSE)
-		pep_flow_end(flow, PEP_A_STAT_FLOW_CLOSED);
+		pep_flow_end(flow, PEP_STAT_FLOW_CLOSED);
 	else if (pep_idle_over(flow))
-		pep_flow_end(flow, PEP_A_STAT_FLOW_IDLE);
+		pep_flow_end(flow, PEP_STAT_FLOW_IDLE);
 	else
 		return false;
 	return true;
@@ -376,7 +376,7 @@ static enum pep_relay_result pep_relay_locked(struct pep_flow *flow,
 	enum pep_relay_result to_wireless, to_server;
 
 	if (pep_flow_legs_owned(flow)) {
-		pep_stat_inc(flow->pn, PEP_A_STAT_RELAY_OWNED);
+		pep_stat_inc(flow->pn, PEP_STAT_RELAY_OWNED);
 		pep_flow_wake_in(flow, 1);
 		return PEP_RELAY_IDLE;
 	}

@@ -212,7 +212,7 @@ static bool pep_release_done(struct pep_conn *conn, struct pep_flow *flow)
 
 /* End the legs without a packet; with the connection, the flow and them locked. */
 static void pep_release_finish(struct pep_conn *conn, struct pep_flow *flow,
-			       unsigned int cause)
+			       enum pep_stat cause)
 {
 	struct pep_net *pn = flow->pn;
 	enum pep_side side;
@@ -235,13 +235,13 @@ static void pep_release_finish(struct pep_conn *conn, struct pep_flow *flow,
 	pep_track_advance(pn, conn, PEP_TRACK_RELEASED);
 	if (conn->end[0].flags & conn->end[1].flags & PEP_TRACK_FIN) {
 		pep_track_advance(pn, conn, PEP_TRACK_FINS);
-		pep_stat_inc(pn, PEP_A_STAT_FOLLOW_CLOSED);
+		pep_stat_inc(pn, PEP_STAT_FOLLOW_CLOSED);
 	}
 }
 
 /* End the legs with resets that have the sequence numbers that the ends expect. */
 static void pep_release_abort(struct pep_conn *conn, struct pep_flow *flow,
-			      unsigned int cause)
+			      enum pep_stat cause)
 {
 	enum pep_side side;
 
@@ -263,7 +263,7 @@ static void pep_release_abort(struct pep_conn *conn, struct pep_flow *flow,
  * End the legs if that is possible by now, or in any case when @cause is not 0.
  * Return: true when the release is over.
  */
-static bool pep_release_try(struct pep_conn *conn, unsigned int cause)
+static bool pep_release_try(struct pep_conn *conn, enum pep_stat cause)
 {
 	struct pep_flow *flow = conn->flow;
 	bool over = true;
@@ -279,7 +279,7 @@ static bool pep_release_try(struct pep_conn *conn, unsigned int cause)
 	else if (cause)
 		pep_release_abort(conn, flow, cause);
 	else if (pep_release_done(conn, flow))
-		pep_release_finish(conn, flow, PEP_A_STAT_FLOW_RELEASED);
+		pep_release_finish(conn, flow, PEP_STAT_FLOW_RELEASED);
 	else
 		over = false;
 	pep_flow_unlock_legs(flow);
@@ -298,7 +298,7 @@ void pep_release_poll(struct pep_conn *conn)
 {
 	if (!pep_release_try(conn, 0) &&
 	    (u32)jiffies - conn->seen > PEP_RELEASE_DEADLINE)
-		pep_release_try(conn, PEP_A_STAT_FLOW_KILLED);
+		pep_release_try(conn, PEP_STAT_FLOW_KILLED);
 }
 
 /* Begin to hand a flow's connection back, with all locked. */
@@ -311,7 +311,7 @@ static bool pep_release_start(struct pep_conn *conn, struct pep_flow *flow)
 		return true;
 	pep_release_cuts(conn, flow);
 	if (pep_release_done(conn, flow))
-		pep_release_finish(conn, flow, PEP_A_STAT_FLOW_RELEASED);
+		pep_release_finish(conn, flow, PEP_STAT_FLOW_RELEASED);
 	return true;
 }
 
@@ -326,7 +326,7 @@ static void pep_release_at_once(struct pep_conn *conn, struct pep_flow *flow)
 	gen = rcu_dereference(conn->tally->gen);
 	conn->trigger = gen ? gen->values.split_trigger : 0;
 	pep_release_cuts(conn, flow);
-	pep_release_finish(conn, flow, PEP_A_STAT_FLOW_RELEASED_IDLE);
+	pep_release_finish(conn, flow, PEP_STAT_FLOW_RELEASED_IDLE);
 }
 
 /**
@@ -487,7 +487,7 @@ void pep_release_packet(struct pep_conn *conn, enum pep_side side,
 	if (th->rst) {
 		/* RFC 5961: the end itself would challenge other resets. */
 		if (seq == peer->ack || seq == self->high)
-			pep_release_try(conn, PEP_A_STAT_FLOW_RESET);
+			pep_release_try(conn, PEP_STAT_FLOW_RESET);
 		return;
 	}
 	if (after(ack, self->ack))

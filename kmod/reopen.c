@@ -96,7 +96,7 @@ enum pep_follow_verdict pep_reopen(struct pep_net *pn, struct sk_buff *skb,
 	verdict = pep_reopen_locked(pn, conn, pkt);
 	spin_unlock(&conn->lock);
 	if (verdict == PEP_FOLLOW_CONSUMED) {
-		pep_stat_inc(pn, PEP_A_STAT_DROPPED);
+		pep_stat_inc(pn, PEP_STAT_DROPPED);
 		kfree_skb(skb);
 	}
 	return verdict;

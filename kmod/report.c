@@ -275,29 +275,29 @@ int pep_report_flow(struct sk_buff *skb, const struct pep_flow *flow)
 	return 0;
 }
 
-static u32 pep_report_cause(unsigned int cause)
+static u32 pep_report_cause(enum pep_stat cause)
 {
 	switch (cause) {
-	case PEP_A_STAT_FLOW_CLOSED:
+	case PEP_STAT_FLOW_CLOSED:
 		return PEP_FLOW_CAUSE_CLOSED;
-	case PEP_A_STAT_FLOW_RESET:
+	case PEP_STAT_FLOW_RESET:
 		return PEP_FLOW_CAUSE_RESET;
-	case PEP_A_STAT_FLOW_KILLED:
+	case PEP_STAT_FLOW_KILLED:
 		return PEP_FLOW_CAUSE_KILLED;
-	case PEP_A_STAT_FLOW_IDLE:
+	case PEP_STAT_FLOW_IDLE:
 		return PEP_FLOW_CAUSE_IDLE;
-	case PEP_A_STAT_FLOW_EVICTED:
+	case PEP_STAT_FLOW_EVICTED:
 		return PEP_FLOW_CAUSE_EVICTED;
-	case PEP_A_STAT_FLOW_RELEASED:
-	case PEP_A_STAT_FLOW_RELEASED_IDLE:
+	case PEP_STAT_FLOW_RELEASED:
+	case PEP_STAT_FLOW_RELEASED_IDLE:
 		return PEP_FLOW_CAUSE_RELEASED;
-	case PEP_A_STAT_CONNECT_REFUSED:
+	case PEP_STAT_CONNECT_REFUSED:
 		return PEP_FLOW_CAUSE_CONNECT_REFUSED;
-	case PEP_A_STAT_CONNECT_UNREACHABLE:
+	case PEP_STAT_CONNECT_UNREACHABLE:
 		return PEP_FLOW_CAUSE_CONNECT_UNREACHABLE;
-	case PEP_A_STAT_CONNECT_TIMEOUT:
+	case PEP_STAT_CONNECT_TIMEOUT:
 		return PEP_FLOW_CAUSE_CONNECT_TIMEOUT;
-	case PEP_A_STAT_OPENER_LOST:
+	case PEP_STAT_OPENER_LOST:
 		return PEP_FLOW_CAUSE_OPENER_LOST;
 	default:
 		return PEP_FLOW_CAUSE_CONNECT_FAILED;
@@ -315,7 +315,7 @@ static int pep_report_time(struct sk_buff *skb, int attr, u64 at)
 
 /* Times of the resets that the flow's end sends: now, see pep_flow_end(). */
 static int pep_report_resets(struct sk_buff *skb, const struct pep_flow *flow,
-			     unsigned int cause, u64 now)
+			     enum pep_stat cause, u64 now)
 {
 	static const int attrs[] = {
 		[PEP_SIDE_WIRELESS] = PEP_A_FLOW_TIME_RST_TO_WIRELESS,
@@ -337,7 +337,7 @@ static int pep_report_resets(struct sk_buff *skb, const struct pep_flow *flow,
 }
 
 static int pep_report_end(struct sk_buff *skb, const struct pep_flow *flow,
-			  unsigned int cause)
+			  enum pep_stat cause)
 {
 	static const int attrs[PEP_FLOW_TIMES] = {
 		[PEP_FLOW_TIME_SYN_OUT] = PEP_A_FLOW_TIME_SYN_OUT,
@@ -414,9 +414,9 @@ void pep_report_finish(struct net *net, unsigned int group,
 	genlmsg_multicast_netns(pep_report_family, net, skb, 0, group, GFP_ATOMIC);
 }
 
-/* Notify listeners of a flow; @cause is 0 when it is established. */
+/* Notify listeners of a flow; @cause is PEP_STAT_NONE when it is established. */
 static void pep_report_send(const struct pep_flow *flow, u8 cmd,
-			    unsigned int cause)
+			    enum pep_stat cause)
 {
 	struct net *net = flow->pn->net;
 	struct sk_buff *skb;
@@ -445,11 +445,11 @@ static int pep_report_subscriber(struct sk_buff *skb,
 			   path->key.prefix);
 }
 
-/* Notify listeners of limits; @counter is 0 when none is reached, and @path is NULL
- * when the limit is no subscriber's.
+/* Notify listeners of limits; @counter is PEP_STAT_NONE when none is reached, and @path is
+ * NULL when the limit is no subscriber's.
  */
 static void pep_report_limit(const struct pep_net *pn, u8 cmd,
-			     unsigned int counter, const struct pep_path *path)
+			     enum pep_stat counter, const struct pep_path *path)
 {
 	struct sk_buff *skb;
 	void *hdr;
@@ -492,17 +492,17 @@ bool pep_report_wanted(const struct pep_net *pn, unsigned int group)
 void pep_report_new(const struct pep_flow *flow)
 {
 	if (pep_report_wanted(flow->pn, PEP_NLGRP_FLOWS))
-		pep_report_send(flow, PEP_CMD_FLOW_NEW_NTF, 0);
+		pep_report_send(flow, PEP_CMD_FLOW_NEW_NTF, PEP_STAT_NONE);
 }
 
 /**
  * pep_report_closed() - notify listeners that a flow ends
  * @flow: flow, locked, with the legs that it had
- * @cause: counter of the cause, PEP_A_STAT_*
+ * @cause: counter of the cause, PEP_STAT_*
  *
  * Context: BH off.
  */
-void pep_report_closed(const struct pep_flow *flow, unsigned int cause)
+void pep_report_closed(const struct pep_flow *flow, enum pep_stat cause)
 {
 	if (pep_report_wanted(flow->pn, PEP_NLGRP_FLOWS))
 		pep_report_send(flow, PEP_CMD_FLOW_CLOSED_NTF, cause);
@@ -512,12 +512,12 @@ void pep_report_closed(const struct pep_flow *flow, unsigned int cause)
  * pep_report_overload() - notify listeners that a limit is reached
  * @pn: instance
  * @counter: counter of the connections that are not split because of it,
- *	PEP_A_STAT_*
+ *	PEP_STAT_*
  * @path: entry of the subscriber whose share it is, or NULL
  *
  * Context: any, BH off.
  */
-void pep_report_overload(const struct pep_net *pn, unsigned int counter,
+void pep_report_overload(const struct pep_net *pn, enum pep_stat counter,
 			 const struct pep_path *path)
 {
 	if (pep_report_wanted(pn, PEP_NLGRP_FLOWS))
@@ -535,7 +535,7 @@ void pep_report_drained(const struct pep_net *pn)
 	/* pep_report_stop() waits for the read side. */
 	rcu_read_lock();
 	if (pep_report_wanted(pn, PEP_NLGRP_FLOWS))
-		pep_report_limit(pn, PEP_CMD_DRAINED_NTF, 0, NULL);
+		pep_report_limit(pn, PEP_CMD_DRAINED_NTF, PEP_STAT_NONE, NULL);
 	rcu_read_unlock();
 }
 

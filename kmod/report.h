@@ -4,6 +4,8 @@
 
 #include <linux/types.h>
 
+#include "stat-gen.h"
+
 struct genl_family;
 struct net;
 struct pep_flow;
@@ -19,8 +21,8 @@ void pep_report_finish(struct net *net, unsigned int group,
 		       struct sk_buff *skb, void *hdr, int err);
 int pep_report_flow(struct sk_buff *skb, const struct pep_flow *flow);
 void pep_report_new(const struct pep_flow *flow);
-void pep_report_closed(const struct pep_flow *flow, unsigned int cause);
-void pep_report_overload(const struct pep_net *pn, unsigned int counter,
+void pep_report_closed(const struct pep_flow *flow, enum pep_stat cause);
+void pep_report_overload(const struct pep_net *pn, enum pep_stat counter,
 			 const struct pep_path *path);
 void pep_report_drained(const struct pep_net *pn);
 void pep_report_start(const struct genl_family *family);

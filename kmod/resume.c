@@ -332,7 +332,7 @@ static void pep_resume_jump(struct pep_flow *flow, u32 window)
 		 * known rate: tcp_slow_start_after_idle_check().
 		 */
 		tp->lsndtime = tcp_jiffies32;
-		pep_stat_inc(flow->pn, PEP_A_STAT_RESUME_JUMP);
+		pep_stat_inc(flow->pn, PEP_STAT_RESUME_JUMP);
 		pep_resume_phase(flow, PEP_RESUME_PHASE_UNVALIDATED);
 	}
 	tcp_snd_cwnd_set(tp, window);
@@ -448,7 +448,7 @@ static void pep_resume_retreat(struct pep_flow *flow)
 		WRITE_ONCE(sk->sk_pacing_rate, rate);
 	pep_path_refute(r->path, r->acked, took);
 	WRITE_ONCE(r->rate, 0);
-	pep_stat_inc(flow->pn, PEP_A_STAT_RESUME_RETREAT);
+	pep_stat_inc(flow->pn, PEP_STAT_RESUME_RETREAT);
 	pep_resume_phase(flow, PEP_RESUME_PHASE_RETREAT);
 }
 

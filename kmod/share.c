@@ -32,8 +32,8 @@
 #define PEP_SHARE_BURST		(2 * NSEC_PER_SEC)
 
 /* Count a connection or a flow that is refused to a subscriber. */
-static unsigned int pep_share_refuse(struct pep_net *pn, struct pep_path *path,
-				     unsigned int counter)
+static enum pep_stat pep_share_refuse(struct pep_net *pn, struct pep_path *path,
+				      enum pep_stat counter)
 {
 	atomic_inc(&path->refused);
 	pep_limit_refused(pn, counter, path);
@@ -133,16 +133,16 @@ void pep_share_hold(struct pep_net *pn, struct pep_path *path, u32 *noted,
  * Return: 0 with the connection counted, until pep_share_leave(); or the counter of
  * the reason against it, of which listeners are notified.
  */
-unsigned int pep_share_open(struct pep_net *pn, struct pep_path *path, u64 now)
+enum pep_stat pep_share_open(struct pep_net *pn, struct pep_path *path, u64 now)
 {
 	if (atomic_read(&path->connections) >=
 	    READ_ONCE(pn->limits.subscriber_connections))
 		return pep_share_refuse(pn, path,
-					PEP_A_STAT_FOLLOW_SUBSCRIBER);
+					PEP_STAT_FOLLOW_SUBSCRIBER);
 	if (!pep_share_token(pn, path, now))
-		return pep_share_refuse(pn, path, PEP_A_STAT_FOLLOW_RATE);
+		return pep_share_refuse(pn, path, PEP_STAT_FOLLOW_RATE);
 	pep_share_enter(path);
-	return 0;
+	return PEP_STAT_NONE;
 }
 
 /**
@@ -198,13 +198,13 @@ bool pep_share_full(const struct pep_net *pn, const struct pep_path *path)
  * Return: 0, or the counter of the reason against it, of which listeners are
  * notified.
  */
-unsigned int pep_share_room(struct pep_net *pn, struct pep_path *path)
+enum pep_stat pep_share_room(struct pep_net *pn, struct pep_path *path)
 {
 	if (!pep_share_over(pn, path))
-		return 0;
+		return PEP_STAT_NONE;
 	/* Flows may have become idle since their memory was noted. */
 	pep_share_relieve(pn);
-	return pep_share_refuse(pn, path, PEP_A_STAT_SPLIT_PASS_MEMORY);
+	return pep_share_refuse(pn, path, PEP_STAT_SPLIT_PASS_MEMORY);
 }
 
 /**
@@ -218,12 +218,12 @@ unsigned int pep_share_room(struct pep_net *pn, struct pep_path *path)
  * Return: 0, or the counter of the reason against it, of which listeners are
  * notified.
  */
-unsigned int pep_share_splittable(struct pep_net *pn, struct pep_path *path)
+enum pep_stat pep_share_splittable(struct pep_net *pn, struct pep_path *path)
 {
 	if (path && atomic_read(&path->flows_up) >=
 		    READ_ONCE(pn->limits.subscriber_flows))
 		return pep_share_refuse(pn, path,
-					PEP_A_STAT_SPLIT_PASS_SUBSCRIBER);
+					PEP_STAT_SPLIT_PASS_SUBSCRIBER);
 	return pep_share_room(pn, path);
 }
 

@@ -4,15 +4,17 @@
 
 #include <linux/types.h>
 
+#include "stat-gen.h"
+
 struct pep_net;
 struct pep_path;
 
-unsigned int pep_share_open(struct pep_net *pn, struct pep_path *path, u64 now);
+enum pep_stat pep_share_open(struct pep_net *pn, struct pep_path *path, u64 now);
 void pep_share_enter(struct pep_path *path);
 void pep_share_leave(struct pep_path *path);
 bool pep_share_full(const struct pep_net *pn, const struct pep_path *path);
-unsigned int pep_share_room(struct pep_net *pn, struct pep_path *path);
-unsigned int pep_share_splittable(struct pep_net *pn, struct pep_path *path);
+enum pep_stat pep_share_room(struct pep_net *pn, struct pep_path *path);
+enum pep_stat pep_share_splittable(struct pep_net *pn, struct pep_path *path);
 struct pep_path *pep_share_split(struct pep_path *path);
 void pep_share_end(struct pep_path *path);
 u64 pep_share_held(const struct pep_path *path);

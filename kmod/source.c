@@ -17,27 +17,27 @@
 #include "compat.h"
 
 /* Routing writes to the control block, which belongs to tc, so it gets a clone. */
-static unsigned int pep_source_check4(struct sk_buff *skb,
-				      const struct pep_packet *pkt)
+static enum pep_stat pep_source_check4(struct sk_buff *skb,
+				       const struct pep_packet *pkt)
 {
 	struct sk_buff *clone = skb_clone(skb, GFP_ATOMIC);
 	bool valid;
 
 	if (!clone)
-		return PEP_A_STAT_SYN_PASS_NO_MEMORY;
+		return PEP_STAT_SYN_PASS_NO_MEMORY;
 	memset(IPCB(clone), 0, sizeof(*IPCB(clone)));
 	skb_dst_drop(clone);
 	valid = pep_compat_source_valid(clone, pkt->tuple.dst.v4,
 					pkt->tuple.src.v4);
 	kfree_skb(clone);
-	return valid ? 0 : PEP_A_STAT_SYN_PASS_SOURCE;
+	return valid ? 0 : PEP_STAT_SYN_PASS_SOURCE;
 }
 
 #if IS_ENABLED(CONFIG_IPV6)
 /* A whole prefix may be local, and its addresses are in no list. */
-static unsigned int pep_source_check6(struct net *net,
-				      const struct sk_buff *skb,
-				      const struct pep_packet *pkt)
+static enum pep_stat pep_source_check6(struct net *net,
+				       const struct sk_buff *skb,
+				       const struct pep_packet *pkt)
 {
 	struct flowi6 fl6 = {
 		.flowi6_iif = skb->dev->ifindex,
@@ -53,14 +53,14 @@ static unsigned int pep_source_check6(struct net *net,
 				     RT6_LOOKUP_F_HAS_SADDR);
 	local = dst_rt6_info(dst)->rt6i_flags & RTF_LOCAL;
 	dst_release(dst);
-	return local ? PEP_A_STAT_SYN_PASS_LOCAL : 0;
+	return local ? PEP_STAT_SYN_PASS_LOCAL : PEP_STAT_NONE;
 }
 #else
-static unsigned int pep_source_check6(struct net *net,
-				      const struct sk_buff *skb,
-				      const struct pep_packet *pkt)
+static enum pep_stat pep_source_check6(struct net *net,
+				       const struct sk_buff *skb,
+				       const struct pep_packet *pkt)
 {
-	return PEP_A_STAT_SYN_PASS_NO_LISTENER;
+	return PEP_STAT_SYN_PASS_NO_LISTENER;
 }
 #endif
 
@@ -77,8 +77,8 @@ static unsigned int pep_source_check6(struct net *net,
  * Context: softirq, RCU read side.
  * Return: 0, or the counter of the reason against it.
  */
-unsigned int pep_source_check(struct net *net, struct sk_buff *skb,
-			      const struct pep_packet *pkt)
+enum pep_stat pep_source_check(struct net *net, struct sk_buff *skb,
+			       const struct pep_packet *pkt)
 {
 	if (pkt->tuple.family == AF_INET6)
 		return pep_source_check6(net, skb, pkt);

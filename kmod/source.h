@@ -5,8 +5,9 @@
 #include <linux/skbuff.h>
 
 #include "packet.h"
+#include "stat-gen.h"
 
-unsigned int pep_source_check(struct net *net, struct sk_buff *skb,
-			      const struct pep_packet *pkt);
+enum pep_stat pep_source_check(struct net *net, struct sk_buff *skb,
+			       const struct pep_packet *pkt);
 
 #endif

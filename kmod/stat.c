@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Counters per namespace and CPU, numbered as netlink numbers them. */
+/* Counters per namespace and CPU. */
 
 #include "stat.h"
 
@@ -33,22 +33,22 @@ void pep_stat_exit(struct pep_net *pn)
  * @pn: instance
  * @opener: side that it came from, enum pep_side
  * @tuple: its ends
- * @index: counter, PEP_A_STAT_*
+ * @stat: counter
  *
  * Context: any.
  */
 void pep_stat_syn(const struct pep_net *pn, enum pep_side opener,
-		  const struct pep_tuple *tuple, unsigned int index)
+		  const struct pep_tuple *tuple, enum pep_stat stat)
 {
-	pep_stat_inc(pn, index);
+	pep_stat_inc(pn, stat);
 	if (trace_pep_syn_enabled())
-		trace_pep_syn(pn, tuple, opener, pep_name_stat(index));
+		trace_pep_syn(pn, tuple, opener, pep_name_stat(stat));
 }
 
 /**
  * pep_stat_read() - read one CPU's part of a counter
  * @pn: instance
- * @index: counter, PEP_A_STAT_* or one behind them
+ * @index: enum pep_stat, or one behind them
  * @cpu: a possible CPU
  *
  * Context: any.
@@ -62,7 +62,7 @@ u64 pep_stat_read(const struct pep_net *pn, unsigned int index, int cpu)
 /**
  * pep_stat_sum() - read a counter
  * @pn: instance
- * @index: counter, PEP_A_STAT_* or one behind them
+ * @index: enum pep_stat, or one behind them
  *
  * Context: any.
  * Return: the sum over all CPUs; not a snapshot while packets flow.

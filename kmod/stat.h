@@ -6,13 +6,14 @@
 #include <uapi/linux/pep.h>
 
 #include "net.h"
+#include "stat-gen.h"
 #include "tuple.h"
 
 /*
- * Behind PEP_A_STAT_* come the samples of residence.c, by side and bucket, and
+ * Behind enum pep_stat come the samples of residence.c, by side and bucket, and
  * the sums of their times, by side, ns.
  */
-#define PEP_STAT_RESIDENCE	(PEP_A_STAT_MAX + 1)
+#define PEP_STAT_RESIDENCE	PEP_STAT_NAMED
 #define PEP_STAT_RESIDENCE_SUM	(PEP_STAT_RESIDENCE + 2 * PEP_RESIDENCE_BUCKETS)
 #define PEP_STAT_COUNT		(PEP_STAT_RESIDENCE_SUM + 2)
 
@@ -32,7 +33,7 @@ static inline unsigned int pep_stat_residence(enum pep_side side,
 /**
  * pep_stat_add() - add to a counter
  * @pn: instance
- * @index: counter, PEP_A_STAT_* or one behind them
+ * @index: enum pep_stat, or one behind them
  * @n: amount to add, in the counter's unit
  *
  * Context: any.
@@ -46,7 +47,7 @@ static inline void pep_stat_add(const struct pep_net *pn, unsigned int index,
 /**
  * pep_stat_inc() - count one
  * @pn: instance
- * @index: counter, PEP_A_STAT_* or one behind them
+ * @index: enum pep_stat, or one behind them
  *
  * Context: any.
  */
@@ -58,7 +59,7 @@ static inline void pep_stat_inc(const struct pep_net *pn, unsigned int index)
 int pep_stat_init(struct pep_net *pn);
 void pep_stat_exit(struct pep_net *pn);
 void pep_stat_syn(const struct pep_net *pn, enum pep_side opener,
-		  const struct pep_tuple *tuple, unsigned int index);
+		  const struct pep_tuple *tuple, enum pep_stat stat);
 u64 pep_stat_read(const struct pep_net *pn, unsigned int index, int cpu);
 u64 pep_stat_sum(const struct pep_net *pn, unsigned int index);
 

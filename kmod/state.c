@@ -408,7 +408,7 @@ static int pep_state_enter(const struct genl_info *info, struct pep_net *pn,
 		err = pep_track_import(pn, conn);
 	rcu_read_unlock();
 	if (!err)
-		pep_stat_inc(pn, PEP_A_STAT_FOLLOW_IMPORTED);
+		pep_stat_inc(pn, PEP_STAT_FOLLOW_IMPORTED);
 	local_bh_enable();
 	switch (err) {
 	case -EEXIST:

@@ -44,52 +44,52 @@
 /* A verdict is the counter of the reason for which a packet passes, counted
  * already, or 0 for a packet that was consumed.
  */
-static unsigned int pep_steer_pass(const struct pep_net *pn,
-				   unsigned int reason)
+static enum pep_stat pep_steer_pass(const struct pep_net *pn,
+				    enum pep_stat reason)
 {
 	pep_stat_inc(pn, reason);
 	return reason;
 }
 
 /* Counter of a reason against the ends of a connection, 0 for none. */
-static unsigned int pep_steer_check4(struct net *net, const struct sk_buff *skb,
-				     const struct pep_tuple *tuple)
+static enum pep_stat pep_steer_check4(struct net *net, const struct sk_buff *skb,
+				      const struct pep_tuple *tuple)
 {
 	__be32 src = tuple->src.v4;
 
 	if (ipv4_is_multicast(src) || ipv4_is_lbcast(src) ||
 	    ipv4_is_zeronet(src) || ipv4_is_loopback(src) ||
 	    ipv4_is_zeronet(tuple->dst.v4) || ipv4_is_loopback(tuple->dst.v4))
-		return PEP_A_STAT_SYN_PASS_SCOPE;
+		return PEP_STAT_SYN_PASS_SCOPE;
 	switch (inet_addr_type_dev_table(net, skb->dev, tuple->dst.v4)) {
 	case RTN_UNICAST:
-		return 0;
+		return PEP_STAT_NONE;
 	case RTN_LOCAL:
-		return PEP_A_STAT_SYN_PASS_LOCAL;
+		return PEP_STAT_SYN_PASS_LOCAL;
 	default:
-		return PEP_A_STAT_SYN_PASS_SCOPE;
+		return PEP_STAT_SYN_PASS_SCOPE;
 	}
 }
 
 #if IS_ENABLED(CONFIG_IPV6)
-static unsigned int pep_steer_check6(struct net *net,
-				     const struct pep_tuple *tuple)
+static enum pep_stat pep_steer_check6(struct net *net,
+				      const struct pep_tuple *tuple)
 {
 	/* When IPv6 is disabled at boot there is no list of addresses, either. */
 	if (!ipv6_mod_enabled())
-		return PEP_A_STAT_SYN_PASS_NO_LISTENER;
+		return PEP_STAT_SYN_PASS_NO_LISTENER;
 	if (!pep_addr_scope6(&tuple->src.v6) ||
 	    !pep_addr_scope6(&tuple->dst.v6))
-		return PEP_A_STAT_SYN_PASS_SCOPE;
+		return PEP_STAT_SYN_PASS_SCOPE;
 	if (ipv6_chk_addr(net, &tuple->dst.v6, NULL, 0))
-		return PEP_A_STAT_SYN_PASS_LOCAL;
-	return 0;
+		return PEP_STAT_SYN_PASS_LOCAL;
+	return PEP_STAT_NONE;
 }
 #else
-static unsigned int pep_steer_check6(struct net *net,
-				     const struct pep_tuple *tuple)
+static enum pep_stat pep_steer_check6(struct net *net,
+				      const struct pep_tuple *tuple)
 {
-	return PEP_A_STAT_SYN_PASS_NO_LISTENER;
+	return PEP_STAT_SYN_PASS_NO_LISTENER;
 }
 #endif
 
@@ -107,18 +107,18 @@ static bool pep_steer_check_vrf(struct net *net, const struct net_device *dev)
 }
 #endif
 
-static unsigned int pep_steer_check_options(const struct pep_gen *gen,
-					    struct sk_buff *skb,
-					    struct pep_packet *pkt)
+static enum pep_stat pep_steer_check_options(const struct pep_gen *gen,
+					     struct sk_buff *skb,
+					     struct pep_packet *pkt)
 {
-	static const u8 reason[] = {
-		[PEP_OPTION_PLAIN] = 0,
-		[PEP_OPTION_MD5] = PEP_A_STAT_SYN_PASS_MD5,
-		[PEP_OPTION_AO] = PEP_A_STAT_SYN_PASS_AO,
-		[PEP_OPTION_MPTCP] = PEP_A_STAT_SYN_PASS_MPTCP,
-		[PEP_OPTION_MPTCP_JOIN] = PEP_A_STAT_SYN_PASS_MPTCP,
-		[PEP_OPTION_FASTOPEN] = PEP_A_STAT_SYN_PASS_FASTOPEN,
-		[PEP_OPTION_UNKNOWN] = PEP_A_STAT_SYN_PASS_OPTION,
+	static const enum pep_stat reason[] = {
+		[PEP_OPTION_PLAIN] = PEP_STAT_NONE,
+		[PEP_OPTION_MD5] = PEP_STAT_SYN_PASS_MD5,
+		[PEP_OPTION_AO] = PEP_STAT_SYN_PASS_AO,
+		[PEP_OPTION_MPTCP] = PEP_STAT_SYN_PASS_MPTCP,
+		[PEP_OPTION_MPTCP_JOIN] = PEP_STAT_SYN_PASS_MPTCP,
+		[PEP_OPTION_FASTOPEN] = PEP_STAT_SYN_PASS_FASTOPEN,
+		[PEP_OPTION_UNKNOWN] = PEP_STAT_SYN_PASS_OPTION,
 	};
 	struct pep_options options;
 
@@ -126,53 +126,53 @@ static unsigned int pep_steer_check_options(const struct pep_gen *gen,
 	if (options.kind == PEP_OPTION_MPTCP &&
 	    gen->values.mptcp == PEP_MPTCP_MODE_SPLIT &&
 	    pep_packet_strip(skb, pkt))
-		return 0;
+		return PEP_STAT_NONE;
 	return reason[options.kind];
 }
 
 /* Counter of the reason for which a SYN is not split, 0 for none. */
-static unsigned int pep_steer_check_syn(struct pep_net *pn,
-					const struct pep_gen *gen,
-					struct sk_buff *skb,
-					struct pep_packet *pkt)
+static enum pep_stat pep_steer_check_syn(struct pep_net *pn,
+					 const struct pep_gen *gen,
+					 struct sk_buff *skb,
+					 struct pep_packet *pkt)
 {
-	unsigned int reason;
+	enum pep_stat reason;
 
 	if (!gen || READ_ONCE(pn->stopping))
-		return PEP_A_STAT_SYN_PASS_STOPPING;
+		return PEP_STAT_SYN_PASS_STOPPING;
 	if (pkt->ip_options)
-		return PEP_A_STAT_SYN_PASS_IP_OPTION;
+		return PEP_STAT_SYN_PASS_IP_OPTION;
 	/* Routing answers it, as for a traceroute. */
 	if (pkt->last_hop)
-		return PEP_A_STAT_SYN_PASS_HOPS;
+		return PEP_STAT_SYN_PASS_HOPS;
 	if (pkt->payload)
-		return PEP_A_STAT_SYN_PASS_DATA;
+		return PEP_STAT_SYN_PASS_DATA;
 	/* A leg cannot be bound to port 0, which means any port. */
 	if (!pkt->tuple.sport || !pkt->tuple.dport)
-		return PEP_A_STAT_SYN_PASS_SCOPE;
+		return PEP_STAT_SYN_PASS_SCOPE;
 	reason = pkt->tuple.family == AF_INET6 ?
 		 pep_steer_check6(pn->net, &pkt->tuple) :
 		 pep_steer_check4(pn->net, skb, &pkt->tuple);
 	if (reason)
 		return reason;
 	if (!pep_steer_check_vrf(pn->net, skb->dev))
-		return PEP_A_STAT_SYN_PASS_VRF;
+		return PEP_STAT_SYN_PASS_VRF;
 	/* Last: it may change the SYN. */
 	return pep_steer_check_options(gen, skb, pkt);
 }
 
 /* Does a reason against splitting leave the connection to be followed? */
-static bool pep_steer_follows(unsigned int reason)
+static bool pep_steer_follows(enum pep_stat reason)
 {
 	switch (reason) {
-	case 0:
-	case PEP_A_STAT_SYN_PASS_IP_OPTION:
-	case PEP_A_STAT_SYN_PASS_DATA:
-	case PEP_A_STAT_SYN_PASS_MD5:
-	case PEP_A_STAT_SYN_PASS_AO:
-	case PEP_A_STAT_SYN_PASS_MPTCP:
-	case PEP_A_STAT_SYN_PASS_FASTOPEN:
-	case PEP_A_STAT_SYN_PASS_OPTION:
+	case PEP_STAT_NONE:
+	case PEP_STAT_SYN_PASS_IP_OPTION:
+	case PEP_STAT_SYN_PASS_DATA:
+	case PEP_STAT_SYN_PASS_MD5:
+	case PEP_STAT_SYN_PASS_AO:
+	case PEP_STAT_SYN_PASS_MPTCP:
+	case PEP_STAT_SYN_PASS_FASTOPEN:
+	case PEP_STAT_SYN_PASS_OPTION:
 		return true;
 	default:
 		return false;
@@ -184,7 +184,7 @@ static bool pep_steer_follows(unsigned int reason)
  */
 static bool pep_steer_open(struct pep_net *pn, struct pep_gen *gen,
 			   enum pep_side side, struct sk_buff *skb,
-			   const struct pep_packet *pkt, unsigned int reason)
+			   const struct pep_packet *pkt, enum pep_stat reason)
 {
 	struct pep_tuple reverse;
 
@@ -202,13 +202,13 @@ static bool pep_steer_open(struct pep_net *pn, struct pep_gen *gen,
 }
 
 /* Out of line, with its variables on the stack: few packets are SYNs. */
-static noinline_for_stack unsigned int
+static noinline_for_stack enum pep_stat
 pep_steer_syn(struct pep_net *pn, struct pep_profile *profile,
 	      enum pep_side side, struct sk_buff *skb, struct pep_packet *pkt)
 {
 	struct pep_gen *gen = rcu_dereference(profile->gen);
 	struct pep_tuple reverse;
-	unsigned int reason;
+	enum pep_stat reason;
 
 	/* Split or not, this is a connection of its own. */
 	pep_tuple_reverse(&reverse, &pkt->tuple);
@@ -218,23 +218,23 @@ pep_steer_syn(struct pep_net *pn, struct pep_profile *profile,
 	reason = pep_steer_check_syn(pn, gen, skb, pkt);
 	if (!pep_steer_follows(reason)) {
 		pep_stat_syn(pn, side, &pkt->tuple, reason);
-		return pep_steer_pass(pn, PEP_A_STAT_PASS_SYN);
+		return pep_steer_pass(pn, PEP_STAT_PASS_SYN);
 	}
 	switch (pep_reopen(pn, skb, pkt)) {
 	case PEP_FOLLOW_UNKNOWN:
 		if (pep_steer_open(pn, gen, side, skb, pkt, reason))
-			return 0;
+			return PEP_STAT_NONE;
 		break;
 	case PEP_FOLLOW_SPLIT:
 		if (pep_accept_repeat(pn, skb, pkt))
-			return 0;
+			return PEP_STAT_NONE;
 		break;
 	case PEP_FOLLOW_CONSUMED:
-		return 0;
+		return PEP_STAT_NONE;
 	case PEP_FOLLOW_PASS:
 		break;
 	}
-	return pep_steer_pass(pn, PEP_A_STAT_PASS_SYN);
+	return pep_steer_pass(pn, PEP_STAT_PASS_SYN);
 }
 
 /*
@@ -310,10 +310,10 @@ static bool pep_steer_cookie(const struct sock *listener,
 #endif
 
 /* A TCP packet for which there is no socket. */
-static unsigned int pep_steer_unknown(struct pep_net *pn,
-				      struct pep_profile *profile,
-				      enum pep_side side, struct sk_buff *skb,
-				      struct pep_packet *pkt)
+static enum pep_stat pep_steer_unknown(struct pep_net *pn,
+				       struct pep_profile *profile,
+				       enum pep_side side, struct sk_buff *skb,
+				       struct pep_packet *pkt)
 {
 	const struct tcphdr *th = pkt->th;
 	struct sock *listener = NULL;
@@ -328,17 +328,17 @@ static unsigned int pep_steer_unknown(struct pep_net *pn,
 							    side)->sk);
 	if (listener && pep_steer_cookie(listener, skb, pkt) &&
 	    pep_accept_awaits(pn, skb, pkt)) {
-		pep_stat_inc(pn, PEP_A_STAT_SYN_COOKIE);
+		pep_stat_inc(pn, PEP_STAT_SYN_COOKIE);
 	} else if (listener && pep_memo_find(&pn->reset, &pkt->tuple)) {
 		/* The listener has no such connection and resets it with
 		 * the very number that the packet acknowledges.
 		 */
-		pep_stat_inc(pn, PEP_A_STAT_RESET_LATE);
+		pep_stat_inc(pn, PEP_STAT_RESET_LATE);
 	} else {
-		return pep_steer_pass(pn, PEP_A_STAT_PASS_NO_FLOW);
+		return pep_steer_pass(pn, PEP_STAT_PASS_NO_FLOW);
 	}
 	pep_deliver_local(pn, skb, listener);
-	return 0;
+	return PEP_STAT_NONE;
 }
 
 /*
@@ -360,16 +360,16 @@ static bool pep_steer_bloated(const struct sock *sk, const struct sk_buff *skb,
 }
 
 /* Drop a packet that TCP must not receive now; its sender repeats it. */
-static unsigned int pep_steer_drop(struct pep_net *pn, struct sk_buff *skb)
+static enum pep_stat pep_steer_drop(struct pep_net *pn, struct sk_buff *skb)
 {
-	pep_stat_inc(pn, PEP_A_STAT_DROPPED);
+	pep_stat_inc(pn, PEP_STAT_DROPPED);
 	kfree_skb(skb);
-	return 0;
+	return PEP_STAT_NONE;
 }
 
 /* A packet for a socket of ours. */
-static unsigned int pep_steer_leg(struct pep_net *pn, struct sock *sk,
-				  struct sk_buff *skb, struct pep_packet *pkt)
+static enum pep_stat pep_steer_leg(struct pep_net *pn, struct sock *sk,
+				   struct sk_buff *skb, struct pep_packet *pkt)
 {
 	struct pep_flow *flow = NULL;
 
@@ -384,7 +384,7 @@ static unsigned int pep_steer_leg(struct pep_net *pn, struct sock *sk,
 	pep_deliver_local(pn, skb, sk);
 	if (flow)
 		pep_resume_acked(flow);
-	return 0;
+	return PEP_STAT_NONE;
 }
 
 /*
@@ -393,17 +393,17 @@ static unsigned int pep_steer_leg(struct pep_net *pn, struct sock *sk,
  * that is closed resets packets that arrive late; the other end would take the reset
  * for the end of payload that is still on its way from its own leg.
  */
-static unsigned int pep_steer_over(struct pep_net *pn, struct sk_buff *skb)
+static enum pep_stat pep_steer_over(struct pep_net *pn, struct sk_buff *skb)
 {
-	pep_stat_inc(pn, PEP_A_STAT_RESET_OVER);
+	pep_stat_inc(pn, PEP_STAT_RESET_OVER);
 	kfree_skb(skb);
-	return 0;
+	return PEP_STAT_NONE;
 }
 
-static unsigned int pep_steer_tcp(struct pep_net *pn,
-				  struct pep_profile *profile,
-				  enum pep_side side, struct sk_buff *skb,
-				  struct pep_packet *pkt)
+static enum pep_stat pep_steer_tcp(struct pep_net *pn,
+				   struct pep_profile *profile,
+				   enum pep_side side, struct sk_buff *skb,
+				   struct pep_packet *pkt)
 {
 	enum pep_follow_verdict verdict = PEP_FOLLOW_UNKNOWN;
 	struct sock *sk = NULL;
@@ -414,9 +414,9 @@ retry:
 		verdict = pep_follow_packet(pn, rcu_dereference(profile->gen),
 					    skb, pkt, &sk);
 		if (verdict == PEP_FOLLOW_PASS)
-			return pep_steer_pass(pn, PEP_A_STAT_PASS_FOLLOWED);
+			return pep_steer_pass(pn, PEP_STAT_PASS_FOLLOWED);
 		if (verdict == PEP_FOLLOW_CONSUMED)
-			return 0;
+			return PEP_STAT_NONE;
 	}
 	if (sk)
 		return pep_steer_leg(pn, sk, skb, pkt);
@@ -432,16 +432,16 @@ retry:
 		return pep_steer_unknown(pn, profile, side, skb, pkt);
 	if (!pep_callback_owns(sk)) {
 		sock_gen_put(sk);
-		return pep_steer_pass(pn, PEP_A_STAT_PASS_FOREIGN);
+		return pep_steer_pass(pn, PEP_STAT_PASS_FOREIGN);
 	}
 	if (sk->sk_state == TCP_TIME_WAIT && pep_steer_reuses(sk, pkt)) {
 		inet_twsk_deschedule_put(inet_twsk(sk));
-		pep_stat_inc(pn, PEP_A_STAT_TIME_WAIT_REUSED);
+		pep_stat_inc(pn, PEP_STAT_TIME_WAIT_REUSED);
 		return pep_steer_syn(pn, profile, side, skb, pkt);
 	}
 	if (sk->sk_state == TCP_NEW_SYN_RECV && pkt->th->rst) {
 		pep_accept_reset(pn, sk, skb, pkt);
-		return 0;
+		return PEP_STAT_NONE;
 	}
 	if (sk->sk_state == TCP_NEW_SYN_RECV && !pep_accept_routed(sk)) {
 		sock_gen_put(sk);
@@ -451,44 +451,44 @@ retry:
 }
 
 /* Counter for a packet that is not TCP, or is a fragment that cannot be gathered. */
-static unsigned int pep_steer_other(struct pep_net *pn, struct sk_buff *skb,
-				    const struct pep_packet *pkt,
-				    enum pep_packet_kind kind)
+static enum pep_stat pep_steer_other(struct pep_net *pn, struct sk_buff *skb,
+				     const struct pep_packet *pkt,
+				     enum pep_packet_kind kind)
 {
 	switch (kind) {
 	case PEP_PACKET_ICMP:
 		return pep_icmp_error(pn, skb, pkt);
 	case PEP_PACKET_ICMP_OTHER:
-		return pep_steer_pass(pn, PEP_A_STAT_PASS_ICMP);
+		return pep_steer_pass(pn, PEP_STAT_PASS_ICMP);
 	case PEP_PACKET_MALFORMED:
-		return pep_steer_pass(pn, PEP_A_STAT_PASS_MALFORMED);
+		return pep_steer_pass(pn, PEP_STAT_PASS_MALFORMED);
 	case PEP_PACKET_FRAGMENT:
 	case PEP_PACKET_FRAGMENT_OTHER:
-		return pep_steer_pass(pn, PEP_A_STAT_PASS_FRAGMENT);
+		return pep_steer_pass(pn, PEP_STAT_PASS_FRAGMENT);
 	case PEP_PACKET_EXTHDR:
-		return pep_steer_pass(pn, PEP_A_STAT_PASS_EXTHDR);
+		return pep_steer_pass(pn, PEP_STAT_PASS_EXTHDR);
 	case PEP_PACKET_QUIC:
-		return pep_steer_pass(pn, PEP_A_STAT_PASS_QUIC);
+		return pep_steer_pass(pn, PEP_STAT_PASS_QUIC);
 	case PEP_PACKET_TCP:
 	case PEP_PACKET_OTHER:
 		break;
 	}
-	return pep_steer_pass(pn, PEP_A_STAT_PASS_OTHER);
+	return pep_steer_pass(pn, PEP_STAT_PASS_OTHER);
 }
 
-static unsigned int pep_steer_verdict(struct pep_net *pn,
-				      struct pep_profile *profile,
-				      enum pep_side side, struct sk_buff *skb)
+static enum pep_stat pep_steer_verdict(struct pep_net *pn,
+				       struct pep_profile *profile,
+				       enum pep_side side, struct sk_buff *skb)
 {
 	struct pep_packet pkt __uninitialized;
 	enum pep_packet_kind kind;
 
 	if (unlikely(skb->pkt_type != PACKET_HOST))
-		return pep_steer_pass(pn, PEP_A_STAT_PASS_NOT_HOST);
+		return pep_steer_pass(pn, PEP_STAT_PASS_NOT_HOST);
 	kind = pep_packet_parse(skb, &pkt);
 	if (unlikely(kind == PEP_PACKET_FRAGMENT)) {
 		if (pep_fragment_gather(pn, skb))
-			return 0;
+			return PEP_STAT_NONE;
 		kind = pep_packet_parse(skb, &pkt);
 	}
 	if (unlikely(kind != PEP_PACKET_TCP))
@@ -509,7 +509,7 @@ bool pep_steer(struct sk_buff *skb, struct pep_profile *profile,
 	       enum pep_side side)
 {
 	unsigned int len = 0;
-	unsigned int reason;
+	enum pep_stat reason;
 	int ifindex = 0;
 
 	if (trace_pep_steer_enabled()) {

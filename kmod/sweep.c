@@ -73,7 +73,7 @@ static void pep_sweep_run(struct pep_net *pn, bool all)
 			    (all || pep_sweep_over(conn))) {
 				if (!all)
 					pep_stat_inc(pn,
-						     PEP_A_STAT_FOLLOW_SILENT);
+						     PEP_STAT_FOLLOW_SILENT);
 				pep_track_end(pn, conn,
 					      all ? PEP_CONN_CAUSE_STOPPED :
 						    PEP_CONN_CAUSE_SILENT);

@@ -88,7 +88,7 @@ static void pep_synack_send(struct pep_synack *synack)
 		synack->skb->dev = dev;
 		netif_rx(synack->skb);
 		synack->skb = NULL;
-		pep_stat_inc(pn, PEP_A_STAT_SYNACK_REPEATED);
+		pep_stat_inc(pn, PEP_STAT_SYNACK_REPEATED);
 	}
 	rcu_read_unlock();
 }

@@ -23,6 +23,8 @@
 #include <linux/tracepoint.h>
 #include <uapi/linux/pep.h>
 
+#include "stat-gen.h"
+
 struct pep_conn;
 struct pep_flow;
 struct pep_net;
@@ -94,7 +96,7 @@ TRACE_DEFINE_ENUM(PEP_TRACK_GONE);
 TRACE_EVENT(pep_steer,
 
 	TP_PROTO(const struct pep_net *pn, int ifindex, unsigned int len,
-		 enum pep_side side, unsigned int counter),
+		 enum pep_side side, enum pep_stat counter),
 
 	TP_ARGS(pn, ifindex, len, side, counter),
 
@@ -176,7 +178,7 @@ DEFINE_EVENT(pep_opening, pep_accept,
  */
 TRACE_EVENT(pep_connect,
 
-	TP_PROTO(const struct pep_flow *flow, unsigned int counter),
+	TP_PROTO(const struct pep_flow *flow, enum pep_stat counter),
 
 	TP_ARGS(flow, counter),
 
@@ -422,7 +424,7 @@ TRACE_EVENT(pep_residence,
  */
 TRACE_EVENT(pep_close,
 
-	TP_PROTO(const struct pep_flow *flow, unsigned int counter),
+	TP_PROTO(const struct pep_flow *flow, enum pep_stat counter),
 
 	TP_ARGS(flow, counter),
 

@@ -333,7 +333,7 @@ static bool pep_track_evict(struct pep_net *pn)
 	spin_lock(&conn->lock);
 	if (conn->stage == PEP_TRACK_OPENING) {
 		pep_track_end(pn, conn, PEP_CONN_CAUSE_EVICTED);
-		pep_stat_inc(pn, PEP_A_STAT_FOLLOW_EVICTED);
+		pep_stat_inc(pn, PEP_STAT_FOLLOW_EVICTED);
 	}
 	spin_unlock(&conn->lock);
 	return true;

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """Print a C header with names from the netlink spec.
 
-usage: gen-names.py pepadm|kmod SPEC
+usage: gen-names.py pepadm|kmod|stat SPEC
 
 For pepadm every enum becomes a table of strings indexed by value, every set of
 flags one indexed by bit, the attribute set "stat" one indexed by attribute
-number, and its documentation another. The module gets only the names of
-"stat". The header goes to standard output.
+number, and its documentation another. The module gets its counters, those of
+"stat", as an enum of its own (stat), and tables of their names and of their
+attributes (kmod). The header goes to standard output.
 """
 
 import json
@@ -29,20 +30,46 @@ def names_of(attrs):
             for a in attrs["attributes"]]
 
 
+def counters(stat):
+    """Return the ends of the identifiers of the module's counters."""
+    return [attr["name"].replace("-", "_").upper()
+            for attr in stat["attributes"] if attr["type"] == "uint"]
+
+
+def by_counter(kind, ident, stat, value):
+    """Return the text of a table that is indexed by the module's counters."""
+    rows = "".join(f"\t[PEP_STAT_{end}] = {value(end)},\n"
+                   for end in counters(stat))
+    return f"static const {kind}{ident}[] = {{\n{rows}}};\n"
+
+
+def enum(stat):
+    """Return the text of the enum of the module's counters."""
+    rows = "".join(f"\tPEP_STAT_{end},\n"
+                   for end in ("NONE", *counters(stat), "NAMED"))
+    return f"enum pep_stat {{\n{rows}}};\n"
+
+
 def main():
     """Read the spec named on the command line and print the header."""
     who, path = sys.argv[1:]
     with open(path, encoding="utf-8") as spec:
         family = yaml.safe_load(spec)
     stat, = (a for a in family["attribute-sets"] if a["name"] == "stat")
-    guard = {"pepadm": "_PEPADM_NAMES_GEN_H", "kmod": "_PEP_NAMES_GEN_H"}[who]
+    guard = {"pepadm": "_PEPADM_NAMES_GEN_H", "kmod": "_PEP_NAMES_GEN_H",
+             "stat": "_PEP_STAT_GEN_H"}[who]
 
     print("/* SPDX-License-Identifier: GPL-2.0 */")
     print("/* Made by scripts/gen-names.py from the netlink spec. */")
     print(f"#ifndef {guard}")
     print(f"#define {guard}")
-    if who == "kmod":
-        print("\n" + table("pep_stat_names", 1, names_of(stat)), end="")
+    if who == "stat":
+        print("\n" + enum(stat), end="")
+    elif who == "kmod":
+        print("\n" + by_counter("char * const ", "pep_stat_names", stat,
+                                lambda end: f'"{end.lower()}"'), end="")
+        print("\n" + by_counter("u16 ", "pep_stat_attrs", stat,
+                                lambda end: f"PEP_A_STAT_{end}"), end="")
     else:
         for entry in family["definitions"]:
             if entry["type"] in ("enum", "flags"):

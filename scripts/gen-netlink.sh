@@ -55,9 +55,14 @@ settle() # FILE
 generate kernel source kmod/netlink-gen.c
 generate kernel header kmod/netlink-gen.h
 generate uapi header uapi/linux/pep.h
-for dir in tools/pepadm kmod; do
-	/usr/bin/python3 "$TOP/scripts/gen-names.py" "$(basename "$dir")" \
-		"$spec" > "$tmp/names-gen.h"
-	settle "$dir/names-gen.h"
-done
+names() # KIND FILE
+{
+	/usr/bin/python3 "$TOP/scripts/gen-names.py" "$1" "$spec" \
+		> "$tmp/$(basename "$2")"
+	settle "$2"
+}
+
+names pepadm tools/pepadm/names-gen.h
+names kmod kmod/names-gen.h
+names stat kmod/stat-gen.h
 exit $rc
