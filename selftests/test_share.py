@@ -80,9 +80,9 @@ def shares(family):
     return tuple(found[0][key] for key in ("connections", "flows", "refused"))
 
 
-def other(family):
+def other(family, open_pair=pair):
     """A connection of the other subscriber."""
-    return pair(family, bind=(MORE[family], 0))
+    return open_pair(family, bind=(MORE[family], 0))
 
 
 def known(family):
@@ -104,7 +104,7 @@ def flows(family, opener, opened):
         for both in beyond:
             exchange_part(both, BYTES)
         expect("flows and refused", shares(family)[1:], (3, 2))
-        exchange(other(family), BYTES)
+        exchange(other(family, split_pair), BYTES)
         for both in split + beyond:
             exchange(both, BYTES)
     expect("flows", shares(family)[1], 0)
@@ -337,7 +337,7 @@ def pressed(family):
     limit("memory", PLENTY)
     both = unread(family, MANY)
     expect_least("memory, bytes", memory(family), 4 << 20)
-    free = Load([split_pair(family, bind=(MORE[family], 0))], RATE)
+    free = Load([other(family, split_pair)], RATE)
     before = pep.stat("flow_evicted")
     busy = split_pair(family)
     with pep.pressure(), grows(ended=False, split_pass_pressure=least(1)):
