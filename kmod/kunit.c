@@ -294,23 +294,29 @@ static void pep_kunit_profile_names(struct kunit *test)
 
 static void pep_kunit_profile_defaults(struct kunit *test)
 {
-	struct pep_values values;
+	struct pep_values values, again;
 
 	memset(&values, 0xff, sizeof(values));
 	pep_profile_defaults(&values);
+	/* Each byte is set, since profiles are compared as a whole. */
+	memset(&again, 0, sizeof(again));
+	pep_profile_defaults(&again);
+	KUNIT_EXPECT_MEMEQ(test, &values, &again, sizeof(values));
 	KUNIT_EXPECT_STREQ(test, values.cc[PEP_SIDE_WIRELESS], "pep_bbr");
 	KUNIT_EXPECT_STREQ(test, values.cc[PEP_SIDE_SERVER], "cubic");
 	KUNIT_EXPECT_EQ(test, values.mode, PEP_CONNECT_MODE_FOLLOW);
 	KUNIT_EXPECT_EQ(test, values.split_trigger,
 			PEP_SPLIT_TRIGGER_BYTES | PEP_SPLIT_TRIGGER_LOSS);
-	KUNIT_EXPECT_EQ(test, values.split_bytes, PEP_SPLIT_BYTES_DEFAULT);
+	KUNIT_EXPECT_EQ(test, values.split_bytes, 12000);
 	KUNIT_EXPECT_EQ(test, values.dscp, PEP_DSCP_COPY);
 	KUNIT_EXPECT_EQ(test, values.mptcp, PEP_MPTCP_MODE_BYPASS);
 	KUNIT_EXPECT_EQ(test, values.source, PEP_SOURCE_MODE_CLIENT);
 	KUNIT_EXPECT_EQ(test, values.idle_timeout, 0);
-	KUNIT_EXPECT_EQ(test, values.release_idle, PEP_RELEASE_IDLE_DEFAULT);
-	KUNIT_EXPECT_EQ(test, values.residence, PEP_PROFILE_RESIDENCE);
+	KUNIT_EXPECT_EQ(test, values.release_idle, 120);
+	KUNIT_EXPECT_EQ(test, values.residence, 50);
 	KUNIT_EXPECT_EQ(test, values.initial_window, 0);
+	KUNIT_EXPECT_EQ(test, values.resume, PEP_RESUME_MODE_ON);
+	KUNIT_EXPECT_EQ(test, values.resume_max, 2097152);
 }
 
 static void pep_kunit_residence_bucket(struct kunit *test)

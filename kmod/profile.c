@@ -21,6 +21,7 @@
 #include "gain.h"
 #include "gen.h"
 #include "leg.h"
+#include "settings-gen.h"
 
 /**
  * pep_profile_name_ok() - is this a valid name?
@@ -44,22 +45,14 @@ EXPORT_SYMBOL_IF_KUNIT(pep_profile_name_ok);
 
 /**
  * pep_profile_defaults() - set the defaults of a profile
- * @values: result; settings that are not set here default to zero
+ * @values: result
  */
 void pep_profile_defaults(struct pep_values *values)
 {
-	memset(values, 0, sizeof(*values));
-	strscpy_pad(values->cc[PEP_SIDE_WIRELESS], PEP_VALUES_CC);
-	strscpy_pad(values->cc[PEP_SIDE_SERVER], "cubic");
-	values->mode = PEP_CONNECT_MODE_FOLLOW;
-	values->split_trigger = PEP_SPLIT_TRIGGER_BYTES |
-				PEP_SPLIT_TRIGGER_LOSS;
-	values->split_bytes = PEP_SPLIT_BYTES_DEFAULT;
-	values->dscp = PEP_DSCP_COPY;
-	values->release_idle = PEP_RELEASE_IDLE_DEFAULT;
-	values->residence = PEP_PROFILE_RESIDENCE;
-	values->resume = PEP_RESUME_MODE_ON;
-	values->resume_max = PEP_RESUME_MAX_DEFAULT;
+	static const struct pep_values defaults = PEP_SETTINGS_DEFAULTS;
+
+	/* With the bytes between members: profiles are compared as a whole. */
+	memcpy(values, &defaults, sizeof(*values));
 }
 EXPORT_SYMBOL_IF_KUNIT(pep_profile_defaults);
 

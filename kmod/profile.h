@@ -13,9 +13,6 @@
 
 struct pep_gen;
 
-/* Default limit of the time that payload may stay here, ms. */
-#define PEP_PROFILE_RESIDENCE 50
-
 /**
  * struct pep_profile - named settings
  * @node: in pep_net.profiles

@@ -7,13 +7,13 @@
 #include "setting.h"
 
 #include <linux/netdevice.h>
-#include <linux/stringify.h>
 #include <net/tcp.h>
 
 #include "gen.h"
+#include "settings-gen.h"
 
 /*
- * The ranges are those of pep.yaml, from which pepadm takes them. Residence:
+ * The ranges are those of settings.yaml, from which pepadm takes them. Residence:
  * ten seconds, longer than any path has to be filled. Buffers: a page, and half
  * of the largest window that TCP can offer. Rates: a packet takes a second or
  * two, or 1 Tbit/s. Flows: as many as a namespace may have at most. Bytes
@@ -47,123 +47,8 @@ struct pep_setting {
 	const char *text;
 };
 
-#define PEP_SETTING_FROM(_attr, _member, _type, _live, _min, _max, _text) { \
-	.attr = PEP_A_PROFILE_##_attr,				\
-	.offset = offsetof(struct pep_values, _member),		\
-	.size = sizeof(_type),					\
-	.live = _live,						\
-	.min = _min,						\
-	.max = _max,						\
-	.text = _text,						\
-}
-
-#define PEP_SETTING(_attr, _member, _max, _text)		\
-	PEP_SETTING_FROM(_attr, _member, u32, false, 0, _max, _text)
-
-#define PEP_SETTING_TIME(_attr, _member, _max, _text)		\
-	PEP_SETTING_FROM(_attr, _member, u32, true, 0, _max, _text)
-
-/* All flags of enum pep_split_trigger. */
-#define PEP_SETTING_TRIGGERS					\
-	(PEP_SPLIT_TRIGGER_HANDSHAKE | PEP_SPLIT_TRIGGER_BYTES |	\
-	 PEP_SPLIT_TRIGGER_LOSS)
-
-/* The range of a setting, for its text. */
-#define PEP_SETTING_UP_TO(_max, _unit)				\
-	": 1 to " __stringify(_max) " " _unit ", or 0"
-
-#define PEP_SETTING_BUFFER(_attr, _member, _text)		\
-	PEP_SETTING_FROM(_attr, _member, u32, false,		\
-			 PEP_BUFFER_MIN, PEP_BUFFER_MAX,	\
-			 _text ": " __stringify(PEP_BUFFER_MIN)	\
-			 " to " __stringify(PEP_BUFFER_MAX)	\
-			 " bytes, or 0")
-
-#define PEP_SETTING_RATE(_attr, _member, _text)			\
-	PEP_SETTING_FROM(_attr, _member, u64, true,		\
-			 PEP_RATE_MIN, PEP_RATE_MAX,		\
-			 _text ": 8kbit to 1tbit, or 0")
-
 static const struct pep_setting pep_settings[] = {
-	PEP_SETTING(CONNECT_MODE, mode, PEP_CONNECT_MODE_EARLY,
-		    "connect: 0 follow or 1 early"),
-	PEP_SETTING(SPLIT_TRIGGER, split_trigger, PEP_SETTING_TRIGGERS,
-		    "split: flags 1 handshake, 2 bytes and 4 loss, or 0"),
-	{
-		.attr = PEP_A_PROFILE_SPLIT_BYTES,
-		.offset = offsetof(struct pep_values, split_bytes),
-		.size = sizeof(u32),
-		.nonzero = true,
-		.min = 1,
-		.max = PEP_SPLIT_BYTES_MAX,
-		.text = "split-bytes: 1 to " __stringify(PEP_SPLIT_BYTES_MAX)
-			" bytes",
-	},
-	PEP_SETTING(MPTCP, mptcp, PEP_MPTCP_MODE_SPLIT,
-		    "mptcp: 0 bypass or 1 split"),
-	PEP_SETTING(SOURCE, source, PEP_SOURCE_MODE_LOCAL,
-		    "source: 0 client or 1 local"),
-	PEP_SETTING(MARK, mark, U32_MAX, "mark: 0 to 4294967295"),
-	PEP_SETTING(DSCP, dscp, PEP_DSCP_COPY,
-		    "dscp: 0 to 63, or 64 to copy"),
-	PEP_SETTING_TIME(KEEPALIVE_IDLE, keepalive_idle,
-			 PEP_KEEPALIVE_TIME_MAX, "keepalive-idle"
-			 PEP_SETTING_UP_TO(PEP_KEEPALIVE_TIME_MAX, "seconds")),
-	PEP_SETTING_TIME(KEEPALIVE_INTERVAL, keepalive_interval,
-			 PEP_KEEPALIVE_TIME_MAX, "keepalive-interval"
-			 PEP_SETTING_UP_TO(PEP_KEEPALIVE_TIME_MAX, "seconds")),
-	PEP_SETTING_TIME(KEEPALIVE_COUNT, keepalive_count,
-			 PEP_KEEPALIVE_COUNT_MAX, "keepalive-count"
-			 PEP_SETTING_UP_TO(PEP_KEEPALIVE_COUNT_MAX, "probes")),
-	PEP_SETTING_TIME(USER_TIMEOUT, user_timeout, PEP_USER_TIMEOUT_MAX,
-			 "user-timeout"
-			 PEP_SETTING_UP_TO(PEP_USER_TIMEOUT_MAX,
-					   "milliseconds")),
-	PEP_SETTING_TIME(IDLE_TIMEOUT, idle_timeout, PEP_IDLE_TIMEOUT_MAX,
-			 "idle-timeout"
-			 PEP_SETTING_UP_TO(PEP_IDLE_TIMEOUT_MAX, "seconds")),
-	PEP_SETTING_TIME(RELEASE_IDLE, release_idle, PEP_RELEASE_IDLE_MAX,
-			 "release-idle"
-			 PEP_SETTING_UP_TO(PEP_RELEASE_IDLE_MAX, "seconds")),
-	PEP_SETTING(RESIDENCE, residence, PEP_RESIDENCE_MAX, "residence"
-		    PEP_SETTING_UP_TO(PEP_RESIDENCE_MAX, "milliseconds")),
-	PEP_SETTING(INITIAL_WINDOW, initial_window, PEP_INITIAL_WINDOW_MAX,
-		    "initial-window"
-		    PEP_SETTING_UP_TO(PEP_INITIAL_WINDOW_MAX, "segments")),
-	PEP_SETTING(RESUME, resume, PEP_RESUME_MODE_ON,
-		    "resume: 0 off or 1 on"),
-	{
-		.attr = PEP_A_PROFILE_RESUME_MAX,
-		.offset = offsetof(struct pep_values, resume_max),
-		.size = sizeof(u32),
-		.nonzero = true,
-		.min = PEP_RESUME_MAX_MIN,
-		.max = PEP_RESUME_MAX_MAX,
-		.text = "resume-max: " __stringify(PEP_RESUME_MAX_MIN) " to "
-			__stringify(PEP_RESUME_MAX_MAX) " bytes",
-	},
-	PEP_SETTING_FROM(LINK_RATE, link_rate, u64, false, PEP_RATE_MIN,
-			 PEP_RATE_MAX, "link-rate: 8kbit to 1tbit, or 0"),
-	PEP_SETTING(LINK_RTT, link_rtt, PEP_LINK_RTT_MAX, "link-rtt"
-		    PEP_SETTING_UP_TO(PEP_LINK_RTT_MAX, "milliseconds")),
-	PEP_SETTING_BUFFER(WIRELESS_SNDBUF, sndbuf[PEP_SIDE_WIRELESS],
-			   "wireless-sndbuf"),
-	PEP_SETTING_BUFFER(WIRELESS_RCVBUF, rcvbuf[PEP_SIDE_WIRELESS],
-			   "wireless-rcvbuf"),
-	PEP_SETTING_BUFFER(SERVER_SNDBUF, sndbuf[PEP_SIDE_SERVER],
-			   "server-sndbuf"),
-	PEP_SETTING_BUFFER(SERVER_RCVBUF, rcvbuf[PEP_SIDE_SERVER],
-			   "server-rcvbuf"),
-	PEP_SETTING_RATE(WIRELESS_MAX_RATE, max_rate[PEP_SIDE_WIRELESS],
-			 "wireless-max-rate"),
-	PEP_SETTING_RATE(SERVER_MAX_RATE, max_rate[PEP_SIDE_SERVER],
-			 "server-max-rate"),
-	PEP_SETTING(CONTROL, control, PEP_CONTROL_MAX, "control: 1 to "
-		    __stringify(PEP_CONTROL_MAX) " ten-thousandths, or 0"),
-	PEP_SETTING(CONTROL_BY, control_by, PEP_CONTROL_BY_SUBSCRIBER,
-		    "control-by: 0 connection or 1 subscriber"),
-	PEP_SETTING(MAX_FLOWS, max_flows, PEP_FLOWS_MAX, "max-flows: 1 to "
-		    __stringify(PEP_FLOWS_MAX) ", or 0"),
+	PEP_SETTINGS_NUMBERS
 };
 
 static u64 pep_setting_get(const struct pep_setting *setting,

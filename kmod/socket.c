@@ -12,6 +12,7 @@
 
 #include "gen.h"
 #include "leg.h"
+#include "settings-gen.h"
 
 /* The least time that a leg towards a subscriber waits beyond the smoothed round trip
  * before it repeats a segment, ms.
@@ -73,7 +74,8 @@ int pep_socket_make(struct pep_gen *gen, int family, enum pep_side side,
 		return err;
 	err = pep_leg_set_cc(sock->sk, gen->values.cc[side]);
 	/* The default is a module beside this one, which may be missing. */
-	if (err == -ENOENT && !strcmp(gen->values.cc[side], PEP_VALUES_CC))
+	if (err == -ENOENT &&
+	    !strcmp(gen->values.cc[side], PEP_SETTINGS_CC_WIRELESS))
 		err = pep_leg_set_cc(sock->sk, "bbr");
 	if (err) {
 		sock_release(sock);

@@ -4,9 +4,6 @@
 
 #include <uapi/linux/pep.h>
 
-/* Congestion control of subscribers' legs where none is configured. */
-#define PEP_VALUES_CC	"pep_bbr"
-
 /**
  * struct pep_values - the settings of a profile
  * @max_rate: highest rate that a leg sends at, per side, enum pep_side, bytes

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Generate the netlink policy, operations and UAPI header of pep from
-# Documentation/netlink/specs/pep.yaml with the kernel's own ynl generator.
+# Documentation/netlink/specs/pep.yaml with the kernel's own ynl generator, and the code
+# for the settings of a profile from it and Documentation/netlink/settings.yaml.
 #
 # usage: gen-netlink.sh [--check] KERNEL-SOURCE
 #   --check   change nothing, exit 1 when a generated file is not current
@@ -52,6 +53,14 @@ settle() # FILE
 	fi
 }
 
+settings() # WHAT FILE
+{
+	/usr/bin/python3 "$TOP/scripts/gen-settings.py" "$1" "$spec" \
+		"$TOP/Documentation/netlink/settings.yaml" \
+		> "$tmp/$(basename "$2")"
+	settle "$2"
+}
+
 generate kernel source kmod/netlink-gen.c
 generate kernel header kmod/netlink-gen.h
 generate uapi header uapi/linux/pep.h
@@ -65,4 +74,5 @@ names() # KIND FILE
 names pepadm tools/pepadm/names-gen.h
 names kmod kmod/names-gen.h
 names stat kmod/stat-gen.h
+settings kmod kmod/settings-gen.h
 exit $rc

@@ -138,7 +138,7 @@ style_python()
 
 style_yamllint()
 {
-	yamllint -s Documentation/netlink/specs tools/prometheus -d \
+	yamllint -s Documentation/netlink tools/prometheus -d \
 		'{extends: default, rules: {line-length: disable, document-start: disable}}'
 }
 

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The settings of a profile, out of the netlink spec and settings.yaml, whose
+head describes its keys."""
+
+import sys
+
+import yaml
+
+KEYS = {"name", "like", "word", "option", "usage", "member", "range",
+        "nonzero", "unit", "words", "default", "live", "shown", "gone"}
+# Placeholder of a number in the usage text, by its unit.
+UNITS = {None: "N", "seconds": "SECONDS", "milliseconds": "MS",
+         "bytes": "BYTES", "segments": "N", "probes": "N",
+         "ten-thousandths": "PERCENT%", "bytes per second": "RATE"}
+LARGEST = {"u32": (1 << 32) - 1, "uint": (1 << 64) - 1}
+
+
+class Wrong(Exception):
+    """The files do not go together."""
+
+
+class Number(int):
+    """A number and its name in C."""
+
+    def __new__(cls, value, name=None):
+        made = super().__new__(cls, value)
+        made.c = name or str(value)
+        return made
+
+
+class Spec:
+    """The constants and enums of the spec, and the attributes of profiles."""
+
+    def __init__(self, path):
+        with open(path, encoding="utf-8") as file:
+            family = yaml.safe_load(file)
+        kinds = {one["name"]: one for one in family["definitions"]}
+        self.consts = {
+            name: Number(one["value"], f"PEP_{upper(name)}")
+            for name, one in kinds.items()
+            if one["type"] == "const" and isinstance(one["value"], int)}
+        self.enums = {
+            name: {entry["name"]: Number(
+                       1 << i if one["type"] == "flags" else i,
+                       f"PEP_{upper(name)}_{upper(entry['name'])}")
+                   for i, entry in enumerate(one["entries"])}
+            for name, one in kinds.items() if "entries" in one}
+        self.flags = {name for name, one in kinds.items()
+                      if one["type"] == "flags"}
+        profile, = (one for one in family["attribute-sets"]
+                    if one["name"] == "profile")
+        self.attributes = {one["name"]: one for one in profile["attributes"]}
+
+    def number(self, given):
+        """A number that is given as such or as a constant."""
+        if isinstance(given, int):
+            return Number(given)
+        if given not in self.consts:
+            raise Wrong(f"{given} is no constant of the spec")
+        return self.consts[given]
+
+
+class Setting:
+    """One setting.
+
+    kind is "name", "enum", "flags" or "number"; low and high are the range of
+    a number, zero whether 0 is valid besides, words has the names of numbers.
+    """
+
+    def __init__(self, spec, keys):
+        unknown = set(keys) - KEYS
+        if unknown:
+            raise Wrong(f"no such key: {', '.join(sorted(unknown))}")
+        if keys["name"] not in spec.attributes:
+            raise Wrong("no attribute of a profile")
+        attribute = spec.attributes[keys["name"]]
+        self.name = keys["name"]
+        self.attr = upper(self.name)
+        self.word = keys.get("word", self.name)
+        self.key = self.word.replace("-", "_")
+        self.option = keys.get("option", True)
+        self.member = keys.get("member", self.key)
+        self.live = keys.get("live", False)
+        self.always = keys.get("shown") == "always"
+        self.gone = keys.get("gone", {})
+        self.enum = attribute.get("enum")
+        self.entries = spec.enums.get(self.enum, {})
+        self.unit = keys.get("unit")
+        if self.unit not in UNITS:
+            raise Wrong(f"{self.unit} is no unit")
+        self.low = self.high = Number(0)
+        self.zero, self.words = False, {}
+        if attribute["type"] == "string":
+            self.kind = "name"
+        elif self.enum:
+            self.kind = "flags" if self.enum in spec.flags else "enum"
+        else:
+            self.kind = "number"
+            self._number(spec, keys, LARGEST[attribute["type"]])
+        self.default = self._default(spec, keys.get("default"))
+        self.usage = keys.get("usage") or self._usage()
+
+    def _number(self, spec, keys, largest):
+        """Read the keys that only numbers have."""
+        self.low, self.high = map(spec.number,
+                                  keys.get("range", (0, largest)))
+        self.words = {spec.number(number): word
+                      for number, word in keys.get("words", {}).items()}
+        self.zero = self.low > 0 and not keys.get("nonzero")
+        if not self.low <= self.high <= largest:
+            raise Wrong("no range")
+        if self.zero and self.low > 1 and 0 not in self.words:
+            raise Wrong("0, outside of the range, needs a word")
+        if any(number not in (0, self.high + 1) for number in self.words):
+            raise Wrong("a number with a word is neither 0 nor behind the "
+                        "range")
+
+    def _default(self, spec, given):
+        """The default: a name, or a number."""
+        if self.kind == "name":
+            return given or ""
+        if self.kind == "flags":
+            flags = [self.entries[flag] for flag in given or ()]
+            return Number(sum(flags), " | ".join(flag.c for flag in flags))
+        if self.kind == "enum":
+            if given not in self.entries:
+                raise Wrong(f"the default {given} is not in the enum")
+            return self.entries[given]
+        number = spec.number(given or 0)
+        if not self.fits(number):
+            raise Wrong(f"the default {given} is out of range")
+        return number
+
+    def fits(self, number):
+        """Is this number valid?"""
+        return (self.low <= number <= self.high or number in self.words or
+                self.zero and not number)
+
+    @property
+    def most(self):
+        """The largest valid number."""
+        if self.kind == "flags":
+            return Number(sum(self.entries.values()), " | ".join(
+                flag.c for flag in self.entries.values()))
+        return max([self.high, *self.entries.values(), *self.words])
+
+    @property
+    def values(self):
+        """The names of values, in the order in which people expect them."""
+        names = [*self.entries] or [*self.words.values()]
+        return names[::-1] if names == ["off", "on"] else names
+
+    def _usage(self):
+        """The value in the usage text."""
+        if self.kind not in ("enum", "number"):
+            raise Wrong("usage is missing")
+        parts = self.values
+        if self.kind == "number":
+            parts = [*parts, UNITS[self.unit]]
+        return parts[0] if len(parts) == 1 else f"{{ {' | '.join(parts)} }}"
+
+
+def upper(name):
+    """A name of the spec as a part of one in C."""
+    return name.replace("-", "_").upper()
+
+
+def read(spec_path, path):
+    """The settings, and the lines of the usage text, each a list of them.
+    Exit with a message when the files do not go together."""
+    spec = Spec(spec_path)
+    with open(path, encoding="utf-8") as file:
+        told = yaml.safe_load(file)
+    found, given = {}, {}
+    for keys in told["settings"]:
+        name = keys["name"]
+        try:
+            if name in found:
+                raise Wrong("given twice")
+            if "like" in keys and keys["like"] not in given:
+                raise Wrong(f"{keys['like']} does not come before it")
+            given[name] = {**given.get(keys.get("like"), {}), **keys}
+            found[name] = Setting(spec, given[name])
+        except Wrong as err:
+            sys.exit(f"{path}: {name}: {err}")
+    by_word = {one.word: one for one in found.values() if one.option}
+    words = [word for line in told["usage"] for word in line]
+    if sorted(words) != sorted(by_word):
+        odd = set(words) ^ set(by_word) or {"a word"}
+        sys.exit(f"{path}: usage: {', '.join(sorted(odd))}: not just once")
+    return [*found.values()], [[by_word[word] for word in line]
+                               for line in told["usage"]]
