@@ -53,10 +53,10 @@ settle() # FILE
 	fi
 }
 
-settings() # WHAT FILE
+settings() # WHAT FILE [FILE-BEFORE]
 {
 	/usr/bin/python3 "$TOP/scripts/gen-settings.py" "$1" "$spec" \
-		"$TOP/Documentation/netlink/settings.yaml" \
+		"$TOP/Documentation/netlink/settings.yaml" "${@:3}" \
 		> "$tmp/$(basename "$2")"
 	settle "$2"
 }
@@ -75,4 +75,7 @@ names pepadm tools/pepadm/names-gen.h
 names kmod kmod/names-gen.h
 names stat kmod/stat-gen.h
 settings kmod kmod/settings-gen.h
+settings pepadm-header tools/pepadm/settings-gen.h
+settings pepadm-source tools/pepadm/settings-gen.c
+settings completion tools/completion/pepadm "$TOP/tools/completion/pepadm"
 exit $rc

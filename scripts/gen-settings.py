@@ -2,10 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0
 """Print code made of the settings of a profile.
 
-usage: gen-settings.py kmod SPEC SETTINGS
+usage: gen-settings.py kmod|pepadm-header|pepadm-source SPEC SETTINGS
+       gen-settings.py completion SPEC SETTINGS FILE
 
 For the module, a header with a list of the settings that are numbers, and with
-the defaults of all. It goes to standard output.
+the defaults of all. For pepadm, a header with the number of its options and
+their usage text, and the table of them. For completion, the given file with
+the values of options made anew between two comments. The result goes to
+standard output.
 """
 
 import json
@@ -84,11 +88,123 @@ def kmod(known):
     print("\n#endif")
 
 
+def pepadm_header(known, lines):
+    """Print the header of pepadm."""
+    print("/* SPDX-License-Identifier: GPL-2.0 */")
+    print(f"/* {MADE} */")
+    print("#ifndef _PEPADM_SETTINGS_GEN_H\n#define _PEPADM_SETTINGS_GEN_H\n")
+    print("/* Number of settings. */")
+    print(f"#define PEP_SETTINGS {sum(one.option for one in known)}")
+    print("\n/* The settings in the usage text. */", end="")
+    head = "OPTIONS := "
+    macro("PEP_SETTINGS_USAGE", [
+        "\t" + json.dumps((" " * len(head) if at else head) + " ".join(
+            f"[ {one.word} {one.usage} ]" for one in line) + "\n")
+        for at, line in enumerate(lines)])
+    print("\n#endif")
+
+
+def choices(one):
+    """Name of the table of a setting's words, None without one."""
+    if one.kind == "enum":
+        return "names_" + one.enum.replace("-", "_")
+    return f"words_{one.like.replace('-', '_')}" if one.words else None
+
+
+def option(one):
+    """The initialisers of a setting's option."""
+    yield f".word = {json.dumps(one.word)},"
+    if one.kind == "name":
+        yield ".check = pep_args_check_name,"
+    if one.kind == "flags":
+        yield f".check = pep_{one.key}_check,"
+    if choices(one):
+        yield f".choices = {choices(one)},"
+        yield f".n_choices = ARRAY_SIZE({choices(one)}),"
+    if one.kind == "number":
+        yield ".numeric = true,"
+        if one.unit == "bytes per second":
+            yield ".rate = true,"
+        if one.unit == "ten-thousandths":
+            yield ".percent = true,"
+        # 0 has a word, or it is the smallest number.
+        if one.low and not (one.zero and 0 not in one.words):
+            yield f".min = {one.low.c},"
+        yield f".max = {one.high.c},"
+    for gone, instead in one.gone.items():
+        yield f".gone = {json.dumps(gone)},"
+        yield f".instead = {json.dumps(instead)},"
+
+
+def row(one):
+    """The lines of a setting in pepadm's table."""
+    return ("\t{", f"\t\t.attr = PEP_A_PROFILE_{one.attr},",
+            "\t\t.option = {", *(f"\t\t\t{line}" for line in option(one)),
+            "\t\t},",
+            *[f"\t\t.key = {json.dumps(one.key)},"] * (one.kind != "flags"),
+            *["\t\t.rare = true,"] * (not one.always),
+            *([f"\t\t.usual = {one.default.c},"]
+              if one.kind in ("enum", "number") and one.default and
+              not one.always else ()),
+            "\t},")
+
+
+def pepadm_source(known):
+    """Print the table of pepadm."""
+    print("// SPDX-License-Identifier: GPL-2.0")
+    print(f"/* {MADE} */")
+    print('#include "setting.h"\n\n#include <linux/pep.h>\n\n'
+          '#include "names-gen.h"\n#include "split.h"\n')
+    for one in known:
+        if one.words and one.like == one.name:
+            print(f"static const char * const {choices(one)}[] = {{")
+            for number, word in one.words.items():
+                print(f"\t[{number.c}] = {json.dumps(word)},")
+            print("};\n")
+    print("const struct pep_setting pep_settings[PEP_SETTINGS] = {")
+    print("\n".join(line for one in known if one.option for line in row(one)))
+    print("};")
+
+
+def between(text_before, begin, end, made):
+    """A text with the lines between two lines made anew."""
+    parts = [part for one in text_before.split(f"{begin}\n")
+             for part in one.split(f"{end}\n")]
+    if len(parts) != 3:
+        sys.exit(f'not just one "{begin.strip()}" before one '
+                 f'"{end.strip()}"')
+    return f"{parts[0]}{begin}\n{made}{end}\n{parts[2]}"
+
+
+def completion(known, path):
+    """Print the completion of pepadm."""
+    by_values = {}
+    for one in known:
+        if one.option and one.kind in ("enum", "number") and one.values:
+            by_values.setdefault(" ".join(one.values), []).append(one.word)
+    with open(path, encoding="utf-8") as file:
+        print(between(
+            file.read(),
+            "\t# The values of a profile's options, as in settings.yaml.",
+            "\t# Other words.",
+            "".join(f"\t{' | '.join(words)}) echo {values} ;;\n"
+                    for values, words in by_values.items())), end="")
+
+
 def main():
     """Read the files named on the command line and print."""
-    _, spec, path = sys.argv[1:]
-    known, _ = settings.read(spec, path)
-    kmod(known)
+    what, spec, path, *file = sys.argv[1:]
+    known, lines = settings.read(spec, path)
+    if what == "kmod":
+        kmod(known)
+    elif what == "pepadm-header":
+        pepadm_header(known, lines)
+    elif what == "pepadm-source":
+        pepadm_source(known)
+    elif what == "completion":
+        completion(known, *file)
+    else:
+        sys.exit(__doc__)
 
 
 if __name__ == "__main__":

@@ -64,7 +64,8 @@ class Setting:
     """One setting.
 
     kind is "name", "enum", "flags" or "number"; low and high are the range of
-    a number, zero whether 0 is valid besides, words has the names of numbers.
+    a number, zero whether 0 is valid besides, words has the names of numbers;
+    like is the setting with the same keys, by default itself.
     """
 
     def __init__(self, spec, keys):
@@ -75,6 +76,7 @@ class Setting:
             raise Wrong("no attribute of a profile")
         attribute = spec.attributes[keys["name"]]
         self.name = keys["name"]
+        self.like = keys.get("like", self.name)
         self.attr = upper(self.name)
         self.word = keys.get("word", self.name)
         self.key = self.word.replace("-", "_")

@@ -1,166 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The settings of a profile: their words and ranges, and how they are added to a
- * request, shown and saved.
+/* The settings of a profile: how they are added to a request, shown and saved. Their
+ * words and ranges are in settings-gen.c.
  */
 #include "setting.h"
 
-#include <assert.h>
-#include <stdint.h>
 #include <string.h>
 
 #include <linux/pep.h>
 
-#include "names-gen.h"
 #include "out.h"
 #include "percent.h"
 #include "rate.h"
 #include "split.h"
-
-/* The word for a value that is no DSCP. */
-static const char * const names_dscp[] = { [PEP_DSCP_COPY] = "copy" };
-
-/* The word for no size of a buffer. */
-static const char * const names_buffer[] = { [0] = "auto" };
-
-/* The word for no limit of flows. */
-static const char * const names_flows[] = { [0] = "unlimited" };
-
-/* The word for no limit of a rate. */
-static const char * const names_rate[] = { [0] = "unlimited" };
-
-/* The word for a property of a link that is measured. */
-static const char * const names_link[] = { [0] = "auto" };
-
-/* The word for no control group, whose connections are never split. */
-static const char * const names_control[] = { [0] = "off" };
-
-#define NUMBER(_attr, _word, _key, _max, ...) {				\
-	.attr = PEP_A_PROFILE_##_attr,					\
-	.option = { .word = _word, .numeric = true, .max = _max },	\
-	.key = _key,							\
-	__VA_ARGS__							\
-}
-
-#define CHOICE(_attr, _word, _key, _choices, _n, ...) {			\
-	.attr = PEP_A_PROFILE_##_attr,					\
-	.option = {							\
-		.word = _word,						\
-		.choices = _choices,					\
-		.n_choices = _n,					\
-	},								\
-	.key = _key,							\
-	__VA_ARGS__							\
-}
-
-#define CHOICE_OR_NUMBER(_attr, _word, _key, _choices, _n, _min, _max,	\
-			 _usual, ...) {					\
-	.attr = PEP_A_PROFILE_##_attr,					\
-	.option = {							\
-		.word = _word,						\
-		.choices = _choices,					\
-		.n_choices = _n,					\
-		.numeric = true,					\
-		.min = _min,						\
-		.max = _max,						\
-	},								\
-	.key = _key,							\
-	RARE(_usual),							\
-	__VA_ARGS__							\
-}
-
-#define BUFFER(_attr, _word, _key)					\
-	CHOICE_OR_NUMBER(_attr, _word, _key, names_buffer,		\
-			 ARRAY_SIZE(names_buffer), PEP_BUFFER_MIN,	\
-			 PEP_BUFFER_MAX, 0)
-
-#define RATE(_attr, _word, _key, _choices, _n) {			\
-	.attr = PEP_A_PROFILE_##_attr,					\
-	.option = {							\
-		.word = _word,						\
-		.choices = _choices,					\
-		.n_choices = _n,					\
-		.numeric = true,					\
-		.rate = true,						\
-		.min = PEP_RATE_MIN,					\
-		.max = PEP_RATE_MAX,					\
-	},								\
-	.key = _key,							\
-	RARE(0),							\
-}
-
-#define NAME(_attr, _word, _key, ...) {					\
-	.attr = PEP_A_PROFILE_##_attr,					\
-	.option = { .word = _word, .check = pep_args_check_name },	\
-	.key = _key,							\
-	__VA_ARGS__							\
-}
-
-#define RARE(_usual) .rare = true, .usual = (_usual)
-
-/* In the order in which they are shown. */
-static const struct pep_setting settings[] = {
-	NAME(CC_WIRELESS, "cc-wireless", "cc_wireless"),
-	NAME(CC_SERVER, "cc-server", "cc_server"),
-	CHOICE(CONNECT_MODE, "connect", "connect", names_connect_mode,
-	       ARRAY_SIZE(names_connect_mode), .option.gone = "truthful",
-	       .option.instead = "follow"),
-	{
-		.attr = PEP_A_PROFILE_SPLIT_TRIGGER,
-		.option = { .word = "split", .check = pep_split_check },
-		.rare = true,
-	},
-	CHOICE(MPTCP, "mptcp", "mptcp", names_mptcp_mode,
-	       ARRAY_SIZE(names_mptcp_mode), RARE(PEP_MPTCP_MODE_BYPASS)),
-	CHOICE(SOURCE, "source", "source", names_source_mode,
-	       ARRAY_SIZE(names_source_mode), RARE(PEP_SOURCE_MODE_CLIENT)),
-	NAME(SERVER_DEV, "server-dev", "server_dev", RARE(0)),
-	NUMBER(MARK, "mark", "mark", UINT32_MAX, RARE(0)),
-	CHOICE_OR_NUMBER(DSCP, "dscp", "dscp", names_dscp,
-			 ARRAY_SIZE(names_dscp), 0, PEP_DSCP_COPY - 1,
-			 PEP_DSCP_COPY),
-	NUMBER(KEEPALIVE_IDLE, "keepalive-idle", "keepalive_idle",
-	       PEP_KEEPALIVE_TIME_MAX, RARE(0)),
-	NUMBER(KEEPALIVE_INTERVAL, "keepalive-interval", "keepalive_interval",
-	       PEP_KEEPALIVE_TIME_MAX, RARE(0)),
-	NUMBER(KEEPALIVE_COUNT, "keepalive-count", "keepalive_count",
-	       PEP_KEEPALIVE_COUNT_MAX, RARE(0)),
-	NUMBER(USER_TIMEOUT, "user-timeout", "user_timeout",
-	       PEP_USER_TIMEOUT_MAX, RARE(0)),
-	NUMBER(IDLE_TIMEOUT, "idle-timeout", "idle_timeout",
-	       PEP_IDLE_TIMEOUT_MAX, RARE(0)),
-	NUMBER(RELEASE_IDLE, "release-idle", "release_idle",
-	       PEP_RELEASE_IDLE_MAX, RARE(PEP_RELEASE_IDLE_DEFAULT)),
-	NUMBER(RESIDENCE, "residence", "residence", PEP_RESIDENCE_MAX),
-	NUMBER(INITIAL_WINDOW, "initial-window", "initial_window",
-	       PEP_INITIAL_WINDOW_MAX, RARE(0)),
-	CHOICE(RESUME, "resume", "resume", names_resume_mode,
-	       ARRAY_SIZE(names_resume_mode), RARE(PEP_RESUME_MODE_ON)),
-	NUMBER(RESUME_MAX, "resume-max", "resume_max", PEP_RESUME_MAX_MAX,
-	       .option.min = PEP_RESUME_MAX_MIN, RARE(PEP_RESUME_MAX_DEFAULT)),
-	RATE(LINK_RATE, "link-rate", "link_rate", names_link,
-	     ARRAY_SIZE(names_link)),
-	CHOICE_OR_NUMBER(LINK_RTT, "link-rtt", "link_rtt", names_link,
-			 ARRAY_SIZE(names_link), 1, PEP_LINK_RTT_MAX, 0),
-	BUFFER(WIRELESS_SNDBUF, "wireless-sndbuf", "wireless_sndbuf"),
-	BUFFER(WIRELESS_RCVBUF, "wireless-rcvbuf", "wireless_rcvbuf"),
-	BUFFER(SERVER_SNDBUF, "server-sndbuf", "server_sndbuf"),
-	BUFFER(SERVER_RCVBUF, "server-rcvbuf", "server_rcvbuf"),
-	RATE(WIRELESS_MAX_RATE, "wireless-max-rate", "wireless_max_rate",
-	     names_rate, ARRAY_SIZE(names_rate)),
-	RATE(SERVER_MAX_RATE, "server-max-rate", "server_max_rate",
-	     names_rate, ARRAY_SIZE(names_rate)),
-	CHOICE_OR_NUMBER(CONTROL, "control", "control", names_control,
-			 ARRAY_SIZE(names_control), 1, PEP_CONTROL_MAX, 0,
-			 .option.percent = true),
-	CHOICE(CONTROL_BY, "control-by", "control_by", names_control_by,
-	       ARRAY_SIZE(names_control_by), RARE(PEP_CONTROL_BY_CONNECTION)),
-	CHOICE_OR_NUMBER(MAX_FLOWS, "max-flows", "max_flows", names_flows,
-			 ARRAY_SIZE(names_flows), 1, PEP_FLOWS_MAX, 0),
-};
-
-static_assert(ARRAY_SIZE(settings) == PEP_SETTINGS, "number of settings");
-
-const struct pep_setting * const pep_settings = settings;
 
 /* Is it the setting with two attributes, triggers and their bytes? */
 static bool is_split(const struct pep_setting *setting)

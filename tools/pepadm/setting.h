@@ -7,9 +7,7 @@
 
 #include "args.h"
 #include "nl.h"
-
-/* Number of settings. */
-#define PEP_SETTINGS 30
+#include "settings-gen.h"
 
 /* The word for no device that server legs are bound to. */
 #define PEP_SETTING_NO_DEV "none"
@@ -31,8 +29,8 @@ struct pep_setting {
 	__u32 usual;
 };
 
-/* In the order in which they are shown, PEP_SETTINGS of them. */
-extern const struct pep_setting * const pep_settings;
+/* In the order in which they are shown. */
+extern const struct pep_setting pep_settings[PEP_SETTINGS];
 
 void pep_setting_put(struct pep_nl_request *req,
 		     const struct pep_setting *setting,
