@@ -77,5 +77,8 @@ names stat kmod/stat-gen.h
 settings kmod kmod/settings-gen.h
 settings pepadm-header tools/pepadm/settings-gen.h
 settings pepadm-source tools/pepadm/settings-gen.c
-settings completion tools/completion/pepadm "$TOP/tools/completion/pepadm"
+for file in completion:tools/completion/pepadm \
+	manual:Documentation/man/pepadm.8; do
+	settings "${file%%:*}" "${file#*:}" "$TOP/${file#*:}"
+done
 exit $rc

@@ -3,33 +3,24 @@
 """Print code made of the settings of a profile.
 
 usage: gen-settings.py kmod|pepadm-header|pepadm-source SPEC SETTINGS
-       gen-settings.py completion SPEC SETTINGS FILE
+       gen-settings.py completion|manual SPEC SETTINGS FILE
 
 For the module, a header with a list of the settings that are numbers, and with
 the defaults of all. For pepadm, a header with the number of its options and
 their usage text, and the table of them. For completion, the given file with
-the values of options made anew between two comments. The result goes to
-standard output.
+the values of options made anew between two comments; for the manual, with its
+options and lists of them. The result goes to standard output.
 """
 
 import json
 import pathlib
 import sys
+import textwrap
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parent / "lib"))
 import settings  # noqa: E402 pylint: disable=wrong-import-position
 
 MADE = "Made by scripts/gen-settings.py from the spec and settings.yaml."
-
-
-def rate(number):
-    """A rate in bytes per second as a word of tc."""
-    number *= 8
-    units = ["bit", "kbit", "mbit", "gbit", "tbit"]
-    while len(units) > 1 and number % 1000 == 0:
-        number //= 1000
-        units.pop(0)
-    return f"{number}{units[0]}"
 
 
 def text(one):
@@ -42,12 +33,12 @@ def text(one):
                        for name, number in one.entries.items())
         valid = f"flags {', '.join(some)} and {last}, or 0"
     else:
-        write = rate if one.unit == "bytes per second" else str
-        valid = f"{write(one.low)} to {write(one.high)}"
-        if one.unit and write is str:
+        number = str if one.unit == "ten-thousandths" else one.write
+        valid = f"{number(one.low)} to {number(one.high)}"
+        if one.unit and one.unit != "bytes per second":
             valid += f" {one.unit}"
-        valid += "".join(f", or {number} to {word}"
-                         for number, word in one.words.items() if number)
+        valid += "".join(f", or {value} to {word}"
+                         for value, word in one.words.items() if value)
         valid += ", or 0" if one.zero else ""
     return f"{one.word}: {valid}"
 
@@ -191,6 +182,55 @@ def completion(known, path):
                     for values, words in by_values.items())), end="")
 
 
+def commas(name, words):
+    """Lines of mdoc with words in a macro, each with a comma behind it."""
+    text_of = " ".join(f"{word}\0," for word in words)
+    return [f".{name} {line}".replace("\0", " ")
+            for line in textwrap.wrap(text_of, 75, break_on_hyphens=False)]
+
+
+def listed(name, words, end=""):
+    """Lines of mdoc with words in a macro, "and" before the last one."""
+    lines = commas(name, words[:-1])
+    return [*lines[:-1], lines[-1].removesuffix(" ,"), "and",
+            f".{name} {words[-1]}{end}"]
+
+
+def item(alike):
+    """The lines of the manual about settings that are alike."""
+    words = f"Cm {' | '.join(one.word for one in alike)}"
+    heading = alike[0].heading
+    if len(words + heading) < 75:
+        yield f".It {words} {heading}"
+    else:
+        yield from (".It Xo", f".{words}", f".{heading}", ".Xc")
+    yield from alike[0].manual.splitlines()
+
+
+def manual(known, path):
+    """Print the manual page of pepadm."""
+    with open(path, encoding="utf-8") as file:
+        page = file.read()
+    options = [one for one in known if one.option]
+    alike = {}
+    for one in options:
+        alike.setdefault(one.like, []).append(one)
+    for name, lines in (
+            ("live options",
+             listed("Cm", [one.word for one in options if one.live], " ;")),
+            ("shown options",
+             listed("Cm", [one.word for one in options if one.always])),
+            ("keys of options",
+             commas("Em", ["name", *(one.key for one in known), "devices",
+                           "flows"])),
+            ("options", [line for ones in alike.values()
+                         for line in item(ones)])):
+        page = between(page, f'.\\" Begin of {name}, made of settings.yaml.',
+                       f'.\\" End of {name}.',
+                       "".join(f"{line}\n" for line in lines))
+    print(page, end="")
+
+
 def main():
     """Read the files named on the command line and print."""
     what, spec, path, *file = sys.argv[1:]
@@ -203,6 +243,8 @@ def main():
         pepadm_source(known)
     elif what == "completion":
         completion(known, *file)
+    elif what == "manual":
+        manual(known, *file)
     else:
         sys.exit(__doc__)
 

@@ -2,16 +2,20 @@
 """The settings of a profile, out of the netlink spec and settings.yaml, whose
 head describes its keys."""
 
+import re
 import sys
 
 import yaml
 
 KEYS = {"name", "like", "word", "option", "usage", "member", "range",
-        "nonzero", "unit", "words", "default", "live", "shown", "gone"}
-# Placeholder of a number in the usage text, by its unit.
-UNITS = {None: "N", "seconds": "SECONDS", "milliseconds": "MS",
-         "bytes": "BYTES", "segments": "N", "probes": "N",
-         "ten-thousandths": "PERCENT%", "bytes per second": "RATE"}
+        "nonzero", "unit", "words", "default", "live", "shown", "gone",
+        "heading", "manual"}
+# Placeholders of a number in the usage text and in the manual, by its unit.
+UNITS = {None: ("N", "n"), "seconds": ("SECONDS", "seconds"),
+         "milliseconds": ("MS", "milliseconds"), "bytes": ("BYTES", "bytes"),
+         "segments": ("N", "segments"), "probes": ("N", "n"),
+         "ten-thousandths": ("PERCENT%", "share"),
+         "bytes per second": ("RATE", "rate")}
 LARGEST = {"u32": (1 << 32) - 1, "uint": (1 << 64) - 1}
 
 
@@ -101,6 +105,8 @@ class Setting:
             self._number(spec, keys, LARGEST[attribute["type"]])
         self.default = self._default(spec, keys.get("default"))
         self.usage = keys.get("usage") or self._usage()
+        self.heading = keys.get("heading") or self._heading()
+        self.manual = self._manual(spec, keys.get("manual"))
 
     def _number(self, spec, keys, largest):
         """Read the keys that only numbers have."""
@@ -158,8 +164,45 @@ class Setting:
             raise Wrong("usage is missing")
         parts = self.values
         if self.kind == "number":
-            parts = [*parts, UNITS[self.unit]]
+            parts = [*parts, UNITS[self.unit][0]]
         return parts[0] if len(parts) == 1 else f"{{ {' | '.join(parts)} }}"
+
+    def _heading(self):
+        """The value in the manual, in mdoc."""
+        if self.kind not in ("enum", "number"):
+            return None
+        words = f"Cm {' | '.join(self.values)}" if self.values else ""
+        if self.kind == "enum":
+            return f"Brq {words}"
+        number = f"Ar {UNITS[self.unit][1]}"
+        return f"Brq {words} | {number}" if words else number
+
+    def _manual(self, spec, text):
+        """The text of the manual."""
+        if not text or not self.heading:
+            if self.option:
+                raise Wrong("heading or manual is missing")
+            return None
+        names = {**spec.consts, "min": self.write(self.low),
+                 "max": self.write(self.high), "default": self.default
+                 if self.kind == "name" else self.write(self.default)}
+        try:
+            return re.sub(r"\{([a-z0-9-]*)\}",
+                          lambda found: str(names[found.group(1)]), text)
+        except KeyError as err:
+            raise Wrong(f"{{{err.args[0]}}} is no constant") from err
+
+    def write(self, number):
+        """A number as on the command line, without its word."""
+        if self.unit == "ten-thousandths":
+            return f"{number / 100:.4g}%"
+        if self.unit != "bytes per second":
+            return str(number)
+        bits, units = number * 8, ["bit", "kbit", "mbit", "gbit", "tbit"]
+        while bits and len(units) > 1 and bits % 1000 == 0:
+            bits //= 1000
+            units.pop(0)
+        return f"{bits}{units[0]}"
 
 
 def upper(name):
