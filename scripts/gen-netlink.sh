@@ -77,6 +77,7 @@ names stat kmod/stat-gen.h
 settings kmod kmod/settings-gen.h
 settings pepadm-header tools/pepadm/settings-gen.h
 settings pepadm-source tools/pepadm/settings-gen.c
+settings selftests selftests/peptest/settings-gen.json
 for file in completion:tools/completion/pepadm \
 	manual:Documentation/man/pepadm.8; do
 	settings "${file%%:*}" "${file#*:}" "$TOP/${file#*:}"

@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: GPL-2.0
 """Print code made of the settings of a profile.
 
-usage: gen-settings.py kmod|pepadm-header|pepadm-source SPEC SETTINGS
+usage: gen-settings.py kmod|pepadm-header|pepadm-source|selftests SPEC SETTINGS
        gen-settings.py completion|manual SPEC SETTINGS FILE
 
 For the module, a header with a list of the settings that are numbers, and with
 the defaults of all. For pepadm, a header with the number of its options and
-their usage text, and the table of them. For completion, the given file with
-the values of options made anew between two comments; for the manual, with its
-options and lists of them. The result goes to standard output.
+their usage text, and the table of them. For the selftests, all settings as
+JSON. For completion, the given file with the values of options made anew
+between two comments; for the manual, with its options and lists of them. The
+result goes to standard output.
 """
 
 import json
@@ -157,6 +158,15 @@ def pepadm_source(known):
     print("};")
 
 
+def selftests(known):
+    """Print the settings for the selftests, in JSON, each in a line."""
+    keys = ("name", "word", "kind", "low", "high", "zero", "words", "largest",
+            "entries", "unit", "default", "option", "live", "always", "life")
+    print("[\n" + ",\n".join(
+        json.dumps({key: getattr(one, key) for key in keys})
+        for one in known) + "\n]")
+
+
 def between(text_before, begin, end, made):
     """A text with the lines between two lines made anew."""
     parts = [part for one in text_before.split(f"{begin}\n")
@@ -241,6 +251,8 @@ def main():
         pepadm_header(known, lines)
     elif what == "pepadm-source":
         pepadm_source(known)
+    elif what == "selftests":
+        selftests(known)
     elif what == "completion":
         completion(known, *file)
     elif what == "manual":

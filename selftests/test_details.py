@@ -8,7 +8,7 @@ import re
 import socket
 import struct
 
-from peptest import pep
+from peptest import pep, settings
 from peptest.ktap import case, expect, expect_least, fail, families
 from peptest.netns import run
 from peptest.pep import pepadm, split_pair
@@ -231,35 +231,21 @@ def profile():
     short = ("profile default cc-wireless pep_bbr cc-server cubic "
              "connect follow "
              "residence 50")
-    usual = ("split 12000,loss mptcp bypass source client server-dev none "
-             "mark 0 dscp copy keepalive-idle 0 keepalive-interval 0 "
-             "keepalive-count 0 user-timeout 0 idle-timeout 0 "
-             "release-idle 120")
-    last = (" initial-window 0 resume on resume-max 2097152 "
-            "link-rate auto link-rtt auto "
-            "wireless-sndbuf auto wireless-rcvbuf auto "
-            "server-sndbuf auto server-rcvbuf auto "
-            "wireless-max-rate unlimited server-max-rate unlimited "
-            "control off control-by connection "
-            "max-flows unlimited")
-    long = short.replace("residence", usual + " residence") + last
+    long = "profile default " + settings.line()
     used = " devices 4 flows 0"
     for options, line in zip(OPTIONS, (short, short + used, long,
                                        long + used)):
         expect(f"with {options}", text(options, "profile", "show",
                                        "default"), [line])
-    words = ("connect early split 14601,loss mptcp split source local "
-             "server-dev sv0 mark 1 dscp 0 keepalive-idle 2 "
-             "keepalive-interval 3 keepalive-count 4 user-timeout 5 "
-             "idle-timeout 6 release-idle 0 residence 0 initial-window 8 "
-             "resume off resume-max 16384 link-rate 8Mbit link-rtt 600 "
-             "wireless-sndbuf 4096 wireless-rcvbuf 4097 server-sndbuf 4098 "
-             "server-rcvbuf 4099 "
-             "wireless-max-rate 8Mbit server-max-rate 9Mbit "
-             "control 12.5% control-by subscriber max-flows 7")
-    pepadm("profile", "add", "odd", *words.split())
+    expect("options that are always shown",
+           [one.word for one in settings.OPTIONS if one.always],
+           ["cc-wireless", "cc-server", "connect", "residence"])
+    odd = {**settings.unusual(), "server_dev": "sv0", "release_idle": "0",
+           "residence": "0", "dscp": "0", "control": "12.5%"}
+    line = settings.line(**odd)
+    pepadm("profile", "add", "odd", *line.split())
     for options in (), ("-d",):
         expect(f"an odd one with {options}", text(options, "profile", "show",
                                                   "odd"),
-               ["profile odd cc-wireless pep_bbr cc-server cubic " + words])
+               [f"profile odd {line}"])
     pepadm("profile", "del", "odd")

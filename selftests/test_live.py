@@ -7,7 +7,7 @@ import re
 import threading
 import time
 
-from peptest import env, pep
+from peptest import env, pep, settings
 from peptest.ktap import (after_case, case, expect, expect_least, fail,
                           families, note, wait_for)
 from peptest.netns import netem, netem_end, run
@@ -19,6 +19,10 @@ TRAITS = {"once", "races"}
 
 UNIT = 3 if env.SLOW else 1
 SECONDS = 20 * UNIT
+# Options that can be changed of flows.
+LIVE = {"cc-wireless", "cc-server", "keepalive-idle", "keepalive-interval",
+        "keepalive-count", "user-timeout", "idle-timeout", "release-idle",
+        "wireless-max-rate", "server-max-rate"}
 OPENERS = {"sub": ("sub", "srv"), "srv": ("srv", "sub")}
 
 
@@ -174,17 +178,13 @@ def refused():
     could be changed."""
     both = split_pair(4)
     before = pepadm("profile", "show").stdout
-    for word, value in (("connect", "early"), ("split", "never"),
-                        ("mptcp", "split"), ("source", "local"),
-                        ("server-dev", "sv0"),
-                        ("mark", "7"), ("dscp", "3"), ("residence", "9"),
-                        ("initial-window", "9"), ("resume", "off"),
-                        ("resume-max", "16384"), ("link-rate", "1mbit"),
-                        ("wireless-sndbuf", "9000"),
-                        ("wireless-rcvbuf", "9000"),
-                        ("server-sndbuf", "9000"),
-                        ("server-rcvbuf", "9000"), ("control", "5%"),
-                        ("control-by", "subscriber"), ("max-flows", "9")):
+    other = {**settings.unusual(), "server_dev": "sv0"}
+    expect("the source", {one.word for one in settings.OPTIONS if one.live},
+           LIVE)
+    for one in settings.OPTIONS:
+        if one.word in LIVE:
+            continue
+        word, value = one.word, other[one.key]
         done = pepadm("profile", "set", "default", "cc-server", "reno", word,
                       value, "live", check=False)
         expect(f"{word}: exit code", done.returncode, 1)

@@ -13,7 +13,7 @@ import re
 import struct
 import tempfile
 
-from peptest import genl, pep
+from peptest import genl, pep, settings
 from peptest.ktap import (after_case, case, expect, expect_least, fail,
                           families)
 from peptest.netns import addr, delayed, ip, run, tc
@@ -77,6 +77,21 @@ def qdisc(dev):
 
 BUFFERS = ("wireless-sndbuf", "wireless-rcvbuf", "server-sndbuf",
            "server-rcvbuf")
+# Values of each option that are given and shown alike: all words, and the ends
+# of the range.
+VALUES = {
+    "connect": ("follow", "early"), "mptcp": ("split", "bypass"),
+    "source": ("local", "client"), "server-dev": ("d0", "none"),
+    "mark": (0xffffffff, 1, 0), "dscp": (63, 1, 0, "copy"),
+    "keepalive-idle": (32767, 1, 0), "keepalive-interval": (32767, 1, 0),
+    "keepalive-count": (127, 1, 0), "user-timeout": (2147483647, 1, 0),
+    "idle-timeout": (604800, 1, 0), "release-idle": (604800, 1, 0, 120),
+    "residence": (10000, 1, 0, 50), "initial-window": (1000, 1, 0),
+    "resume": ("off", "on"), "resume-max": (1073741824, 16384, 2097152),
+    "link-rtt": (60000, 1, "auto"), "control-by": ("subscriber",
+                                                   "connection"),
+    "max-flows": (16777216, 1, "unlimited"),
+    **dict.fromkeys(BUFFERS, (536870912, 4096, "auto"))}
 # As given, as shown, and in JSON, bytes per second.
 RATES = (("20mbit", "20Mbit", 2500000), ("8000", "8Kbit", 1000),
          ("1tbit", "1Tbit", 125000000000), ("1.5MBit", "1500Kbit", 187500),
@@ -104,25 +119,17 @@ OURS = [("ip", 49153), ("ipv6", 49154)]
 @case("profiles come, change and go")
 def profiles():
     expect("profile show", show("profile", "show"), [DEFAULT])
+    expect("keys in their order", list(show("profile", "show")[0]),
+           list(DEFAULT))
     pepadm("profile", "add", "gold", "cc-wireless", "cubic", "connect",
            "early")
     gold = {**DEFAULT, "name": "gold", "cc_wireless": "cubic",
             "connect": "early"}
     expect("gold", show("profile", "show", "gold"), [gold])
     expect("gold as text", text("-sd", "profile", "show", "gold"),
-           ["profile gold cc-wireless cubic cc-server cubic connect early "
-            "split 12000,loss "
-            "mptcp bypass source client server-dev none mark 0 dscp copy "
-            "keepalive-idle 0 keepalive-interval 0 keepalive-count 0 "
-            "user-timeout 0 idle-timeout 0 release-idle 120 residence 50 "
-            "initial-window 0 resume on resume-max 2097152 "
-            "link-rate auto link-rtt auto "
-            "wireless-sndbuf auto wireless-rcvbuf auto "
-            "server-sndbuf auto server-rcvbuf auto "
-            "wireless-max-rate unlimited server-max-rate unlimited "
-            "control off control-by connection "
-            "max-flows unlimited "
-            "devices 0 flows 0"])
+           ["profile gold " +
+            settings.line(cc_wireless="cubic", connect="early") +
+            " devices 0 flows 0"])
     pepadm("profile", "add", "plain")
     expect("all", [p["name"] for p in show("profile")],
            ["default", "gold", "plain"])
@@ -134,29 +141,47 @@ def profiles():
     expect("profile show", show("profile", "show"), [DEFAULT])
 
 
+@case("the settings of the source are those above")
+def source():
+    """Names, words, ranges and defaults, which the module, pepadm and other
+    tests have from there."""
+    numbers = {**VALUES,
+               "link-rate": [number if number != "unlimited" else "auto"
+                             for _, _, number in RATES],
+               "control": [number for _, _, number in SHARES],
+               "split-bytes": [number for _, _, _, number in SPLITS]}
+    for rate in "wireless-max-rate", "server-max-rate":
+        numbers[rate] = [number for _, _, number in RATES]
+    names = {"cc-wireless", "cc-server", "split"}
+    expect("names", {one.word for one in settings.SETTINGS},
+           names | set(numbers))
+    for one in settings.SETTINGS:
+        if one.option:
+            expect(f"default of {one.word}", one.usual,
+                   "12000,loss" if one.word == "split" else
+                   str(DEFAULT[one.key]))
+        if one.word in names or one.kind == "name":
+            continue
+        words = {value for value in numbers[one.word]
+                 if isinstance(value, str)}
+        found = [value for value in numbers[one.word] if value not in words]
+        expect(f"words of {one.word}", {*one.entries, *one.words.values()},
+               words)
+        if one.kind == "number":
+            expect(f"range of {one.word}", (max(one.low, 1), one.high),
+                   (min(filter(None, found)), max(found)))
+            expect(f"{one.word} 0", one.fits(0) and 0 not in one.words,
+                   0 in found)
+
+
 @case("every setting of a profile, at both ends of its range")
-def settings():
+def every():
     """The new value is shown, as text and as JSON, and nothing else
     changes."""
-    pepadm("profile", "add", "gold", "connect", "early")
-    gold = {**DEFAULT, "name": "gold", "connect": "early"}
-    for word, *values in (
-            ("connect", "follow", "early"),
-            ("mptcp", "split", "bypass"), ("source", "local", "client"),
-            ("server-dev", "d0", "none"), ("mark", 0xffffffff, 1, 0),
-            ("dscp", 63, 1, 0, "copy"), ("keepalive-idle", 32767, 1, 0),
-            ("keepalive-interval", 32767, 1, 0),
-            ("keepalive-count", 127, 1, 0),
-            ("user-timeout", 2147483647, 1, 0),
-            ("idle-timeout", 604800, 1, 0),
-            ("release-idle", 604800, 1, 0, 120),
-            ("residence", 10000, 1, 0, 50),
-            ("initial-window", 1000, 1, 0),
-            ("resume", "off", "on"),
-            ("resume-max", 1073741824, 16384, 2097152),
-            ("control-by", "subscriber", "connection"),
-            ("max-flows", 16777216, 1, "unlimited"),
-            *((word, 536870912, 4096, "auto") for word in BUFFERS)):
+    pepadm("profile", "add", "gold", "connect", "early", "link-rate", "1mbit")
+    gold = {**DEFAULT, "name": "gold", "connect": "early",
+            "link_rate": 125000}
+    for word, values in VALUES.items():
         for value in values:
             pepadm("profile", "set", "gold", word, str(value))
             gold[word.replace("-", "_")] = value
@@ -165,7 +190,11 @@ def settings():
                                                "gold")[0]:
                 fail(f"{word} {value} is not in the text")
     for word, (given, written, number) in itertools.product(
-            ("wireless-max-rate", "server-max-rate"), RATES):
+            ("link-rate", "wireless-max-rate", "server-max-rate"), RATES):
+        if word == "link-rate":
+            given, written, number = (
+                "auto" if value == "unlimited" else value
+                for value in (given, written, number))
         pepadm("profile", "set", "gold", word, given)
         gold[word.replace("-", "_")] = number
         expect(f"{word} {given}", show("profile", "show", "gold"), [gold])

@@ -14,7 +14,7 @@ import fnmatch
 import itertools
 import struct
 
-from peptest import env, genl, pep, service
+from peptest import env, genl, pep, service, settings
 from peptest.ktap import case, expect, fail
 from peptest.netns import Within, ip, run, tc
 from peptest.pep import pepadm
@@ -155,15 +155,8 @@ def profile():
            split('profile add a"b')),
           ('profile add: NAME: "-a" starts with a hyphen',
            split("profile add -a")),
-          ('profile add: "cc" is not one of: cc-wireless, cc-server, '
-           'connect, split, mptcp, source, server-dev, mark, dscp, '
-           'keepalive-idle, keepalive-interval, keepalive-count, '
-           'user-timeout, idle-timeout, release-idle, residence, '
-           'initial-window, resume, resume-max, link-rate, link-rtt, '
-           'wireless-sndbuf, wireless-rcvbuf, '
-           'server-sndbuf, server-rcvbuf, '
-           'wireless-max-rate, server-max-rate, '
-           'control, control-by, max-flows',
+          ('profile add: "cc" is not one of: ' +
+           ", ".join(one.word for one in settings.OPTIONS),
            split("profile add new cc bbr")),
           ("profile add: cc-server: value missing",
            split("profile add new cc-server")),
@@ -391,41 +384,33 @@ def kernel_settings():
 @case("settings of a profile that are out of range")
 def ranges():
     """The message gives the name and range of each."""
-    wrong(*((f'profile set: {word}: "{value}" is not {text}',
-             split(f"profile set gold {word} {value}"))
-            for words, values, text in (
-                ("dscp", (65, 4294967295),
-                 "one of: copy, a number from 0 to 63"),
-                ("keepalive-idle keepalive-interval", (32768, 4294967295),
-                 "a number from 0 to 32767"),
-                ("keepalive-count", (128,), "a number from 0 to 127"),
-                ("user-timeout", (2147483648,),
-                 "a number from 0 to 2147483647"),
-                ("idle-timeout release-idle", (604801,),
-                 "a number from 0 to 604800"),
-                ("residence", (10001,), "a number from 0 to 10000"),
-                ("initial-window", (1001,), "a number from 0 to 1000"),
-                ("resume", ("maybe", "1"), "one of: off, on"),
-                ("resume-max", (0, 16383, 1073741825),
-                 "a number from 16384 to 1073741824"),
-                ("link-rate", (1, "999bps", "1001gbit"),
-                 "one of: auto, a rate from 8Kbit to 1Tbit"),
-                ("link-rtt", (60001,),
-                 "one of: auto, a number from 1 to 60000"),
-                ("wireless-sndbuf wireless-rcvbuf server-sndbuf "
-                 "server-rcvbuf", (1, 4095, 536870913, 4294967295),
-                 "one of: auto, a number from 4096 to 536870912"),
-                ("wireless-max-rate server-max-rate",
-                 (1, "7995bit", "999bps", "1001gbit", "100000tbit"),
-                 "one of: unlimited, a rate from 8Kbit to 1Tbit"),
-                ("control", ("50.01%", "100%", "5", "0.001%", "5.%", ".5%",
-                             "-1%", "1000%", "5%%"),
-                 "one of: off, a share from 0.01% to 50%"),
-                ("control-by", ("port", "2"),
-                 "one of: connection, subscriber"),
-                ("max-flows", (16777217,),
-                 "one of: unlimited, a number from 1 to 16777216"))
-            for word in split(words) for value in values))
+    odd = {"resume": ("1",), "control-by": ("port", "2"),
+           "control": ("5", "0.001%", "5.%", ".5%", "-1%", "1000%", "5%%")}
+    cases = []
+    for one in settings.OPTIONS:
+        values = [*odd.get(one.word, ())]
+        if one.kind == "number":
+            values += [f"{number}bps" if one.is_rate else one.digits(number)
+                       for number in {*one.beyond(), one.most + 1}]
+        if one.is_rate:
+            values += ["1", "7995bit", "1001gbit", "100000tbit"]
+        if one.kind == "enum":
+            values.append("maybe")
+        cases += ((f'profile set: {one.word}: "{value}" is not {one.valid}',
+                   split(f"profile set gold {one.word} {value}"))
+                  for value in values)
+    wrong(*cases)
+    shown = {one.word: one.valid for one in settings.OPTIONS}
+    for word, valid in (
+            ("dscp", "one of: copy, a number from 0 to 63"),
+            ("keepalive-idle", "a number from 0 to 32767"),
+            ("resume", "one of: off, on"),
+            ("resume-max", "a number from 16384 to 1073741824"),
+            ("link-rate", "one of: auto, a rate from 8Kbit to 1Tbit"),
+            ("server-rcvbuf", "one of: auto, a number from 4096 to "
+             "536870912"),
+            ("control", "one of: off, a share from 0.01% to 50%")):
+        expect(f"what is valid for {word}", shown[word], valid)
 
 
 @case("the kernel refuses: settings that other programs ask for")
@@ -434,40 +419,33 @@ def kernel_ranges():
     family = genl.family_id("pep", "pep")
     commands = {name: key for key, name in genl.names("PEP_CMD_").items()}
     attrs = {name: key for key, name in genl.names("PEP_A_PROFILE_").items()}
-    for words, values, text in (
-            ("dscp", (65, 4294967295), "0 to 63, or 64 to copy"),
-            ("keepalive-idle keepalive-interval", (32768, 4294967295),
-             "1 to 32767 seconds, or 0"),
-            ("keepalive-count", (128,), "1 to 127 probes, or 0"),
-            ("user-timeout", (2147483648,),
-             "1 to 2147483647 milliseconds, or 0"),
-            ("idle-timeout release-idle", (604801,),
-             "1 to 604800 seconds, or 0"),
-            ("residence", (10001,), "1 to 10000 milliseconds, or 0"),
-            ("initial-window", (1001, 4294967295),
-             "1 to 1000 segments, or 0"),
-            ("resume-max", (0, 16383, 1073741825),
-             "16384 to 1073741824 bytes"),
-            ("link-rate", (1, 999, 125000000001), "8kbit to 1tbit, or 0"),
-            ("link-rtt", (60001,), "1 to 60000 milliseconds, or 0"),
-            ("wireless-sndbuf wireless-rcvbuf server-sndbuf server-rcvbuf",
-             (1, 4095, 536870913, 4294967295),
-             "4096 to 536870912 bytes, or 0"),
-            ("wireless-max-rate server-max-rate",
-             (1, 999, 125000000001, 12500000000000), "8kbit to 1tbit, or 0"),
-            ("split-bytes", (0, 16777217, 4294967295), "1 to 16777216 bytes"),
-            ("control", (5001, 4294967295), "1 to 5000 ten-thousandths, or 0"),
-            ("max-flows", (16777217,), "1 to 16777216, or 0")):
-        for word, value in itertools.product(split(words), values):
+    numbers = [one for one in settings.SETTINGS if one.kind == "number"]
+    shown = {one.word: one.range for one in numbers}
+    for word, valid in (
+            ("dscp", "0 to 63, or 64 to copy"),
+            ("keepalive-idle", "1 to 32767 seconds, or 0"),
+            ("keepalive-count", "1 to 127 probes, or 0"),
+            ("user-timeout", "1 to 2147483647 milliseconds, or 0"),
+            ("initial-window", "1 to 1000 segments, or 0"),
+            ("resume-max", "16384 to 1073741824 bytes"),
+            ("link-rate", "8kbit to 1tbit, or 0"),
+            ("server-rcvbuf", "4096 to 536870912 bytes, or 0"),
+            ("split-bytes", "1 to 16777216 bytes"),
+            ("control", "1 to 5000 ten-thousandths, or 0"),
+            ("max-flows", "1 to 16777216, or 0")):
+        expect(f"what is valid for {word}", shown[word], valid)
+    for one in numbers:
+        for value in one.beyond():
             number = struct.pack("I" if value >> 32 == 0 else "Q", value)
             try:
                 genl.request("pep", family, commands["profile_set"],
                              genl.attr(attrs["name"], b"gold\0") +
-                             genl.attr(attrs[word.replace("-", "_")], number))
-                fail(f"{word} {value} is not refused")
+                             genl.attr(attrs[one.name.replace("-", "_")],
+                                       number))
+                fail(f"{one.word} {value} is not refused")
             except OSError as err:
-                expect(f"{word} {value}", (err.errno, err.strerror),
-                       (errno.ERANGE, f"pep: {word}: {text}"))
+                expect(f"{one.word} {value}", (err.errno, err.strerror),
+                       (errno.ERANGE, f"pep: {one.word}: {one.range}"))
     expect("state", state(), _before[0])
 
 
@@ -516,16 +494,16 @@ def kernel_split():
 
 @case("the kernel refuses: an attribute that it does not know")
 def kernel_unknown():
-    """The first attribute after those that a command accepts, and the first
-    after all defined ones, as from a program with a newer header; the error
-    gives the offset of that attribute."""
+    """The first attribute after those that a command accepts, None for all,
+    and the first after all defined ones, as from a program with a newer
+    header; the error gives the offset of that attribute."""
     family = genl.family_id("pep", "pep")
     commands = {name: key for key, name in genl.names("PEP_CMD_").items()}
     for names, group, takes, dump in (
             ("profile_get profile_del", "profile", "name", False),
             ("profile_add profile_replace", "profile", "max_flows", False),
-            ("profile_set profile_add profile_replace", "profile",
-             "control_by", False),
+            ("profile_set profile_add profile_replace", "profile", None,
+             False),
             ("flow_get", "flow", "id", False),
             ("flow_get", "flow", "bytes_min", True),
             ("flow_kill", "flow", "bytes_min", False),
@@ -535,8 +513,9 @@ def kernel_unknown():
                  genl.names(f"PEP_A_{group.upper()}_").items()}
         first = (genl.attr(known["name"], b"gold\0") if group == "profile"
                  else b"")
+        last = max(known.values())
         for kind, name in itertools.product(
-                (known[takes] + 1, max(known.values()) + 1), split(names)):
+                {known.get(takes, last) + 1, last + 1}, split(names)):
             what = f"{name} with attribute {kind}"
             try:
                 genl.request("pep", family, commands[name],

@@ -8,7 +8,7 @@ import json
 import socket
 import time
 
-from peptest import pep
+from peptest import pep, settings
 from peptest.env import SLOW, amount
 from peptest.ktap import (case, expect, expect_least, fail, families, note,
                           wait_for)
@@ -39,12 +39,8 @@ def setup():
 def profile(**values):
     """Within, the default profile has other values."""
     words = {name.replace("_", "-"): str(v) for name, v in values.items()}
-    plain = {"connect": "follow", "split": "handshake",
-             "mptcp": "bypass", "source": "client", "server-dev": "none",
-             "mark": "0", "wireless-sndbuf": "auto",
-             "wireless-rcvbuf": "auto", "server-sndbuf": "auto",
-             "server-rcvbuf": "auto", "wireless-max-rate": "unlimited",
-             "server-max-rate": "unlimited", "initial-window": "0"}
+    plain = {one.word: one.usual for one in settings.OPTIONS}
+    plain["split"] = "handshake"
     pepadm("profile", "set", "default",
            *(word for both in words.items() for word in both))
     try:

@@ -9,7 +9,7 @@ import yaml
 
 KEYS = {"name", "like", "word", "option", "usage", "member", "range",
         "nonzero", "unit", "words", "default", "live", "shown", "gone",
-        "heading", "manual"}
+        "heading", "manual", "life"}
 # Placeholders of a number in the usage text and in the manual, by its unit.
 UNITS = {None: ("N", "n"), "seconds": ("SECONDS", "seconds"),
          "milliseconds": ("MS", "milliseconds"), "bytes": ("BYTES", "bytes"),
@@ -91,31 +91,34 @@ class Setting:
         self.gone = keys.get("gone", {})
         self.enum = attribute.get("enum")
         self.entries = spec.enums.get(self.enum, {})
+        self.life = keys.get("life", [])
         self.unit = keys.get("unit")
         if self.unit not in UNITS:
             raise Wrong(f"{self.unit} is no unit")
         self.low = self.high = Number(0)
-        self.zero, self.words = False, {}
+        self.zero, self.words, self.largest = False, {}, 0
         if attribute["type"] == "string":
             self.kind = "name"
         elif self.enum:
             self.kind = "flags" if self.enum in spec.flags else "enum"
         else:
             self.kind = "number"
-            self._number(spec, keys, LARGEST[attribute["type"]])
+            self.largest = LARGEST[attribute["type"]]
+            self._number(spec, keys)
         self.default = self._default(spec, keys.get("default"))
+        self._check_doc(" ".join(attribute["doc"].split()))
         self.usage = keys.get("usage") or self._usage()
         self.heading = keys.get("heading") or self._heading()
         self.manual = self._manual(spec, keys.get("manual"))
 
-    def _number(self, spec, keys, largest):
+    def _number(self, spec, keys):
         """Read the keys that only numbers have."""
         self.low, self.high = map(spec.number,
-                                  keys.get("range", (0, largest)))
+                                  keys.get("range", (0, self.largest)))
         self.words = {spec.number(number): word
                       for number, word in keys.get("words", {}).items()}
         self.zero = self.low > 0 and not keys.get("nonzero")
-        if not self.low <= self.high <= largest:
+        if not self.low <= self.high <= self.largest:
             raise Wrong("no range")
         if self.zero and self.low > 1 and 0 not in self.words:
             raise Wrong("0, outside of the range, needs a word")
@@ -138,6 +141,16 @@ class Setting:
         if not self.fits(number):
             raise Wrong(f"the default {given} is out of range")
         return number
+
+    def _check_doc(self, doc):
+        """Compare the numbers in the spec's text with the setting."""
+        for form, number in ((r"(\d+) to \d+", self.low),
+                             (r"\d+ to (\d+)", self.high),
+                             (r"(\d+) by default", self.default)):
+            for found in re.findall(form, doc):
+                if int(found) != number:
+                    raise Wrong(f"the doc of the spec has {found} for "
+                                f"{number}")
 
     def fits(self, number):
         """Is this number valid?"""

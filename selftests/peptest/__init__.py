@@ -12,6 +12,7 @@
   nfqueue packets held by netfilter
   genl    generic netlink
   rtnl    links and filters that iproute2 cannot make
+  settings  the settings of a profile
   pep     the module: loading, attaching, counters, flows
 
 Random load, test_soak.py and test_faults.py:

@@ -6,7 +6,7 @@ import json
 import os
 import re
 
-from . import env, genl, tcp
+from . import env, genl, settings, tcp
 from .ktap import (Failure, dumper, expect, expect_least, steady,
                    wait_for)
 from .netns import run, spaces, spaces_down, topology_up
@@ -34,15 +34,7 @@ def default_limits():
 # Output of "conf save" when the usual devices are attached and nothing else
 # has been changed.
 PLAIN = f"""\
-profile default cc-wireless pep_bbr cc-server cubic connect follow \
-split 12000,loss mptcp bypass source client server-dev none mark 0 dscp copy \
-keepalive-idle 0 keepalive-interval 0 keepalive-count 0 user-timeout 0 \
-idle-timeout 0 release-idle 120 residence 50 initial-window 0 \
-resume on resume-max 2097152 link-rate auto link-rtt auto \
-wireless-sndbuf auto wireless-rcvbuf auto server-sndbuf auto \
-server-rcvbuf auto \
-wireless-max-rate unlimited server-max-rate unlimited control off \
-control-by connection max-flows unlimited
+profile default {settings.line()}
 limit {" ".join(f"{key} {most}" for key, most in default_limits().items())}
 dev wl0 side wireless profile default
 dev sv0 side server profile default

@@ -20,6 +20,7 @@ from . import debugfs, env, pep
 from .ktap import Failure, Fatal, wait_for
 from .netns import (SERVER, WIRELESS, Within, addr, ip, netem, netem_end, run,
                     spaces, spaces_down, sysctl, topology_up)
+from .settings import OPTIONS
 from .tcp import FAMILIES, next_offset, pieces
 
 PORTS = 7000            # of listeners, one for each thread
@@ -393,21 +394,11 @@ class Administration:
         """Change settings of the default profile."""
         rnd = self.rnd
         words = []
-        for key, values in {
-                "connect": ("follow", *["early"] * self.life.early),
-                "split": ("handshake", "12000", "loss", "never",
-                          "12000,loss", "handshake"),
-                "resume": ("on", "off"), "residence": (0, 20, 50),
-                "release-idle": (0, 1, 2, 120),
-                "idle-timeout": (0, 0, 30),
-                "cc-wireless": ("pep_bbr", "bbr", "cubic"),
-                "dscp": ("copy", 0, 10), "initial-window": (10, 30),
-                "wireless-rcvbuf": ("auto", 65536),
-                "server-sndbuf": ("auto", 30000),
-                "control": ("off", "20%"),
-        }.items():
-            if rnd.random() < .3:
-                words += [key, rnd.choice(values)]
+        for one in OPTIONS:
+            values = [value for value in one.life
+                      if value != "early" or self.life.early]
+            if values and rnd.random() < .3:
+                words += [one.word, rnd.choice(values)]
         if words:
             self.pepadm("profile", "set", "default", *words)
 

@@ -8,40 +8,22 @@ import os
 import yaml
 
 from . import env, genl
+from .settings import SETTINGS
 
 SPEC = os.path.join(env.TOP, "Documentation/netlink/specs/pep.yaml")
 SIZES = {"u16": (2,), "u32": (4,), "uint": (4, 8), "flag": (0,)}
 
-# Settings of a profile whose ranges the specification gives as text and names:
-# smallest and largest value, and whether 0 is allowed besides.
-_RATE = "rate-min", "rate-max", True
-_BUFFER = "buffer-min", "buffer-max", True
-_RANGES = {
-    "dscp": (0, "dscp-copy", True),
-    "keepalive-idle": (1, "keepalive-time-max", True),
-    "keepalive-interval": (1, "keepalive-time-max", True),
-    "keepalive-count": (1, "keepalive-count-max", True),
-    "user-timeout": (1, "user-timeout-max", True),
-    "idle-timeout": (1, "idle-timeout-max", True),
-    "release-idle": (1, "release-idle-max", True),
-    "residence": (1, "residence-max", True),
-    "initial-window": (1, "initial-window-max", True),
-    "split-bytes": (1, "split-bytes-max", False),
-    "resume-max": ("resume-max-min", "resume-max-max", False),
-    "link-rtt": (1, "link-rtt-max", True),
-    "control": (1, "control-max", True),
-    "max-flows": (1, "flows-max", True),
-    "wireless-sndbuf": _BUFFER, "wireless-rcvbuf": _BUFFER,
-    "server-sndbuf": _BUFFER, "server-rcvbuf": _BUFFER,
-    "wireless-max-rate": _RATE, "server-max-rate": _RATE, "link-rate": _RATE,
-}
+# Settings of a profile whose ranges the policy does not have: smallest and
+# largest value, and whether 0 is allowed besides.
+_RANGES = {one.name: (one.low, one.most, one.fits(0))
+           for one in SETTINGS if one.kind == "number"}
 
 
 class Attribute:
     """One attribute: its number, its type, and its range: low, high and zero
     of numbers, mask of flags, length of strings."""
 
-    def __init__(self, number, told, consts=None, enums=None):
+    def __init__(self, number, told, enums=None):
         self.number = number
         self.name = told["name"]
         self.type = told["type"]
@@ -63,8 +45,7 @@ class Attribute:
             else:
                 self.high = count - 1
         elif self.name in _RANGES:
-            low, high, zero = _RANGES[self.name]
-            self.range = consts.get(low, low), consts.get(high, high), zero
+            self.range = _RANGES[self.name]
 
     def fits(self, value):
         """Does the policy accept this number?"""
@@ -125,7 +106,7 @@ class Spec:
         enums = {name: (one["type"], len(one["entries"]))
                  for name, one in kinds.items() if "entries" in one}
         self.sets = {
-            group["name"]: [Attribute(number, one, self.consts, enums)
+            group["name"]: [Attribute(number, one, enums)
                             for number, one in _numbered(group["attributes"])]
             for group in told["attribute-sets"]}
         self.ops = {
