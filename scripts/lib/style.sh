@@ -7,7 +7,8 @@
 # of the stock kernel, $STYLE_SRC the source of Debian's 6.12.
 
 STYLE_CHECKS='netlink checkpatch sparse kernel_doc includes calls uapi'
-STYLE_CHECKS+=' language tools shellcheck python yamllint man docs units next'
+STYLE_CHECKS+=' counters language tools shellcheck python yamllint man docs'
+STYLE_CHECKS+=' units next'
 
 # C sources and headers written by hand.
 style_c_files()
@@ -88,6 +89,12 @@ style_includes()
 style_calls()
 {
 	scripts/check-calls.py Documentation/networking/pep-design.rst kmod
+}
+
+# Each counter of the netlink spec is wherever it belongs.
+style_counters()
+{
+	scripts/check-counters.py
 }
 
 # Comments and documents are plain English; generated files and reports are not
