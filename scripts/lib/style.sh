@@ -8,7 +8,7 @@
 
 STYLE_CHECKS='netlink checkpatch sparse kernel_doc includes calls uapi'
 STYLE_CHECKS+=' counters language tools shellcheck python yamllint man docs'
-STYLE_CHECKS+=' units next'
+STYLE_CHECKS+=' units checklists next'
 
 # C sources and headers written by hand.
 style_c_files()
@@ -188,6 +188,12 @@ style_units()
 		echo "$out"
 		return 1
 	fi
+}
+
+# The checklists of CONTRIBUTING.rst are true and complete.
+style_checklists()
+{
+	scripts/checklists/follow.py .files "$STYLE_KDIR" "$STYLE_SRC"
 }
 
 # The module also compiles for the newest kernel that it supports.
