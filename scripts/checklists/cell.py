@@ -75,6 +75,9 @@ def main():
         sys.exit(fault)
     must("the report has no property of that name", table.links[
         link.name].get(data["property"]) == data["value"])
+    must("not one table of factors has the task", sum(
+        bool(holds(table.works[task.name]))
+        for _, holds in sections.FACTORS) == 1)
     must("no table has the task", data["title"] in markdown(
         [*sections.factors(table), *sections.per_link(table)]))
     must("no target of the cell is met", any(

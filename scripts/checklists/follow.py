@@ -28,7 +28,7 @@ from scratch import Fault, Scratch
 from section import Section, Tree
 
 HERE = pathlib.Path(__file__).resolve().parent
-LISTS = "counter", "selftest", "cell"
+LISTS = "counter", "option", "selftest", "cell"
 
 
 def differences(section, steps, scratch):

@@ -8,8 +8,11 @@ import pathlib
 import re
 import tempfile
 
+import yaml
+
 from scratch import Fault
 
+TESTS = "kmod/kunit.o"
 HERE = pathlib.Path(__file__).resolve().parent
 # The cases of a test that read only files.
 FILES = """
@@ -18,6 +21,37 @@ test_counters.spec()
 test_counters.header()
 from peptest import spec
 assert not spec.load().differs(), spec.load().differs()
+"""
+# Wrong command lines of a profile, which pepadm refuses by itself.
+REFUSED = """
+import os
+import test_pepadm_bad as test
+from peptest import env, netns
+env.PEPADM = os.path.abspath("../tools/pepadm/pepadm")
+test.pepadm = lambda *words, **_: netns.run(env.PEPADM, *words, check=False)
+test.state = lambda: None
+test._before.append(None)
+test.profile()
+test.ranges()
+"""
+# The options in the output of "conf save", as tests have it.
+PLAIN = """
+from peptest import pep
+print(*pep.PLAIN.splitlines()[0].split()[2::2])
+"""
+# Numbers of a profile without a range.
+RANGELESS = """
+from peptest import spec
+print(*(one.name for one in spec.load().by_name["profile-set"].requests[
+        "do"].by_name.values() if one.sizes and one.type != "flag" and
+        None is one.range is one.mask is one.high))
+"""
+# The words that completion offers behind others.
+OFFERED = """
+PATH=$PWD/../pepadm:$PATH
+. ./pepadm
+_pepadm=(pepadm) _pepadm_ip=()
+_pepadm_next "$@"
 """
 # The docstring, the setup and the cases of a test.
 CASES = """
@@ -41,12 +75,15 @@ def common(scratch, kdir):
     if python:
         scratch.run("pyflakes3", *python)
         scratch.run("pycodestyle", *python)
-    units = [path[:-1] + "o" for path in scratch.changed(".c")
-             if path.startswith("kmod/")]
     jobs = f"-j{os.cpu_count()}"
-    if units:
-        scratch.run("make", "-sC", kdir, f"M={scratch.top}", jobs, "W=1",
-                    "KCFLAGS=-Werror", *units)
+    units = {path[:-1] + "o" for path in scratch.changed(".c")
+             if path.startswith("kmod/")}
+    # The kernels of distributions have no KUnit.
+    for flags, some in (("-Werror", units - {TESTS}),
+                        ("-Werror -DCONFIG_KUNIT=1", units & {TESTS})):
+        if some:
+            scratch.run("make", "-sC", kdir, f"M={scratch.top}", jobs, "W=1",
+                        f"KCFLAGS={flags}", *sorted(some))
     if scratch.changed("uapi/linux/pep.h"):
         scratch.run("scripts/gen-netlink.sh", "--check", scratch.source)
         scratch.run("make", "-sC", "tools/pepadm", jobs, "CFLAGS=-O1")
@@ -75,14 +112,65 @@ def counter(scratch, data):
         data["series"])
 
 
+def listed(scratch):
+    """Each attribute of a profile is in the lists of all operations that have
+    profiles, but for numbers that are only shown and the flag of one."""
+    family = yaml.safe_load((
+        scratch.top / "Documentation/netlink/specs/pep.yaml"
+        ).read_text("utf-8"))
+    lists = {found["name"]: found.get("do", {})
+             for found in family["operations"]["list"]}
+    known, = ({attr["name"] for attr in found["attributes"]}
+              for found in family["attribute-sets"]
+              if found["name"] == "profile")
+    for name, kind, without in (
+            ("profile-get", "reply", {"live"}),
+            ("profile-add", "request", {"live", "devices", "flows"}),
+            ("profile-set", "request", {"devices", "flows"})):
+        expect(f"{kind} of {name}", sorted(lists[name][kind]["attributes"]),
+               sorted(known - without))
+
+
+def option(scratch, data):
+    """pepadm has the option, and so have the texts and tests that list all of
+    them."""
+    name = data["name"]
+    appended(scratch, "PEP_A_PROFILE_", name)
+    listed(scratch)
+    scratch.python(REFUSED, folder="selftests")
+    expect("numbers without a range in peptest/spec.py", scratch.python(
+        RANGELESS, folder="selftests").split(), ["mark"])
+    plain = scratch.python(PLAIN, folder="selftests").split()
+    offered = scratch.run("bash", "-c", OFFERED, "bash", "profile", "add", "x",
+                          folder="tools/completion").split()
+    expect("options of the usage text", sorted(offered), sorted(plain))
+    expect("words that completion offers", scratch.run(
+        "bash", "-c", OFFERED, "bash", "profile", "add", "x", name,
+        folder="tools/completion").split(), data["words"])
+    manual = (scratch.top / "Documentation/man/pepadm.8").read_text("utf-8")
+    keys = set(re.findall(r"\w+", " ".join(re.findall(
+        r"^\.Em (.*)$", manual, re.MULTILINE))))
+    guide = (scratch.top / "Documentation/networking/pep-guide.rst"
+             ).read_text("utf-8")
+    for word in plain:
+        if not re.search(rf"^\.It (Xo\n\.)?Cm (.* )?{word}( |$)", manual,
+                         re.MULTILINE):
+            raise Fault(f"the manual page does not explain {word}")
+        if word.replace("-", "_") not in keys:
+            raise Fault(f"the manual page has no key of {word}")
+    for line in re.findall(r"^    profile \S+ (.* max-flows .*)$", guide,
+                           re.MULTILINE):
+        expect("options of the guide's example", line.split()[::2], plain)
+
+
 def selftest(scratch, data):
     """run.py has the test with its traits, and the test its cases."""
     name = data["name"]
     for kernel in data["kernels"]:
-        for option in "--list", "--full":
-            names = scratch.run("selftests/run.py", option, kernel).split()
-            expect(f"run.py {option} {kernel} has it", name in names,
-                   option in data["kernels"][kernel])
+        for flag in "--list", "--full":
+            names = scratch.run("selftests/run.py", flag, kernel).split()
+            expect(f"run.py {flag} {kernel} has it", name in names,
+                   flag in data["kernels"][kernel])
     doc, setup, cases = json.loads(scratch.python(CASES, name,
                                                   folder="selftests"))
     expect("docstring, setup", (bool(doc), setup), (True, data["setup"]))

@@ -34,10 +34,10 @@ class Scratch:
     def __exit__(self, *_):
         shutil.rmtree(self.top)
 
-    def run(self, *words, folder="."):
+    def run(self, *words, folder=".", title=None):
         """Run a program in the copy; return its output, that for errors
         too."""
-        title = " ".join(map(str, words))[:60]
+        title = title or words[0]
         try:
             done = subprocess.run(
                 words, cwd=self.top / folder, text=True, check=False,
@@ -52,7 +52,7 @@ class Scratch:
     def python(self, code, *words, folder="."):
         """Run lines of Python that import from a folder of the copy."""
         return self.run("/usr/bin/python3", "-Bc", code, *words,
-                        folder=folder)
+                        folder=folder, title=f"Python in {folder}")
 
     def follow(self, step):
         """Do one step of a checklist."""
