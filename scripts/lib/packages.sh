@@ -40,7 +40,10 @@ packages_of() # GROUP
 		;;
 	style)
 		echo sparse shellcheck codespell yamllint pyflakes3 \
-			pycodestyle g++ mandoc systemd python3-sphinx
+			pycodestyle g++ mandoc systemd
+		;;
+	site)
+		echo git mandoc python3-sphinx python3-myst-parser
 		;;
 	next)
 		echo mmdebstrap debian-archive-keyring

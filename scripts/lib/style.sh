@@ -7,7 +7,7 @@
 # of the stock kernel, $STYLE_SRC the source of Debian's 6.12.
 
 STYLE_CHECKS='netlink checkpatch sparse kernel_doc includes calls uapi'
-STYLE_CHECKS+=' counters language tools shellcheck python yamllint man docs'
+STYLE_CHECKS+=' counters language tools shellcheck python yamllint man site'
 STYLE_CHECKS+=' units checklists next'
 
 # C sources and headers written by hand.
@@ -163,16 +163,15 @@ style_man()
 	}
 }
 
-# Sphinx reads the documents without a warning.
-style_docs()
+# The documents refer to what exists, and Sphinx makes the site of them without
+# a warning or a dead link.
+style_site()
 {
-	local out
+	local rc=0
 
-	out=$(sphinx-build -q -C -n -W --keep-going -b dummy \
-		Documentation "$STYLE_DIR/.docs" 2>&1) || {
-		echo "$out"
-		return 1
-	}
+	scripts/check-links.py .files || rc=1
+	site_build Documentation "$STYLE_DIR/.site" || rc=1
+	return "$rc"
 }
 
 # Units of systemd, with a pepadm that exists.
@@ -235,7 +234,7 @@ style_run()
 
 lab_style()
 {
-	packages_need build source style fuzz next
+	packages_need build source style site fuzz next
 	TEST_LOGS=$PEP_LAB_CACHE/logs
 	TEST_COUNTS=$TEST_LOGS/counts-style
 	mkdir -p "$TEST_LOGS"

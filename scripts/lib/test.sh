@@ -300,7 +300,7 @@ test_everything()
 {
 	local kernel list names
 
-	packages_need style fuzz next link
+	packages_need style site fuzz next link
 	rm -f "$TEST_LOGS/build.log"
 	test_build_begin
 	test_host
