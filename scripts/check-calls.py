@@ -10,6 +10,9 @@ that no object defines is the kernel's. No files may call each other in a
 circle, and a file may call only files of lower levels: those that the file
 map in DESIGN.rst gives in lines that begin with "LEVEL  NAME.h". A file
 without a level is above all that have one. The unit tests may call everything.
+
+Errors are lines on standard error, and the exit code is 1 then; it is 2 when
+the command line is wrong.
 """
 
 import pathlib

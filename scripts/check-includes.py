@@ -9,6 +9,9 @@ with "LEVEL  NAME.h". A header may include only headers of lower levels, and a
 .c file includes its own header before any other. Generated headers
 (NAME-gen.h) have no level: everyone may include them, and they nothing of
 ours.
+
+Errors are lines on standard error, and the exit code is 1 then; it is 2 when
+the command line is wrong.
 """
 
 import pathlib

@@ -9,16 +9,20 @@ passive, make a reader stumble. Count these words in the comments of C, shell
 and make files, in the comments and docstrings of Python files and in the text
 of documents, per group: the first folder of a file's path. Print the rate of
 each group per 1,000 words. Exit code 1 when a group has 1 or more; its lines
-follow. Literal blocks of documents and text that a Python program prints as
-its usage do not count.
+follow; 2 when the command line is wrong. Literal blocks of documents and text
+that a Python program prints as its usage do not count.
 """
 
 import ast
 import collections
 import io
+import pathlib
 import re
 import sys
 import tokenize
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parent / "lib"))
+from commandline import arguments  # noqa: E402 pylint: disable=wrong-import-position
 
 MOST = 1                # per 1,000 words
 COUNTED = re.compile(r"\b(what|who|tell|tells|told|telling)\b", re.IGNORECASE)
@@ -79,7 +83,7 @@ def lines(name, text):
 def main():
     """Measure the files of the command line."""
     words, found = collections.Counter(), collections.defaultdict(list)
-    for name in sys.argv[1:]:
+    for name in arguments(__doc__, 1):
         group = name.partition("/")[0]
         with open(name, encoding="utf-8") as file:
             text = file.read()

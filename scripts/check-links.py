@@ -10,7 +10,8 @@ Documentation refer by links of Markdown, by paths that begin with a folder of
 the repository, by file names in literal text and by chapter "NAME". Each of
 these must exist; "*", "[ch]" and words in capitals stand for any text in a
 path. Addresses of the web must have the form of one; nothing is loaded. Each
-mistake is a line on standard error, and the exit code is 1 then.
+mistake is a line on standard error, and the exit code is 1 then; it is 2 when
+the command line is wrong.
 """
 
 import fnmatch
@@ -19,6 +20,9 @@ import posixpath
 import re
 import sys
 import urllib.parse
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parent / "lib"))
+from commandline import arguments, refuse  # noqa: E402 pylint: disable=wrong-import-position
 
 DOCUMENTS = re.compile(r"README\.md|CONTRIBUTING\.rst"
                        r"|Documentation/.+\.(?:rst|md|[458])")
@@ -126,11 +130,10 @@ class Repository:
 
 def main():
     """Check the documents of the list of the command line."""
-    if len(sys.argv) != 2:
-        print(__doc__, file=sys.stderr)
-        return 2
-    repository = Repository(
-        pathlib.Path(sys.argv[1]).read_text(encoding="utf-8").splitlines())
+    path, = map(pathlib.Path, arguments(__doc__, 1, 1))
+    if not path.is_file():
+        refuse(__doc__, f"no such file: {path}")
+    repository = Repository(path.read_text(encoding="utf-8").splitlines())
     found = [mistake for name in sorted(repository.texts)
              for _, mistake in sorted(repository.mistakes(name))]
     for mistake in found:

@@ -7,13 +7,17 @@ usage: check-site.py FOLDER
 Every link and picture of a page must be a file of FOLDER, and an anchor behind
 a link must be on the page that the link leads to. Addresses of the web are not
 loaded, but nothing that a page needs to be shown may be one of them. Each
-mistake is a line on standard error, and the exit code is 1 then.
+mistake is a line on standard error, and the exit code is 1 then; it is 2 when
+the command line is wrong.
 """
 
 import html.parser
 import pathlib
 import sys
 import urllib.parse
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parent / "lib"))
+from commandline import arguments, refuse  # noqa: E402 pylint: disable=wrong-import-position
 
 
 class Page(html.parser.HTMLParser):
@@ -52,10 +56,9 @@ def mistake_of(pages, path, tag, target):
 
 def main():
     """Check the pages of the folder of the command line."""
-    if len(sys.argv) != 2:
-        print(__doc__, file=sys.stderr)
-        return 2
-    folder = pathlib.Path(sys.argv[1]).resolve()
+    folder = pathlib.Path(*arguments(__doc__, 1, 1)).resolve()
+    if not folder.is_dir():
+        refuse(__doc__, f"no such folder: {folder}")
     pages = {path: Page(path) for path in sorted(folder.rglob("*.html"))}
     found = [f"{path.relative_to(folder)}:{line}: {why}: {target}"
              for path, page in pages.items()

@@ -8,13 +8,18 @@ For pepadm every enum becomes a table of strings indexed by value, every set of
 flags one indexed by bit, the attribute set "stat" one indexed by attribute
 number, and its documentation another. The module gets its counters, those of
 "stat", as an enum of its own (stat), and tables of their names and of their
-attributes (kmod). The header goes to standard output.
+attributes (kmod). The header goes to standard output. The exit code is 2 when
+the command line is wrong.
 """
 
 import json
+import pathlib
 import sys
 
 import yaml
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parent / "lib"))
+from commandline import arguments, one_of, refuse  # noqa: E402 pylint: disable=wrong-import-position
 
 
 def table(ident, first, names):
@@ -52,7 +57,10 @@ def enum(stat):
 
 def main():
     """Read the spec named on the command line and print the header."""
-    who, path = sys.argv[1:]
+    who, path = arguments(__doc__, 2, 2)
+    one_of(__doc__, "target", who, ("pepadm", "kmod", "stat"))
+    if not pathlib.Path(path).is_file():
+        refuse(__doc__, f"no such file: {path}")
     with open(path, encoding="utf-8") as spec:
         family = yaml.safe_load(spec)
     stat, = (a for a in family["attribute-sets"] if a["name"] == "stat")

@@ -6,16 +6,28 @@
 #
 # usage: gen-netlink.sh [--check] KERNEL-SOURCE
 #   --check   change nothing, exit 1 when a generated file is not current
+# KERNEL-SOURCE is that of Linux 6.12, as "scripts/lab netlink" has it. Exit code:
+# 0, 1 when the generator fails, 2 when the command line is wrong.
 
 set -euo pipefail
 
+case ${1:-} in
+-h | --help)
+	sed -n '3,/^$/s/^# \{0,1\}//p' "$0"
+	exit
+	;;
+esac
 TOP=$(cd "$(dirname "$0")/.." && pwd)
 check=
 if [ "${1:-}" = --check ]; then
 	check=1
 	shift
 fi
-src=${1:?usage: gen-netlink.sh [--check] KERNEL-SOURCE}
+src=${1:-}
+if [ $# != 1 ] || [ ! -e "$src/tools/net/ynl/ynl-gen-c.py" ]; then
+	echo "gen-netlink: no source of a kernel: $* (usage: gen-netlink.sh [--check] KERNEL-SOURCE)" >&2
+	exit 2
+fi
 
 # The generator looks for the schema one level above the spec. The paths in
 # its file headers are relative to the folder with a MAINTAINERS file.

@@ -20,7 +20,8 @@ Environment:
   PEP_WITHOUT  1: nothing is loaded, the same connections over plain
                forwarding: to see which cases need pep
 
-All network namespaces of the guest are deleted.
+All network namespaces of the guest are deleted. The exit code is 1 when a test
+has failed, and 2 when the command line or the environment is wrong.
 """
 
 import contextlib
@@ -170,6 +171,9 @@ def main():
     names = sys.argv[1:]
     from peptest import env, traits
     tests = traits.tests()
+    if names in (["-h"], ["--help"]):
+        print(__doc__.strip())
+        return 0
     if names == ["--complaints"]:
         from peptest import complaints
         print(complaints.PATTERN)

@@ -10,6 +10,7 @@ pep.yaml. With PORT, of the server, the kernel leaves out other flows.
 Prints, tab-separated, the profile, the number of its flows, the payload that
 they have relayed in bytes, the highest smoothed round trip time of their
 wireless legs in ms, and how much of what these have sent was sent again, in %.
+The exit code is 2 when the command line is wrong.
 """
 
 import os
@@ -18,6 +19,9 @@ import sys
 
 def main():
     """Do what the command line asks for."""
+    if sys.argv[1:] in (["-h"], ["--help"]):
+        print(__doc__.strip())
+        return 0
     if len(sys.argv) not in (3, 4):
         print(__doc__.splitlines()[3], file=sys.stderr)
         return 2

@@ -16,28 +16,38 @@ import sys
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOP / "selftests"))
+sys.path.append(str(TOP / "scripts/lib"))
 
 # pylint: disable=wrong-import-position
+from commandline import arguments as words_of  # noqa: E402
+from commandline import one_of, refuse  # noqa: E402
 from peptest import pep, service  # noqa: E402
 from peptest.netns import Within, addr, run, tc, topology_up  # noqa: E402
 from paths import set_path  # noqa: E402
 from works import IDLE_PORTS, SERVER_PORT  # noqa: E402
 
-LOAD = os.path.join(os.environ["BENCH_TOOLS"], "load")
+LOAD = os.path.join(os.environ.get("BENCH_TOOLS", ""), "load")
 FILES = 1 << 20         # descriptors that a process may have
 AGREE = 0.02            # share by which two rounds may differ
 ROUNDS = {"full": 6, "short": 2}        # at most, until two of them agree
 SECONDS = 3000          # that a run of load may take
 
 
-def arguments(usage):
-    """The contestant, the size and the family of the command line; with
-    other arguments the program ends with its usage."""
-    if len(sys.argv) != 4:
-        print(usage, file=sys.stderr)
-        sys.exit(2)
-    contestant, size, family = sys.argv[1:]
-    return contestant, size, int(family)
+def family_of(usage, word):
+    """The family that a word of the command line names, as a number, in a
+    guest whose variables are set."""
+    one_of(usage, "family", word, ("4", "6"))
+    if not {"BENCH_TOOLS", "BENCH_RESULTS"} <= os.environ.keys():
+        refuse(usage, "BENCH_TOOLS or BENCH_RESULTS is not set")
+    return int(word)
+
+
+def arguments(usage, contestants):
+    """The contestant, the size and the family of the command line."""
+    contestant, size, family = words_of(usage, 3, 3)
+    one_of(usage, "contestant", contestant, contestants)
+    one_of(usage, "size", size, ("full", "short"))
+    return contestant, size, family_of(usage, family)
 
 
 def topology():

@@ -3,13 +3,19 @@
 """Is a report of bench cost whole? Says what is not and fails.
 
 usage: check.py FOLDER
+
+The faults are lines on standard error, and the exit code is 1 then; it is 2
+when the command line is wrong.
 """
 
 import json
 import pathlib
 import sys
 
-from works import WORKS
+# pylint: disable=wrong-import-position
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
+from commandline import arguments, refuse  # noqa: E402
+from works import WORKS  # noqa: E402
 
 
 def faults(folder):
@@ -34,10 +40,11 @@ def faults(folder):
 
 def main():
     """Check the folder of the command line."""
-    if len(sys.argv) != 2:
-        print(__doc__, file=sys.stderr)
-        sys.exit(2)
-    found = list(faults(pathlib.Path(sys.argv[1])))
+    folder = pathlib.Path(*arguments(__doc__, 1, 1))
+    try:
+        found = list(faults(folder))
+    except OSError as error:
+        refuse(__doc__, f"{error.filename}: {error.strerror}")
     print(*found, sep="\n", end="\n" if found else "", file=sys.stderr)
     sys.exit(1 if found else 0)
 

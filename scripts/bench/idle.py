@@ -5,8 +5,13 @@
 usage: idle.py CONTESTANT full|short FAMILY
 
 Makes connections and keeps them, by plain forwarding and by the contestant;
-the sockets of both ends are in both. Prints what it does and writes what was
-measured as JSON.
+the sockets of both ends are in both. Prints bytes per connection and writes
+idle-CONTESTANT.json: bytes, and instructions per connection, as ns of the
+clock that counts them.
+
+CONTESTANT is a name of contestants.py, FAMILY is 4 or 6. BENCH_TOOLS names the
+folder tools/bench with its programs, BENCH_RESULTS the folder for results. The
+exit code is 1 when a work fails, and 2 when the command line is wrong.
 """
 
 import time
@@ -54,7 +59,7 @@ def hold(connections, family):
 
 def main():
     """Measure plain forwarding and the contestant; print the result."""
-    contestant, size, family = bed.arguments(__doc__)
+    contestant, size, family = bed.arguments(__doc__, CONTESTANTS)
     connections = IDLE[size]
     bed.up(family)
     set_path("tso")

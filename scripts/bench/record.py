@@ -5,8 +5,12 @@
 usage: record.py CONTESTANT full|short FAMILY
 
 Does short connections while nobody listens and while pepadm monitor does; its
-own instructions are in the figure. Prints what it does and writes what was
-measured as JSON.
+own instructions are in the figure. Prints thousands of instructions per
+connection and writes record-CONTESTANT.json.
+
+CONTESTANT is a name of contestants.py, FAMILY is 4 or 6. BENCH_TOOLS names the
+folder tools/bench with its programs, BENCH_RESULTS the folder for results. The
+exit code is 1 when a work fails, and 2 when the command line is wrong.
 """
 
 import os
@@ -30,7 +34,7 @@ def listens(process):
 
 def main():
     """Measure without a listener and with one."""
-    contestant, size, family = bed.arguments(__doc__)
+    contestant, size, family = bed.arguments(__doc__, CONTESTANTS)
     work = WORKS["short"]
     bed.up(family)
     with CONTESTANTS[contestant]():

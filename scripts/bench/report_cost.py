@@ -6,7 +6,12 @@ usage: report_cost.py FOLDER COMMAND RESULTS
 
 Parts that were not measured stay as they are in the folder's cost.json. Fails
 when something that was to be measured is missing; a target that is not reached
-is no failure.
+is no failure. Figures are millions of instructions per MB, thousands per
+connection and transaction, instructions per packet, and bytes per connection.
+
+FOLDER is that of the report, COMMAND the one that has measured, RESULTS the
+folder with the guests' files. The exit code is 1 when a result is missing or
+wrong, and 2 when the command line is wrong.
 """
 
 import json

@@ -4,7 +4,12 @@
 
 usage: report_profile.py FOLDER COMMAND RESULTS
 
-The graphs, one for each work, are of pep.
+The graphs, one for each work, are of pep. Figures have the units of
+works.py.
+
+FOLDER is that of the report, COMMAND the one that has measured, RESULTS the
+folder with the guests' files. The exit code is 1 when a result is missing or
+wrong, and 2 when the command line is wrong.
 """
 
 import collections

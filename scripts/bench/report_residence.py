@@ -3,6 +3,12 @@
 """Make residence.json and residence.md out of sampled downloads.
 
 usage: report_residence.py FOLDER COMMAND RESULTS
+
+Figures are Mbit/s and ms.
+
+FOLDER is that of the report, COMMAND the one that has measured, RESULTS the
+folder with the guests' files. The exit code is 1 when a result is missing or
+wrong, and 2 when the command line is wrong.
 """
 
 import results as res

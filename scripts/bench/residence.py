@@ -9,6 +9,10 @@ fast as the guest. A download is sampled: what the server has sent and the
 subscriber has not received is on its way, and what of that is not in the
 link's queue is in the proxy. Prints what it does and writes what was measured
 as JSON.
+
+CONTESTANT is a name of contestants.py, FAMILY is 4 or 6. BENCH_TOOLS names the
+folder tools/bench with its programs, BENCH_RESULTS the folder for results. The
+exit code is 1 when a work fails, and 2 when the command line is wrong.
 """
 
 import json
@@ -132,7 +136,7 @@ def measure(runs, who, size, family):
 def main():
     """Measure plain forwarding and the contestant; pep also without BBR, to
     separate their effects."""
-    contestant, size, family = bed.arguments(__doc__)
+    contestant, size, family = bed.arguments(__doc__, CONTESTANTS)
     bed.topology()
     link_up()
     runs = {}

@@ -7,6 +7,9 @@ import platform
 import subprocess
 import sys
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
+from commandline import arguments, refuse  # noqa: E402 pylint: disable=wrong-import-position
+
 PACKAGES = ("haproxy", "nginx", "libnginx-mod-stream", "linux-perf",
             "qemu-system-x86", "gcc", "clang", "libbpf-dev")
 ORDER = ("haproxy", "nginx", "sockmap", "pep", "follow")
@@ -79,10 +82,11 @@ def write(folder, name, raw, text):
 def program(usage, report):
     """Run a function with the folder, the command and the source of the
     command line; exit when a result is missing or wrong."""
-    if len(sys.argv) != 4:
-        print(usage, file=sys.stderr)
-        sys.exit(2)
+    folder, command, results = arguments(usage, 3, 3)
+    for path in folder, results:
+        if not pathlib.Path(path).is_dir():
+            refuse(usage, f"no such folder: {path}")
     try:
-        report(*sys.argv[1:])
+        report(folder, command, results)
     except (ReportError, KeyError, ValueError) as error:
         sys.exit(f"report failed: {error}")

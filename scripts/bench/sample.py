@@ -7,7 +7,12 @@ usage: sample.py CONTESTANT FAMILY WORK...
 perf interrupts the CPU every so many instructions and records the call chain.
 The records and the kernel's symbols are left in the folder for results, as
 CONTESTANT-WHO-WORK-N.data and CONTESTANT-WHO-symbols; WHO is the contestant or
-plain forwarding.
+plain forwarding. profile-CONTESTANT.json has the costs of the works, in the
+units of works.py.
+
+CONTESTANT is a name of contestants.py, WORK one of works.py, FAMILY is 4 or 6.
+BENCH_TOOLS names the folder tools/bench with its programs, BENCH_RESULTS the
+folder for results. The exit code is 2 when the command line is wrong.
 """
 
 import shutil
@@ -35,11 +40,11 @@ def sample(work, name, family):
 
 def main():
     """Sample plain forwarding and the contestant."""
-    if len(sys.argv) < 4:
-        print(__doc__, file=sys.stderr)
-        return 2
-    contestant, family, *names = sys.argv[1:]
-    family = int(family)
+    contestant, family, *names = bed.words_of(__doc__, 3)
+    bed.one_of(__doc__, "contestant", contestant, CONTESTANTS)
+    for name in names:
+        bed.one_of(__doc__, "work", name, WORKS)
+    family = bed.family_of(__doc__, family)
     bed.up(family)
     works = {}
     for who in dict.fromkeys(("forward", contestant)):

@@ -8,8 +8,13 @@ Two clients with a server each do the same work with one CPU online and with
 two, on which they are pinned one each: so flows are spread, and a packet is
 worked on where it was sent. Rounds alternate, for other programs of the host
 disturb a clock that does not count instructions; the best round of each
-counts. Plain forwarding shows what the emulator makes of a second CPU. Prints
-what it does and writes what was measured as JSON.
+counts. Plain forwarding shows the gain by a second CPU that the emulator
+leaves. Prints the time on one CPU by that on two, and the share of it that is
+spent spinning, in per cent; writes scale-CONTESTANT.json, times in seconds.
+
+CONTESTANT is a name of contestants.py, FAMILY is 4 or 6. BENCH_TOOLS names the
+folder tools/bench with its programs, BENCH_RESULTS the folder for results. The
+exit code is 1 when a work fails, and 2 when the command line is wrong.
 """
 
 import shlex
@@ -87,7 +92,7 @@ def spinning(work, size, family):
 
 def main():
     """Measure plain forwarding and the contestant; print the result."""
-    contestant, size, family = bed.arguments(__doc__)
+    contestant, size, family = bed.arguments(__doc__, CONTESTANTS)
     bed.up(family)
     runs = {}
     for name in SCALE[size]:

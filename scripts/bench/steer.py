@@ -7,7 +7,11 @@ usage: steer.py CONTESTANT full|short FAMILY
 Packets go through devices with the filters that pepadm makes, first with an
 action that does nothing, then with pep's: those of a connection that is
 followed, and those of no connection, with and without others in the table.
-Prints what it does and writes what was measured as JSON.
+Prints instructions per packet and writes steer-CONTESTANT.json.
+
+CONTESTANT is a name of contestants.py, FAMILY is 4 or 6. BENCH_TOOLS names the
+folder tools/bench with its programs, BENCH_RESULTS the folder for results. The
+exit code is 1 when a work fails, and 2 when the command line is wrong.
 """
 
 import contextlib
@@ -86,7 +90,7 @@ def measure(runs, who, size, family):
 
 def main():
     """Measure both actions."""
-    contestant, size, family = bed.arguments(__doc__)
+    contestant, size, family = bed.arguments(__doc__, CONTESTANTS)
     bed.up(family)
     runs = {}
     with passing():

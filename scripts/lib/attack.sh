@@ -22,7 +22,7 @@ bench_attack() # [--short] [-o FOLDER] [ATTACK...]
 			size=short seconds=$ATTACK_SECONDS_SHORT
 			;;
 		-o)
-			out=${2:?}
+			out=$(value_of "$@")
 			shift
 			;;
 		-*) bad "no such option of bench attack: $1" ;;
@@ -30,6 +30,7 @@ bench_attack() # [--short] [-o FOLDER] [ATTACK...]
 		esac
 		shift
 	done
+	bench_begin
 	packages_need build
 	known=$(/usr/bin/python3 "$TOP/$program/plan.py" full)
 	names=$(/usr/bin/python3 "$TOP/$program/plan.py" "$size")

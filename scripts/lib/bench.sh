@@ -25,6 +25,13 @@ bench_known() # WHAT LIST NAME...
 	done
 }
 
+# Once its command line is right, a bench waits for other runs of the lab, but not
+# for the test that it is a part of.
+bench_begin()
+{
+	[ -n "${BENCH_IN_TEST:-}" ] || lock test
+}
+
 # Print the command of a bench for its report: with the options that affect
 # figures, without those that name a folder or a file to compare with.
 bench_command() # attack|cost|profile|residence|link [ARGUMENT...]
@@ -97,16 +104,16 @@ bench_cost() # [--short] [-6] [-k KERNEL] [-o FOLDER] [-p PART]... [CONTESTANT..
 			;;
 		-6) family=6 ;;
 		-k)
-			BENCH_KERNEL=${2:?}
+			BENCH_KERNEL=$(value_of "$@")
 			kernel_known "$BENCH_KERNEL"
 			shift
 			;;
 		-o)
-			out=${2:?}
+			out=$(value_of "$@")
 			shift
 			;;
 		-p)
-			parts+=" ${2:?}"
+			parts+=" $(value_of "$@")"
 			shift
 			;;
 		-*) bad "no such option of bench cost: $1" ;;
@@ -121,6 +128,7 @@ bench_cost() # [--short] [-6] [-k KERNEL] [-o FOLDER] [-p PART]... [CONTESTANT..
 		bench_known contestant "$BENCH_CONTESTANTS" $contestants
 		bench_known part "$BENCH_PARTS" $parts
 	}
+	bench_begin
 
 	# shellcheck disable=SC2086 # a list of names
 	bench_build $contestants
@@ -186,7 +194,11 @@ bench_profile() # [-6] [-o FOLDER] [-w WORK]... [CONTESTANT...]
 		case $1 in
 		-6) family=6 ;;
 		-o | -w)
-			[ "$1" = -o ] && out=${2:?} || works+=" ${2:?}"
+			if [ "$1" = -o ]; then
+				out=$(value_of "$@")
+			else
+				works+=" $(value_of "$@")"
+			fi
 			shift
 			;;
 		-*) bad "no such option of bench profile: $1" ;;
@@ -198,6 +210,7 @@ bench_profile() # [-6] [-o FOLDER] [-w WORK]... [CONTESTANT...]
 	: "${works:=$BENCH_PROFILE_WORKS}"
 	# shellcheck disable=SC2086 # a list of names
 	bench_known contestant "$BENCH_CONTESTANTS" $contestants
+	bench_begin
 
 	packages_need bench
 	# shellcheck disable=SC2086 # a list of names
@@ -221,7 +234,7 @@ bench_residence() # [--short] [-6] [-o FOLDER] [CONTESTANT...]
 		--short) size=short ;;
 		-6) family=6 ;;
 		-o)
-			out=${2:?}
+			out=$(value_of "$@")
 			shift
 			;;
 		-*) bad "no such option of bench residence: $1" ;;
@@ -232,6 +245,7 @@ bench_residence() # [--short] [-6] [-o FOLDER] [CONTESTANT...]
 	[ $# = 0 ] || contestants=$*
 	# shellcheck disable=SC2086 # a list of names
 	bench_known contestant "$BENCH_CONTESTANTS" $contestants
+	bench_begin
 
 	# shellcheck disable=SC2086 # a list of names
 	bench_build $contestants
@@ -260,7 +274,7 @@ bench_check() # attack|cost|link FOLDER
 	echo "TAP version 13"
 	echo "1..1"
 	# shellcheck disable=SC2086 # a command with options
-	if ($bench -o "$dir") > "$dir.log" 2>&1 &&
+	if (BENCH_IN_TEST=1 && $bench -o "$dir") > "$dir.log" 2>&1 &&
 		"$TOP/scripts/bench/$check" "$dir" >> "$dir.log" 2>&1; then
 		echo "ok 1 $1"
 	else
@@ -284,7 +298,6 @@ lab_bench()
 	local what=${1:-}
 
 	[ $# = 0 ] || shift
-	lock test
 	case $what in
 	attack | cost | profile | residence | link) "bench_$what" "$@" ;;
 	*) bad "bench needs a word: attack, cost, link, profile or residence" ;;

@@ -25,6 +25,13 @@ bad() # TEXT...
 	exit 2
 }
 
+# Print the value of an option, the word behind it.
+value_of() # OPTION [VALUE...]
+{
+	[ -n "${2:-}" ] || bad "$1 needs a value"
+	echo "$2"
+}
+
 # Like die(), with the end of a log that shows why.
 die_log() # LOG TEXT...
 {

@@ -10,6 +10,8 @@ import pathlib
 import re
 import sys
 
+from commandline import arguments, refuse
+
 MAP = re.compile(r"^\s*(\d+)\s+`{0,2}([a-z0-9-]+)\.h\b")
 
 
@@ -34,10 +36,9 @@ def main(usage, check):
     """Run a command with the arguments DESIGN FOLDER: print the errors of the
     map and those that check(design, folder, levels) returns. Return the exit
     code."""
-    if len(sys.argv) != 3:
-        print(usage, file=sys.stderr)
-        return 2
-    design, folder = map(pathlib.Path, sys.argv[1:])
+    design, folder = map(pathlib.Path, arguments(usage, 2, 2))
+    if not design.is_file() or not folder.is_dir():
+        refuse(usage, f"no such file or folder: {design}, {folder}")
     levels, errors = read_levels(design)
     errors += check(design, folder, levels)
     for error in errors:

@@ -50,6 +50,7 @@ bench_link() # [OPTION...]
 		out=$TOP/Documentation/benchmarks
 	fi
 	: "${out:=$PEP_LAB_CACHE/bench-link}"
+	bench_begin
 	packages_need build
 	/usr/bin/python3 "$TOP/$program/sets.py" "$set" "${only[@]}" ||
 		exit 2

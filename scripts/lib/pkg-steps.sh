@@ -138,7 +138,8 @@ examples()
 	for file in connect-latency residence relay-batch syn-reasons legs \
 		stalls lock-wait; do
 		head -n 1 "$SHARE/trace/$file.bt" | grep '^#!.*bpftrace'
-		[ -x "$SHARE/trace/$file.bt" ] || wrong "$file.bt does not run"
+		"$SHARE/trace/$file.bt" --help | grep -x "usage: $file.bt" ||
+			wrong "$file.bt does not run"
 	done
 	for file in record add-btf; do
 		sh -n "$SHARE/trace/$file.sh"

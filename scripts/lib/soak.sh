@@ -18,9 +18,9 @@ soak_run() # TEST VARIABLE [-k KERNEL] [-s SEED]
 	shift 2
 	while [ $# -gt 0 ]; do
 		case $1 in
-		-k) kernel=${2:?} ;;
+		-k) kernel=$(value_of "$@") ;;
 		-s)
-			seed=${2:?}
+			seed=$(value_of "$@")
 			seed_known "$seed"
 			;;
 		*) bad "no such option of $name: $1" ;;

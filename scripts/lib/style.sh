@@ -7,8 +7,8 @@
 # of the stock kernel, $STYLE_SRC the source of Debian's 6.12.
 
 STYLE_CHECKS='netlink checkpatch sparse kernel_doc includes calls uapi'
-STYLE_CHECKS+=' counters language tools shellcheck python yamllint man site'
-STYLE_CHECKS+=' units checklists next'
+STYLE_CHECKS+=' counters language tools usage shellcheck python yamllint man'
+STYLE_CHECKS+=' site units checklists next'
 
 # C sources and headers written by hand.
 style_c_files()
@@ -127,12 +127,19 @@ style_tools()
 	make -s tools CFLAGS='-O2 -g -Wall -Wextra -Werror'
 }
 
+# Programs print their usage and refuse wrong arguments; style_tools() has built
+# one of them.
+style_usage()
+{
+	scripts/check-usage.py .files
+}
+
 style_shellcheck()
 {
 	local files
 
 	files=$(xargs -d '\n' grep -lE '^#!.*\b(ba)?sh\b|^# shellcheck shell=' \
-		2> /dev/null < .files || true)
+		2> /dev/null < .files | grep -v '\.bt$' || true)
 	# shellcheck disable=SC2086 # a list of files without blanks
 	shellcheck -x $files
 }

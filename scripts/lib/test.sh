@@ -265,7 +265,7 @@ lab_test() # [-k KERNEL] [NAME...]
 	while [ $# -gt 0 ]; do
 		case $1 in
 		-k)
-			kernels=${2:?}
+			kernels=$(value_of "$@")
 			shift 2
 			;;
 		-*) bad "no such option of test: $1" ;;

@@ -221,8 +221,12 @@ def write(folder, target, inputs):
 
 def main():
     """Write those of all targets."""
-    if len(sys.argv) != 2:
-        print(__doc__, file=sys.stderr)
+    if sys.argv[1:] in (["-h"], ["--help"]):
+        print(__doc__.strip())
+        return 0
+    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
+        print("seeds.py: one folder is wanted (usage: seeds.py FOLDER)",
+              file=sys.stderr)
         return 2
     packets = [*packets4(), *packets6()]
     for target, inputs in (("packet", packets), ("rewrite", packets),

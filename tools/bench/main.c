@@ -16,7 +16,17 @@ static const char usage[] =
 	"       load idle ADDRESS PORT CONNECTIONS PORTS\n"
 	"       load udp|tcp ADDRESS PORT PACKETS\n"
 	"       load frames DEVICE FILE\n"
-	"       load handshakes ADDRESS PORT OPENER NETNS CONNECTIONS\n";
+	"       load handshakes ADDRESS PORT OPENER NETNS CONNECTIONS\n"
+	"\n"
+	"server listens on PORTS ports from PORT on until it is ended. All others\n"
+	"print one object of JSON: busy_ns and elapsed_ns, the nanoseconds of the\n"
+	"CPUs and of the clock; bytes of payload, connections or packets. idle and\n"
+	"handshakes add parts_busy_ns, the CPUs' nanoseconds for each tenth of the\n"
+	"connections; idle keeps its connections until its input ends. BYTES is the\n"
+	"payload down: of all FLOWS, of a connection or of a transaction. frames sends\n"
+	"the packets of FILE, each behind its length, to DEVICE.\n"
+	"\n"
+	"Exit code: 0; 1 when something fails; 2 when the command line is wrong.\n";
 
 /* A decimal number from 1 on. */
 static unsigned long parse_number(const char *text)
@@ -78,12 +88,16 @@ int main(int argc, char **argv)
 	struct place place;
 	struct job job;
 
+	if (argc == 2 && (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help"))) {
+		fputs(usage, stdout);
+		return 0;
+	}
 	if (argc == 4 && !strcmp(argv[1], "frames")) {
 		frames_run(argv[2], argv[3]);
 		return 0;
 	}
 	if (argc < 5)
-		errx(2, "too few arguments\n%s", usage);
+		errx(2, "too few arguments (see load --help)");
 	raise_files();
 	place_parse(&place, argv[2], argv[3]);
 	if (!strcmp(argv[1], "server") && argc == 5)
@@ -97,6 +111,7 @@ int main(int argc, char **argv)
 	else if (parse_job(&job, argc, argv))
 		client_run(&place, &job);
 	else
-		errx(2, "what to do?\n%s", usage);
+		errx(2, "no such job, or not its arguments: %s (see load --help)",
+		     argv[1]);
 	return 0;
 }

@@ -11,7 +11,9 @@
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -82,6 +84,14 @@ struct proxy {
 };
 
 static struct proxy proxy;
+
+static const char usage[] =
+	"usage: sockmap BPF-OBJECT PORT PORTS\n"
+	"\n"
+	"Takes connections to PORTS ports from PORT on, of any address, until it is\n"
+	"ended; BPF-OBJECT is sockmap.bpf.o.\n"
+	"\n"
+	"Exit code: 1 when something fails; 2 when the command line is wrong.\n";
 
 static void watch(int op, struct leg *leg, __u32 events)
 {
@@ -352,6 +362,10 @@ int main(int argc, char **argv)
 	unsigned int port, end;
 	int i, n;
 
+	if (argc == 2 && (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help"))) {
+		fputs(usage, stdout);
+		return 0;
+	}
 	if (argc != 4)
 		errx(2, "usage: sockmap BPF-OBJECT PORT PORTS");
 	load(argv[1]);

@@ -8,12 +8,26 @@
 # of Debian 12, is for 6.12, and too old for 7.3.
 #
 # usage: add-btf.sh MODULE
+#
+# Exit code: 0; 1 when the kernel or pahole refuses; 2 when the command line is
+# wrong.
 
 set -eu
 
+case ${1:-} in
+-h | --help)
+	sed -n '3,/^$/s/^# \{0,1\}//p' "$0"
+	exit
+	;;
+esac
+
 base=/sys/kernel/btf/vmlinux
 if [ $# != 1 ]; then
-	sed -n 's/^# usage: /usage: /p' "$0" >&2
+	echo "add-btf: one module is wanted (usage: add-btf.sh MODULE)" >&2
+	exit 2
+fi
+if [ ! -w "$1" ]; then
+	echo "add-btf: cannot write to $1" >&2
 	exit 2
 fi
 if [ ! -r "$base" ]; then

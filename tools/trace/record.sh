@@ -5,16 +5,27 @@
 #
 # usage: record.sh FILE [COMMAND...]
 #
-# Records until COMMAND ends, or until Ctrl-C; all events but those of each
-# packet and of a connection's stages, which are too many. Show one flow of it by
+# Needs root, trace-cmd and the module. Records into FILE, times in ns, until
+# COMMAND ends, or until Ctrl-C; all events but those of each packet and of a
+# connection's stages, which are too many. Show one flow of it by
 #   trace-cmd report -i FILE -F 'pep:flow == 7'
+#
+# Exit code: that of trace-cmd; 2 when the command line is wrong.
 
 set -eu
 
-if [ $# = 0 ]; then
-	sed -n 's/^# usage: /usage: /p' "$0" >&2
+case ${1:-} in
+-h | --help)
+	sed -n '3,/^$/s/^# \{0,1\}//p' "$0"
+	exit
+	;;
+esac
+case ${1:-} in
+'' | -*)
+	echo "record: a file is wanted first (usage: record.sh FILE [COMMAND...])" >&2
 	exit 2
-fi
+	;;
+esac
 file=$1
 shift
 exec trace-cmd record -o "$file" -e pep:pep_syn -e pep:pep_accept \

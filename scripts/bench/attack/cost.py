@@ -5,8 +5,12 @@ its consequences.
 
 usage: cost.py CONTESTANT NAME...
 
-Packets about a real connection are about an idle one. The program writes
-JSON to attack-cost-CONTESTANT.json in the folder for results.
+CONTESTANT is forward or pep; the names are those of plan.py, of which those
+that are floods count. Packets about a real connection are about an idle one.
+The program prints instructions per packet, and writes them as JSON to
+attack-cost-CONTESTANT.json in the folder that BENCH_RESULTS names; BENCH_TOOLS
+names the folder tools/bench with its programs. The exit code is 2 when the
+command line is wrong.
 """
 
 import contextlib
@@ -18,10 +22,12 @@ import struct
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parents[2] / "selftests")]
+sys.path[:0] = [str(HERE), str(HERE.parents[2] / "selftests"),
+                str(HERE.parents[1] / "lib")]
 
 # pylint: disable=wrong-import-position
 from attacks import ATTACKS, Flood  # noqa: E402
+from commandline import arguments, one_of, refuse  # noqa: E402
 from field import field_up  # noqa: E402
 from guest import attached  # noqa: E402
 from honest import BULK  # noqa: E402
@@ -29,9 +35,10 @@ from peptest import pep  # noqa: E402
 from peptest.netns import run, spaces_down  # noqa: E402
 from peptest.raw import ETH, link_address  # noqa: E402
 from peptest.tcp import close_all, exchange, listen, pair  # noqa: E402
+from plan import CALM  # noqa: E402
 
-LOAD = os.path.join(os.environ["BENCH_TOOLS"], "load")
-RESULTS = os.environ["BENCH_RESULTS"]
+LOAD = os.path.join(os.environ.get("BENCH_TOOLS", ""), "load")
+RESULTS = os.environ.get("BENCH_RESULTS")
 WARM = 512              # packets that do not count
 COUNT = 4096            # packets that do
 SIDES = {"atk": ("pep", "wl1"), "srv": ("pep", "sv0")}
@@ -105,7 +112,12 @@ def measure(contestant, name):
 
 def main():
     """Measure all floods among the names."""
-    contestant, *names = sys.argv[1:]
+    contestant, *names = arguments(__doc__, 2)
+    one_of(__doc__, "contestant", contestant, ("forward", "pep"))
+    for name in names:
+        one_of(__doc__, "attack", name, (*CALM, *ATTACKS))
+    if not RESULTS or not os.path.exists(LOAD):
+        refuse(__doc__, "BENCH_TOOLS or BENCH_RESULTS is not set")
     found = {}
     for name in names:
         if issubclass(ATTACKS.get(name, object), Flood):

@@ -4,8 +4,11 @@
 
 usage: guest.py RESULTS CONTESTANT SECONDS NAME...
 
-The names are those of attacks, and "none". Each becomes a line of JSON in the
-file RESULTS. Needs the variables that selftests/run.py needs.
+CONTESTANT is forward or pep; SECONDS is the time that an attack lasts. The
+names are those of plan.py. Each becomes a line of JSON in the file RESULTS,
+with bytes of payload, objects, and memory in bytes. Needs the variables that
+selftests/run.py needs. The exit code is 1 when an attack cannot be carried
+out, and 2 when the command line is wrong.
 """
 
 import contextlib
@@ -18,13 +21,16 @@ import time
 import traceback
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parents[2] / "selftests")]
+sys.path[:0] = [str(HERE), str(HERE.parents[2] / "selftests"),
+                str(HERE.parents[1] / "lib")]
 
 # pylint: disable=wrong-import-position
 from attacks import ATTACKS, TICK, Attack  # noqa: E402
+from commandline import arguments, number, one_of  # noqa: E402
 from field import DEVICES, field_up  # noqa: E402
 from honest import Honest, Server  # noqa: E402
 from loop import Loop  # noqa: E402
+from plan import CALM  # noqa: E402
 from peptest import pep  # noqa: E402
 from peptest.env import PEPADM  # noqa: E402
 from peptest.netns import Within, run, spaces_down  # noqa: E402
@@ -141,7 +147,11 @@ class Battle:
 
 def main():
     """Run the attacks of the command line."""
-    path, contestant, seconds, *names = sys.argv[1:]
+    path, contestant, seconds, *names = arguments(__doc__, 4)
+    one_of(__doc__, "contestant", contestant, ("forward", "pep"))
+    seconds = number(__doc__, seconds)
+    for name in names:
+        one_of(__doc__, "attack", name, (*CALM, *ATTACKS))
     resource.setrlimit(resource.RLIMIT_NOFILE, (FILES, FILES))
     with open(path, "w", encoding="utf-8") as out:
         for name in names:
@@ -151,7 +161,7 @@ def main():
             field_up()
             with attached(settings) if contestant == "pep" else \
                     contextlib.nullcontext():
-                found = Battle(kind, float(seconds) * kind.longer).run()
+                found = Battle(kind, seconds * kind.longer).run()
             spaces_down()
             line = {"contestant": contestant, "attack": name,
                     "kernel": platform.release(), **found}

@@ -3,6 +3,12 @@
 """Make attack.json and attack.md out of what guests measured.
 
 usage: report.py FOLDER COMMAND RESULTS
+
+Figures are shares in per cent, MiB, and instructions per packet.
+
+FOLDER is that of the report, COMMAND the one that has measured, RESULTS the
+folder with the guests' files. The exit code is 1 when a result is missing or
+wrong, and 2 when the command line is wrong.
 """
 
 import json

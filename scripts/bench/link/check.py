@@ -3,6 +3,9 @@
 """Is a report of bench link whole? Lists its faults and fails.
 
 usage: check.py FOLDER
+
+The faults are lines on standard error, and the exit code is 1 then; it is 2
+when the command line is wrong.
 """
 
 import html
@@ -10,7 +13,10 @@ import pathlib
 import re
 import sys
 
-from table import ReportError, read
+# pylint: disable=wrong-import-position
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "lib"))
+from commandline import arguments  # noqa: E402
+from table import ReportError, read  # noqa: E402
 
 ABOUT = ("command", "set", "kernel", "host", "packages")
 PLOTS = ("link-time.svg", "link-loss.svg")
@@ -94,10 +100,8 @@ def faults(folder):
 
 def main():
     """Check the folder of the command line."""
-    if len(sys.argv) != 2:
-        print(__doc__, file=sys.stderr)
-        sys.exit(2)
-    found = list(faults(pathlib.Path(sys.argv[1])))
+    folder = pathlib.Path(*arguments(__doc__, 1, 1))
+    found = list(faults(folder))
     print(*found, sep="\n", end="\n" if found else "", file=sys.stderr)
     sys.exit(1 if found else 0)
 

@@ -6,8 +6,10 @@ usage: guest.py JOB RESULTS
 
 JOB is a file of JSON: the link's name, the cells (lists of task and
 contestant), the seed and the repeat; whether the link's floors are wanted, and
-the tasks of which a time line is. Each becomes a line of the file RESULTS.
-Needs the variables that selftests/run.py needs.
+the tasks of which a time line is. Each becomes a line of JSON in the file
+RESULTS, whose keys have their units. Needs the variables that selftests/run.py
+needs. The exit code is 1 when a run fails, and 2 when the command line is
+wrong.
 """
 
 import contextlib
@@ -18,10 +20,12 @@ import sys
 import traceback
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parents[2] / "selftests"), str(HERE.parent)]
+sys.path[:0] = [str(HERE.parents[2] / "selftests"), str(HERE.parent),
+                str(HERE.parents[1] / "lib")]
 sys.path.insert(0, str(HERE))
 
 # pylint: disable=wrong-import-position
+from commandline import arguments, refuse  # noqa: E402
 from floor import floors  # noqa: E402
 from links import LINKS  # noqa: E402
 from peptest import service  # noqa: E402
@@ -72,12 +76,12 @@ def records(job):
 
 def main():
     """Do the job of the command line."""
-    if len(sys.argv) != 3:
-        print(__doc__, file=sys.stderr)
-        return 2
-    with open(sys.argv[1], encoding="utf-8") as file:
+    plan, results = arguments(__doc__, 2, 2)
+    if not os.path.isfile(plan):
+        refuse(__doc__, f"no such file: {plan}")
+    with open(plan, encoding="utf-8") as file:
         job = json.load(file)
-    part = sys.argv[2] + ".part"
+    part = results + ".part"
     try:
         with open(part, "w", encoding="utf-8") as out:
             for record in records(job):
@@ -85,7 +89,7 @@ def main():
     except (Failure, OSError, RuntimeError):
         traceback.print_exc(file=sys.stdout)
         return 1
-    os.rename(part, sys.argv[2])
+    os.rename(part, results)
     return 0
 
 

@@ -11,7 +11,8 @@ writes its job and prints the name of that file; it prints "wait" while running
 jobs may make more necessary, and nothing when all is done; it fails when a
 file "failed" is there. When every planned run of a link is there, the cells of
 too wide a spread are run again, up to the set's bound. gather writes
-link.jsonl. A FILTER is one of sets.py.
+link.jsonl. SET and FILTER are those of sets.py. The exit code is 1 when a run
+has failed or is missing, and 2 when the command line is wrong.
 """
 
 import collections
@@ -28,7 +29,10 @@ from table import statistic
 from tasks import TASKS
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
-import results as res  # noqa: E402 pylint: disable=wrong-import-position
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "lib"))
+# pylint: disable=wrong-import-position
+import results as res  # noqa: E402
+from commandline import arguments, one_of, refuse  # noqa: E402
 
 PACKAGES = "haproxy", "iproute2", "gcc", "linux-source-6.12"
 WIDE = 0.1              # spread of a median above which a cell is run again
@@ -236,16 +240,20 @@ def claimed(plan):
 
 def main():
     """Run the subcommand of the command line."""
-    verb, *rest = sys.argv[1:] or [""]
+    verb, folder, *rest = arguments(__doc__, 4)
+    one_of(__doc__, "word", verb, ("next", "gather"))
+    about, cells = ((), rest) if verb == "next" else (rest[:2], rest[2:])
+    if len(cells) < 2:
+        refuse(__doc__, "an argument is missing")
     try:
-        if verb == "next" and len(rest) >= 3:
-            print(claimed(Plan(*rest)))
-        elif verb == "gather" and len(rest) >= 5:
-            folder, command, kernel, *cells = rest
-            gather(Plan(folder, *cells), command, kernel)
+        plan = Plan(folder, *cells)
+    except ValueError as error:
+        refuse(__doc__, str(error))
+    try:
+        if verb == "next":
+            print(claimed(plan))
         else:
-            print(__doc__, file=sys.stderr)
-            return 2
+            gather(plan, *about)
     except RuntimeError as err:
         print(f"plan.py: {err}", file=sys.stderr)
         return 1

@@ -7,12 +7,15 @@ usage: radio.py > radio.trace
 Each line is the rate in Mbit/s of one STEP. Noise drives the logarithm of the
 rate, which returns to that of MEAN within about a second: an
 Ornstein-Uhlenbeck process, as for shadowing. Every ten seconds or so a fade
-leaves a tenth of the rate for half a second. The seed is fixed.
+leaves a tenth of the rate for half a second. The seed is fixed. The exit code
+is 2 when the command line is wrong.
 """
 
 import math
 import os
+import pathlib
 import random
+import sys
 
 STEP = 0.1              # s
 SECONDS = 60
@@ -48,5 +51,8 @@ def rates():
 
 
 if __name__ == "__main__":
+    sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "lib"))
+    from commandline import arguments
+    arguments(__doc__, 0, 0)
     for each in generate():
         print(f"{each:.2f}")

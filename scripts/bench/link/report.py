@@ -7,7 +7,8 @@ usage: report.py FOLDER LINK.JSONL
 
 Writes link.md, link.html, link-time.svg, link-loss.svg and link-queue.svg into
 the folder and prints the page in plain words, or prints the statistics as one
-JSON object.
+JSON object. Figures have their units: s, ms, Mbit/s, shares. The exit code is
+1 when the file is not whole, and 2 when the command line is wrong.
 """
 
 import dataclasses
@@ -15,11 +16,14 @@ import json
 import pathlib
 import sys
 
-import sections
-import words
-from blocks import Plot, markdown
-from table import OWN, ReportError, read
-from targets import judged
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "lib"))
+# pylint: disable=wrong-import-position
+import sections  # noqa: E402
+import words  # noqa: E402
+from blocks import Plot, markdown  # noqa: E402
+from commandline import arguments  # noqa: E402
+from table import OWN, ReportError, read  # noqa: E402
+from targets import judged  # noqa: E402
 
 
 def write(folder, table):
@@ -65,15 +69,13 @@ def raw(table):
 
 def main():
     """Write the report, or print it as JSON."""
-    if len(sys.argv) != 3:
-        print(__doc__, file=sys.stderr)
-        sys.exit(2)
+    folder, path = arguments(__doc__, 2, 2, ("--json",))
     try:
-        table = read(sys.argv[2])
-        if sys.argv[1] == "--json":
+        table = read(path)
+        if folder == "--json":
             print(json.dumps(raw(table), indent=1))
         else:
-            write(sys.argv[1], table)
+            write(folder, table)
     except (ReportError, KeyError, ValueError) as error:
         sys.exit(f"report failed: {error}")
 

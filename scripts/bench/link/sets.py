@@ -5,12 +5,13 @@
 usage: sets.py SET [FILTER...]
 
 A FILTER selects some of a set's cells: link=NAME,.. or work=NAME,.. or
-by=CONTESTANT,... The program checks a choice; a wrong one causes exit code 1
+by=CONTESTANT,... The program checks a choice; a wrong one causes exit code 2
 and a line on standard error.
 """
 
 import dataclasses
 import itertools
+import pathlib
 import sys
 
 from links import LINKS
@@ -108,10 +109,14 @@ SETS = {
 
 def chosen(name, filters):
     """A set with the cells that filters leave; raises ValueError."""
+    if name not in SETS:
+        raise ValueError(f"no such set: {name} ({', '.join(SETS)})")
     found = SETS[name]
     places = {"link": 0, "work": 1, "by": 2}
     for text in filters:
         key, _, names = text.partition("=")
+        if key not in places:
+            raise ValueError(f"no such filter: {text}")
         place = places[key]
         known = {cell[place] for cell in found.cells}
         for one in names.split(","):
@@ -124,7 +129,10 @@ def chosen(name, filters):
 
 
 if __name__ == "__main__":
+    sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "lib"))
+    from commandline import arguments, refuse
+    set_name, *wanted = arguments(__doc__, 1)
     try:
-        chosen(sys.argv[1], sys.argv[2:])
+        chosen(set_name, wanted)
     except ValueError as error:
-        sys.exit(f"lab: {error}")
+        refuse(__doc__, str(error))
