@@ -30,7 +30,7 @@ static enum pep_stat pep_source_check4(struct sk_buff *skb,
 	valid = pep_compat_source_valid(clone, pkt->tuple.dst.v4,
 					pkt->tuple.src.v4);
 	kfree_skb(clone);
-	return valid ? 0 : PEP_STAT_SYN_PASS_SOURCE;
+	return valid ? PEP_STAT_NONE : PEP_STAT_SYN_PASS_SOURCE;
 }
 
 #if IS_ENABLED(CONFIG_IPV6)

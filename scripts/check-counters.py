@@ -66,7 +66,7 @@ def counted():
     text = "".join(path.read_text("utf-8")
                    for path in TOP.glob("kmod/*.[ch]")
                    if "-gen." not in path.name)
-    return {name.lower() for name in re.findall(r"PEP_A_STAT_(\w+)", text)}
+    return {name.lower() for name in re.findall(r"\bPEP_STAT_(\w+)", text)}
 
 
 def series(name, text):

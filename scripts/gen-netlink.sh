@@ -73,9 +73,6 @@ settings() # WHAT FILE [FILE-BEFORE]
 	settle "$2"
 }
 
-generate kernel source kmod/netlink-gen.c
-generate kernel header kmod/netlink-gen.h
-generate uapi header uapi/linux/pep.h
 names() # KIND FILE
 {
 	/usr/bin/python3 "$TOP/scripts/gen-names.py" "$1" "$spec" \
@@ -83,6 +80,9 @@ names() # KIND FILE
 	settle "$2"
 }
 
+generate kernel source kmod/netlink-gen.c
+generate kernel header kmod/netlink-gen.h
+generate uapi header uapi/linux/pep.h
 names pepadm tools/pepadm/names-gen.h
 names kmod kmod/names-gen.h
 names stat kmod/stat-gen.h

@@ -39,13 +39,6 @@ PLAIN = """
 from peptest import pep
 print(*pep.PLAIN.splitlines()[0].split()[2::2])
 """
-# Numbers of a profile without a range.
-RANGELESS = """
-from peptest import spec
-print(*(one.name for one in spec.load().by_name["profile-set"].requests[
-        "do"].by_name.values() if one.sizes and one.type != "flag" and
-        None is one.range is one.mask is one.high))
-"""
 # The words that completion offers behind others.
 OFFERED = """
 PATH=$PWD/../pepadm:$PATH
@@ -138,8 +131,6 @@ def option(scratch, data):
     appended(scratch, "PEP_A_PROFILE_", name)
     listed(scratch)
     scratch.python(REFUSED, folder="selftests")
-    expect("numbers without a range in peptest/spec.py", scratch.python(
-        RANGELESS, folder="selftests").split(), ["mark"])
     plain = scratch.python(PLAIN, folder="selftests").split()
     offered = scratch.run("bash", "-c", OFFERED, "bash", "profile", "add", "x",
                           folder="tools/completion").split()
