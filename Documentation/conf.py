@@ -33,6 +33,7 @@ html_theme_options = {
     "body_max_width": "none",
     "show_powered_by": False,
 }
+html_sidebars = {"**": ["about.html", "searchbox.html", "navigation.html"]}
 html_static_path = ["sphinx/static"]
 html_css_files = ["pep.css"]
 html_copy_source = False
