@@ -34,10 +34,14 @@ build_copy() # FOLDER
 		LC_ALL=C comm -23 "$list" "$list.new" |
 			(cd "$1" && xargs -r -d '\n' rm -f)
 	fi
+	# A file that cp has to replace behind one whose folder it has made is an
+	# error of cp.
 	while read -r file; do
 		{ cmp -s "$TOP/$file" "$1/$file" &&
-			{ [ ! -x "$TOP/$file" ] || [ -x "$1/$file" ]; }; } ||
+			{ [ ! -x "$TOP/$file" ] || [ -x "$1/$file" ]; }; } || {
+			rm -f "$1/$file"
 			echo "$file"
+		}
 	done < "$list.new" |
 		(cd "$TOP" && xargs -r -d '\n' cp -P --preserve=mode --parents \
 			-t "$1")
