@@ -6,7 +6,8 @@ usage: check-counters.py
 
 A counter of the netlink spec is in the reply of stat-get, counted or looked up
 in kmod/, and explained in the guide; its series is in Grafana's dashboard, or
-left out by name. Selftests name no other counters.
+left out by name. Selftests name no other counters. The exit code is 1 when
+there are faults, and 2 when the command line is wrong.
 """
 
 import ast
@@ -18,6 +19,9 @@ import sys
 import yaml
 
 TOP = pathlib.Path(__file__).resolve().parents[1]
+sys.path.append(str(TOP / "scripts/lib"))
+from commandline import arguments  # noqa: E402 pylint: disable=wrong-import-position
+
 SPEC = "Documentation/netlink/specs/pep.yaml"
 GUIDE = "Documentation/networking/pep-guide.rst"
 CHAPTER = "The counters"
@@ -123,6 +127,7 @@ def faults():
 
 def main():
     """Print the faults; fail when there are any."""
+    arguments(__doc__, 0, 0)
     found = list(faults())
     for line in found:
         print(f"check-counters: {line}", file=sys.stderr)

@@ -10,7 +10,8 @@ the defaults of all. For pepadm, a header with the number of its options and
 their usage text, and the table of them. For the selftests, all settings as
 JSON. For completion, the given file with the values of options made anew
 between two comments; for the manual, with its options and lists of them. The
-result goes to standard output.
+result goes to standard output. The exit code is 2 when the command line is
+wrong.
 """
 
 import json
@@ -20,8 +21,12 @@ import textwrap
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parent / "lib"))
 import settings  # noqa: E402 pylint: disable=wrong-import-position
+from commandline import arguments, one_of, refuse  # noqa: E402 pylint: disable=wrong-import-position
 
 MADE = "Made by scripts/gen-settings.py from the spec and settings.yaml."
+# Number of files that a target takes besides the sources.
+TARGETS = {"kmod": 0, "pepadm-header": 0, "pepadm-source": 0, "selftests": 0,
+           "completion": 1, "manual": 1}
 
 
 def text(one):
@@ -243,7 +248,10 @@ def manual(known, path):
 
 def main():
     """Read the files named on the command line and print."""
-    what, spec, path, *file = sys.argv[1:]
+    what, spec, path, *file = arguments(__doc__, 3, 4)
+    one_of(__doc__, "target", what, TARGETS)
+    if len(file) != TARGETS[what]:
+        refuse(__doc__, f"{what} takes {3 + TARGETS[what]} arguments")
     known, lines = settings.read(spec, path)
     if what == "kmod":
         kmod(known)
@@ -255,10 +263,8 @@ def main():
         selftests(known)
     elif what == "completion":
         completion(known, *file)
-    elif what == "manual":
-        manual(known, *file)
     else:
-        sys.exit(__doc__)
+        manual(known, *file)
 
 
 if __name__ == "__main__":

@@ -132,8 +132,8 @@ def opened(family, count):
 
 
 def expect_kept(before, payload):
-    """Fail when single bytes go on holding more memory than allowed. The kernel
-    frees other memory late."""
+    """Fail when single bytes go on holding more memory than allowed. Other
+    memory is freed late."""
     end = time.monotonic() + SOON
     while (kept := before - available()) > MOST * payload:
         if time.monotonic() > end:

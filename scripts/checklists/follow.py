@@ -28,6 +28,9 @@ from scratch import Fault, Scratch
 from section import Section, Tree
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent / "lib"))
+from commandline import arguments, one_of  # noqa: E402 pylint: disable=wrong-import-position
+
 LISTS = "counter", "option", "selftest", "cell"
 
 
@@ -65,10 +68,9 @@ def follow(name, tree, kdir, source):
 
 def main():
     """Follow the lists of the command line."""
-    if len(sys.argv) < 4 or set(sys.argv[4:]) - set(LISTS):
-        print(__doc__, file=sys.stderr)
-        return 2
-    files, kdir, source, *names = sys.argv[1:]
+    files, kdir, source, *names = arguments(__doc__, 3)
+    for name in names:
+        one_of(__doc__, "list", name, LISTS)
     tree = Tree(HERE.parents[1], pathlib.Path(files).read_text(
         "utf-8").splitlines())
     failed = False
