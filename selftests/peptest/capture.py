@@ -10,7 +10,7 @@ import time
 
 from . import pep
 from .env import LATE
-from .ktap import Failure, expect, expect_least
+from .ktap import Failure, expect, expect_least, note
 from .netns import Within
 from .raw import (ACK, ETH, FIN, PACKET_OUTGOING, RST, SO_RCVBUFFORCE, SYN,
                   TCP, Segment)
@@ -25,6 +25,7 @@ NEVER = float("inf")
 SETTLED = 100 * 10**6   # ns: by then no leg's packet is in flight
 HEADERS = 128           # captured bytes of a frame: all headers
 BUFFER = 1 << 28
+SHOWN = 30              # segments before one that breaks a rule
 SCALE, SACK, STAMPS = 3, 5, 8   # kinds of TCP options
 
 
@@ -131,14 +132,23 @@ class Check:
         the same time the sender's comes first."""
         queues = [collections.deque(seen for seen in frames if seen.end == ns)
                   for ns in self.state]
-        while any(queues):
-            queue = min(filter(None, queues), key=self._turn)
-            self.now = queue.popleft()
-            own, other = self._both(self.now)
-            if self.now.left:
-                self._leaves(own, other)
-            else:
-                self._arrives(own, other)
+        before = collections.deque(maxlen=SHOWN)
+        try:
+            while any(queues):
+                queue = min(filter(None, queues), key=self._turn)
+                self.now = queue.popleft()
+                before.append(self.now)
+                own, other = self._both(self.now)
+                if self.now.left:
+                    self._leaves(own, other)
+                else:
+                    self._arrives(own, other)
+        except Failure:
+            note(f"release from {self.begun / 1e9:.6f} to "
+                 f"{self.done / 1e9:.6f}; before:")
+            for seen in before:
+                note(seen)
+            raise
 
     def _both(self, seg):
         return [self.state[ns] for ns in (
