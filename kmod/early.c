@@ -182,8 +182,8 @@ static atomic_t *pep_early_share(struct pep_net *pn,
 	return &pn->early[hash % PEP_NET_SHARES];
 }
 
-/* Give a flow its leg towards the target. Return: 0, or the counter of the reason
- * why the flow is dead and its socket released.
+/* Give a flow its leg towards the target. Return: PEP_STAT_NONE, or the counter of the
+ * reason why the flow is dead and its socket released.
  */
 static enum pep_stat pep_early_begin(struct pep_flow *flow, struct pep_sock *ps,
 				     const struct pep_conn *conn)
@@ -242,9 +242,9 @@ static enum pep_stat pep_early_flow(struct pep_gen *gen, struct pep_conn *conn,
 }
 
 /*
- * Enter the connection into the table and make its flow. Return: 0, or the counter
- * of the reason against it; PEP_STAT_DROPPED when another CPU has entered it. A share
- * that is used up is counted when the connection is to be followed.
+ * Enter the connection into the table and make its flow. Return: PEP_STAT_NONE, or the
+ * counter of the reason against it; PEP_STAT_DROPPED when another CPU has entered it. A
+ * share that is used up is counted when the connection is to be followed.
  */
 static enum pep_stat pep_early_enter(struct pep_gen *gen, enum pep_side side,
 				     const struct sk_buff *skb,

@@ -27,8 +27,8 @@ static bool pep_icmp_is_ours(const struct sock *sk)
  * @pkt: parsed @skb, PEP_PACKET_ICMP
  *
  * Context: softirq, RCU read side.
- * Return: 0 when the packet was consumed, else the counter of the reason why it
- * passes, which has been incremented.
+ * Return: PEP_STAT_NONE when the packet was consumed, else the counter of the reason
+ * why it passes, which has been incremented.
  */
 enum pep_stat pep_icmp_error(struct pep_net *pn, struct sk_buff *skb,
 			     const struct pep_packet *pkt)

@@ -114,7 +114,7 @@ void pep_limit_defaults(struct pep_limits *limits)
  * one each.
  *
  * Context: any, under RCU.
- * Return: 0, or the counter of the reason why not.
+ * Return: PEP_STAT_NONE, or the counter of the reason why not.
  */
 enum pep_stat pep_limit_check(const struct pep_gen *gen)
 {

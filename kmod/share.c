@@ -130,8 +130,8 @@ void pep_share_hold(struct pep_net *pn, struct pep_path *path, u32 *noted,
  * The bound is not exact: CPUs that ask at the same time may exceed it by one each.
  *
  * Context: BH off, RCU read side.
- * Return: 0 with the connection counted, until pep_share_leave(); or the counter of
- * the reason against it, of which listeners are notified.
+ * Return: PEP_STAT_NONE with the connection counted, until pep_share_leave(); or the
+ * counter of the reason against it, of which listeners are notified.
  */
 enum pep_stat pep_share_open(struct pep_net *pn, struct pep_path *path, u64 now)
 {
@@ -195,8 +195,8 @@ bool pep_share_full(const struct pep_net *pn, const struct pep_path *path)
  * @path: entry of the subscriber, or NULL
  *
  * Context: BH off, RCU read side.
- * Return: 0, or the counter of the reason against it, of which listeners are
- * notified.
+ * Return: PEP_STAT_NONE, or the counter of the reason against it, of which
+ * listeners are notified.
  */
 enum pep_stat pep_share_room(struct pep_net *pn, struct pep_path *path)
 {
@@ -215,8 +215,8 @@ enum pep_stat pep_share_room(struct pep_net *pn, struct pep_path *path)
  * The bound is not exact: CPUs that ask at the same time may exceed it by one each.
  *
  * Context: BH off, RCU read side.
- * Return: 0, or the counter of the reason against it, of which listeners are
- * notified.
+ * Return: PEP_STAT_NONE, or the counter of the reason against it, of which
+ * listeners are notified.
  */
 enum pep_stat pep_share_splittable(struct pep_net *pn, struct pep_path *path)
 {

@@ -75,7 +75,7 @@ static enum pep_stat pep_source_check6(struct net *net,
  * rp_filter; a firewall may have one, behind this hook.
  *
  * Context: softirq, RCU read side.
- * Return: 0, or the counter of the reason against it.
+ * Return: PEP_STAT_NONE, or the counter of the reason against it.
  */
 enum pep_stat pep_source_check(struct net *net, struct sk_buff *skb,
 			       const struct pep_packet *pkt)

@@ -3,6 +3,9 @@
 #ifndef _PEP_STAT_GEN_H
 #define _PEP_STAT_GEN_H
 
+/* Counters, with their meaning in the spec. PEP_STAT_NONE is no
+ * counter; PEP_STAT_NAMED is behind the last one.
+ */
 enum pep_stat {
 	PEP_STAT_NONE,
 	PEP_STAT_FLOWS,

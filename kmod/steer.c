@@ -42,7 +42,7 @@
 	 TCPF_CLOSE_WAIT | TCPF_CLOSING | TCPF_LAST_ACK)
 
 /* A verdict is the counter of the reason for which a packet passes, counted
- * already, or 0 for a packet that was consumed.
+ * already, or PEP_STAT_NONE for a packet that was consumed.
  */
 static enum pep_stat pep_steer_pass(const struct pep_net *pn,
 				    enum pep_stat reason)
@@ -51,7 +51,7 @@ static enum pep_stat pep_steer_pass(const struct pep_net *pn,
 	return reason;
 }
 
-/* Counter of a reason against the ends of a connection, 0 for none. */
+/* Counter of a reason against the ends of a connection, or PEP_STAT_NONE. */
 static enum pep_stat pep_steer_check4(struct net *net, const struct sk_buff *skb,
 				      const struct pep_tuple *tuple)
 {
@@ -130,7 +130,7 @@ static enum pep_stat pep_steer_check_options(const struct pep_gen *gen,
 	return reason[options.kind];
 }
 
-/* Counter of the reason for which a SYN is not split, 0 for none. */
+/* Counter of the reason for which a SYN is not split, or PEP_STAT_NONE. */
 static enum pep_stat pep_steer_check_syn(struct pep_net *pn,
 					 const struct pep_gen *gen,
 					 struct sk_buff *skb,
@@ -180,7 +180,7 @@ static bool pep_steer_follows(enum pep_stat reason)
 }
 
 /* A SYN that opens a connection, with the counter of the reason against splitting it,
- * or 0; true when it was consumed.
+ * or PEP_STAT_NONE; true when it was consumed.
  */
 static bool pep_steer_open(struct pep_net *pn, struct pep_gen *gen,
 			   enum pep_side side, struct sk_buff *skb,

@@ -52,7 +52,10 @@ def enum(stat):
     """Return the text of the enum of the module's counters."""
     rows = "".join(f"\tPEP_STAT_{end},\n"
                    for end in ("NONE", *counters(stat), "NAMED"))
-    return f"enum pep_stat {{\n{rows}}};\n"
+    return (
+        "/* Counters, with their meaning in the spec. PEP_STAT_NONE is no\n"
+        " * counter; PEP_STAT_NAMED is behind the last one.\n */\n"
+        f"enum pep_stat {{\n{rows}}};\n")
 
 
 def main():
