@@ -56,12 +56,10 @@ def specified():
 
 
 def explained():
-    """The counters of the guide's chapter. Those of a list within another are
-    without their prefix, which is that of the SYNs that pass."""
+    """The counters of the guide's chapter."""
     chapter = re.search(rf"^{CHAPTER}\n=+\n(.*?)^[^\n]+\n=+\n", read(GUIDE),
                         re.DOTALL | re.MULTILINE)[1]
-    return {("syn_pass_" if indent else "") + name
-            for indent, names in TERMS.findall(chapter)
+    return {name for _, names in TERMS.findall(chapter)
             for name in names.split(", ")}
 
 
