@@ -455,7 +455,7 @@ static bool pep_adopt_flow(struct pep_gen *gen, struct pep_conn *conn,
 	if (reason)
 		pep_flow_put(flow);
 	else
-		pep_untrack_liberal(pn->net, &conn->tuple);
+		pep_untrack_split(pn->net, &conn->tuple);
 	return !reason;
 }
 

@@ -62,6 +62,7 @@ struct pep_limits {
  *	by the CPU that notifies them
  * @again: resets that wait to be repeated, by number of repetitions; see again.c
  * @again_work: repeats them
+ * @untrack_work: keeps conntrack's entries of split connections; see untrack.c
  * @unsent: resets that wait for a route; see unsent.c
  * @unsent_work: looks for routes, and sends them
  * @limits: bounds on its state; under @lock, read locklessly
@@ -117,6 +118,7 @@ struct pep_net {
 	u32 overload[PEP_LIMIT_KINDS];
 	struct sk_buff_head again[PEP_AGAIN_TIMES];
 	struct delayed_work again_work;
+	struct delayed_work untrack_work;
 	struct sk_buff_head unsent;
 	struct delayed_work unsent_work;
 	struct pep_limits limits;

@@ -21,6 +21,7 @@
 #include "gen.h"
 #include "idle.h"
 #include "stat.h"
+#include "untrack.h"
 
 /* How long a device that is being detached takes over no connection. */
 #define PEP_RELEASE_LEAVE	(5 * HZ)
@@ -232,6 +233,8 @@ static void pep_release_finish(struct pep_conn *conn, struct pep_flow *flow,
 	for (side = 0; side < 2; side++)
 		tcp_sk(flow->leg[side].sk)->repair = 0;
 	WRITE_ONCE(conn->seen, jiffies);
+	pep_untrack_back(pn->net, &conn->tuple, conn->end[conn->opener].high,
+			 conn->end[!conn->opener].high);
 	pep_track_advance(pn, conn, PEP_TRACK_RELEASED);
 	if (conn->end[0].flags & conn->end[1].flags & PEP_TRACK_FIN) {
 		pep_track_advance(pn, conn, PEP_TRACK_FINS);

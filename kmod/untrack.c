@@ -16,7 +16,9 @@
  *
  * Conntrack has an entry for a connection that was followed first, but sees none
  * of its packets while it is split. The entry is made liberal about windows, so
- * that packets are valid when the connection is handed back.
+ * that packets are valid when the connection is handed back. It would expire
+ * meanwhile, soon where it has seen payload without its acknowledgment, so it is
+ * kept for as long as the flow lives, and for a few minutes more.
  */
 
 #include "untrack.h"
@@ -27,11 +29,13 @@
 #include <linux/netfilter/nf_conntrack_common.h>
 #include <linux/percpu.h>
 #include <linux/sched.h>
+#include <linux/workqueue.h>
 #include <net/inet_sock.h>
 #include <net/ip.h>
 #include <net/ipv6.h>
 #include <net/netfilter/nf_conntrack.h>
 #include <net/netfilter/nf_conntrack_core.h>
+#include <net/netfilter/nf_conntrack_l4proto.h>
 #include <net/sock.h>
 
 #include "again.h"
@@ -40,6 +44,12 @@
 #include "tuple.h"
 
 #if IS_ENABLED(CONFIG_NF_CONNTRACK)
+
+/* How long the entry of a split connection lasts, and how often that time begins
+ * anew, jiffies.
+ */
+#define PEP_UNTRACK_LAST	(300 * HZ)
+#define PEP_UNTRACK_PERIOD	(60 * HZ)
 
 static DEFINE_PER_CPU(struct pep_untrack_scope *, pep_untrack_scopes);
 
@@ -119,16 +129,14 @@ void pep_untrack_exit(void)
 		symbol_put(nf_conntrack_find_get);
 }
 
-/**
- * pep_untrack_liberal() - make conntrack accept a connection once handed back
- * @net: namespace
- * @tuple: tuple of the opener's packets
- *
- * It is in the default zone, and without NAT, as no other connection is split.
- *
- * Context: BH off.
+/*
+ * Conntrack's entry of a connection, by the tuple of the opener's packets, with a
+ * reference, or NULL; @dir is the direction of these packets. It is in the default
+ * zone, and without NAT, as no other connection is split.
  */
-void pep_untrack_liberal(struct net *net, const struct pep_tuple *tuple)
+static struct nf_conn *pep_untrack_entry(struct net *net,
+					 const struct pep_tuple *tuple,
+					 enum ip_conntrack_dir *dir)
 {
 	typeof(nf_conntrack_find_get) *find = pep_untrack_finder();
 	struct nf_conntrack_tuple ct_tuple = {
@@ -138,21 +146,109 @@ void pep_untrack_liberal(struct net *net, const struct pep_tuple *tuple)
 		.dst.protonum = IPPROTO_TCP,
 	};
 	struct nf_conntrack_tuple_hash *hash;
-	struct nf_conn *ct;
 
 	if (!find)
-		return;
+		return NULL;
 	memcpy(&ct_tuple.src.u3, &tuple->src, sizeof(ct_tuple.src.u3));
 	memcpy(&ct_tuple.dst.u3, &tuple->dst, sizeof(ct_tuple.dst.u3));
 	hash = find(net, &nf_ct_zone_dflt, &ct_tuple);
 	if (!hash)
+		return NULL;
+	*dir = NF_CT_DIRECTION(hash);
+	return nf_ct_tuplehash_to_ctrack(hash);
+}
+
+/* Let an entry expire after a time, as packets do; see __nf_ct_refresh_acct(). */
+static void pep_untrack_expire(struct nf_conn *ct, u32 timeout)
+{
+	if (nf_ct_is_confirmed(ct) &&
+	    !test_bit(IPS_FIXED_TIMEOUT_BIT, &ct->status))
+		WRITE_ONCE(ct->timeout, nfct_time_stamp + timeout);
+}
+
+/**
+ * pep_untrack_split() - prepare conntrack's entry of a connection that is split
+ * @net: namespace
+ * @tuple: tuple of the opener's packets
+ *
+ * Context: BH off.
+ */
+void pep_untrack_split(struct net *net, const struct pep_tuple *tuple)
+{
+	enum ip_conntrack_dir dir;
+	struct nf_conn *ct;
+
+	ct = pep_untrack_entry(net, tuple, &dir);
+	if (!ct)
 		return;
-	ct = nf_ct_tuplehash_to_ctrack(hash);
 	spin_lock(&ct->lock);
 	ct->proto.tcp.seen[0].flags |= IP_CT_TCP_FLAG_BE_LIBERAL;
 	ct->proto.tcp.seen[1].flags |= IP_CT_TCP_FLAG_BE_LIBERAL;
 	spin_unlock(&ct->lock);
+	pep_untrack_expire(ct, PEP_UNTRACK_LAST);
 	nf_conntrack_put(&ct->ct_general);
+}
+
+/**
+ * pep_untrack_back() - prepare conntrack's entry of a connection that is handed back
+ * @net: namespace
+ * @tuple: tuple of the opener's packets
+ * @next: sequence number behind all that the opener has sent
+ * @other: the same of the other end
+ *
+ * Each end has acknowledged all that the other has sent. The entry lasts from now on as
+ * it would after such an acknowledgment.
+ *
+ * Context: BH off.
+ */
+void pep_untrack_back(struct net *net, const struct pep_tuple *tuple, u32 next,
+		      u32 other)
+{
+	enum ip_conntrack_dir dir;
+	struct nf_conn *ct;
+	u8 state;
+
+	ct = pep_untrack_entry(net, tuple, &dir);
+	if (!ct)
+		return;
+	spin_lock(&ct->lock);
+	ct->proto.tcp.seen[dir].td_end = next;
+	ct->proto.tcp.seen[!dir].td_end = other;
+	ct->proto.tcp.seen[0].flags &= ~IP_CT_TCP_FLAG_DATA_UNACKNOWLEDGED;
+	ct->proto.tcp.seen[1].flags &= ~IP_CT_TCP_FLAG_DATA_UNACKNOWLEDGED;
+	state = ct->proto.tcp.state;
+	spin_unlock(&ct->lock);
+	pep_untrack_expire(ct, nf_tcp_pernet(net)->timeouts[state]);
+	nf_conntrack_put(&ct->ct_general);
+}
+
+/* Keep the entries of all split connections. */
+static void pep_untrack_work(struct work_struct *work)
+{
+	struct pep_net *pn = container_of(to_delayed_work(work),
+					  struct pep_net, untrack_work);
+	enum ip_conntrack_dir dir;
+	struct pep_flow *flow;
+	struct nf_conn *ct;
+	unsigned long id;
+
+	rcu_read_lock();
+	xa_for_each(&pn->flows, id, flow) {
+		ct = flow->mode == PEP_CONNECT_MODE_FOLLOW ?
+		     pep_untrack_entry(pn->net, &flow->tuple, &dir) : NULL;
+		if (ct) {
+			pep_untrack_expire(ct, PEP_UNTRACK_LAST);
+			nf_conntrack_put(&ct->ct_general);
+		}
+		/* There may be a hundred thousand flows. */
+		if (need_resched()) {
+			rcu_read_unlock();
+			cond_resched();
+			rcu_read_lock();
+		}
+	}
+	rcu_read_unlock();
+	schedule_delayed_work(&pn->untrack_work, PEP_UNTRACK_PERIOD);
 }
 
 /* Is this task, here, handing a packet of ours to the stack of @net? */
@@ -235,7 +331,7 @@ static const struct nf_hook_ops pep_untrack_ops[] = {
 };
 
 /**
- * pep_untrack_start() - begin to mark sent packets
+ * pep_untrack_start() - begin to mark sent packets, and to keep entries
  * @pn: instance
  *
  * Context: may sleep, pn->lock held.
@@ -243,8 +339,15 @@ static const struct nf_hook_ops pep_untrack_ops[] = {
  */
 int pep_untrack_start(struct pep_net *pn)
 {
-	return nf_register_net_hooks(pn->net, pep_untrack_ops,
-				     ARRAY_SIZE(pep_untrack_ops));
+	int err;
+
+	err = nf_register_net_hooks(pn->net, pep_untrack_ops,
+				    ARRAY_SIZE(pep_untrack_ops));
+	if (err)
+		return err;
+	INIT_DELAYED_WORK(&pn->untrack_work, pep_untrack_work);
+	schedule_delayed_work(&pn->untrack_work, PEP_UNTRACK_PERIOD);
+	return 0;
 }
 
 /**
@@ -255,6 +358,7 @@ int pep_untrack_start(struct pep_net *pn)
  */
 void pep_untrack_stop(struct pep_net *pn)
 {
+	cancel_delayed_work_sync(&pn->untrack_work);
 	nf_unregister_net_hooks(pn->net, pep_untrack_ops,
 				ARRAY_SIZE(pep_untrack_ops));
 }
@@ -265,7 +369,12 @@ void pep_untrack_exit(void)
 {
 }
 
-void pep_untrack_liberal(struct net *net, const struct pep_tuple *tuple)
+void pep_untrack_split(struct net *net, const struct pep_tuple *tuple)
+{
+}
+
+void pep_untrack_back(struct net *net, const struct pep_tuple *tuple, u32 next,
+		      u32 other)
 {
 }
 

@@ -26,7 +26,9 @@ void pep_untrack_skb(struct sk_buff *skb);
 void pep_untrack_enter(struct pep_untrack_scope *scope,
 		       const struct net *net);
 void pep_untrack_leave(struct pep_untrack_scope *scope);
-void pep_untrack_liberal(struct net *net, const struct pep_tuple *tuple);
+void pep_untrack_split(struct net *net, const struct pep_tuple *tuple);
+void pep_untrack_back(struct net *net, const struct pep_tuple *tuple, u32 next,
+		      u32 other);
 void pep_untrack_exit(void);
 int pep_untrack_start(struct pep_net *pn);
 void pep_untrack_stop(struct pep_net *pn);
