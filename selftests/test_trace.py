@@ -512,7 +512,8 @@ def record():
     code = subprocess.run([os.path.join(SCRIPTS, "record.sh")], check=False,
                           capture_output=True, text=True)
     expect("without a file", (code.returncode, code.stderr),
-           (2, "usage: record.sh FILE [COMMAND...]\n"))
+           (2, "record: a file is missing (usage: record.sh FILE "
+            "[COMMAND...])\n"))
 
 
 @case("BTF of the module", seconds=300)
@@ -544,4 +545,4 @@ def btf():
     code = subprocess.run([script], check=False, capture_output=True,
                           text=True)
     expect("without a module", (code.returncode, code.stderr),
-           (2, "usage: add-btf.sh MODULE\n"))
+           (2, "add-btf: a module is missing (usage: add-btf.sh MODULE)\n"))

@@ -23,7 +23,7 @@ esac
 
 base=/sys/kernel/btf/vmlinux
 if [ $# != 1 ]; then
-	echo "add-btf: one module is wanted (usage: add-btf.sh MODULE)" >&2
+	echo "add-btf: a module is missing (usage: add-btf.sh MODULE)" >&2
 	exit 2
 fi
 if [ ! -w "$1" ]; then

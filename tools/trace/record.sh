@@ -22,7 +22,7 @@ case ${1:-} in
 esac
 case ${1:-} in
 '' | -*)
-	echo "record: a file is wanted first (usage: record.sh FILE [COMMAND...])" >&2
+	echo "record: a file is missing (usage: record.sh FILE [COMMAND...])" >&2
 	exit 2
 	;;
 esac
