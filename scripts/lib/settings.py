@@ -16,6 +16,12 @@ UNITS = {None: ("N", "n"), "seconds": ("SECONDS", "seconds"),
          "segments": ("N", "segments"), "probes": ("N", "n"),
          "ten-thousandths": ("PERCENT%", "share"),
          "bytes per second": ("RATE", "rate")}
+# Attributes of a profile that are no settings.
+UNSET = {"name", "live", "devices", "flows"}
+# Operations with profiles, and the attributes that they lack.
+OTHERS = (("profile-get", "reply", {"live"}),
+          ("profile-add", "request", {"live", "devices", "flows"}),
+          ("profile-set", "request", {"devices", "flows"}))
 LARGEST = {"u32": (1 << 32) - 1, "uint": (1 << 64) - 1}
 
 
@@ -54,6 +60,17 @@ class Spec:
         profile, = (one for one in family["attribute-sets"]
                     if one["name"] == "profile")
         self.attributes = {one["name"]: one for one in profile["attributes"]}
+        self._check_lists(family["operations"]["list"])
+
+    def _check_lists(self, operations):
+        """Each attribute of a profile is in the lists of all operations that
+        have profiles, but for OTHERS."""
+        lists = {one["name"]: one.get("do", {}) for one in operations}
+        for name, kind, without in OTHERS:
+            known = set(self.attributes) - without
+            for one in sorted(known ^ set(lists[name][kind]["attributes"])):
+                raise Wrong(f"{one} is only in one of the set profile and the "
+                            f"{kind} of {name}")
 
     def number(self, given):
         """A number that is given as such or as a constant."""
@@ -226,11 +243,14 @@ def upper(name):
 def read(spec_path, path):
     """The settings, and the lines of the usage text, each a list of them.
     Exit with a message when the files do not go together."""
-    spec = Spec(spec_path)
+    try:
+        spec = Spec(spec_path)
+    except Wrong as err:
+        sys.exit(f"{spec_path}: {err}")
     with open(path, encoding="utf-8") as file:
-        told = yaml.safe_load(file)
+        source = yaml.safe_load(file)
     found, given = {}, {}
-    for keys in told["settings"]:
+    for keys in source["settings"]:
         name = keys["name"]
         try:
             if name in found:
@@ -241,10 +261,13 @@ def read(spec_path, path):
             found[name] = Setting(spec, given[name])
         except Wrong as err:
             sys.exit(f"{path}: {name}: {err}")
+    missing = set(spec.attributes) - set(found) - UNSET
+    if missing:
+        sys.exit(f"{path}: {', '.join(sorted(missing))}: no entry")
     by_word = {one.word: one for one in found.values() if one.option}
-    words = [word for line in told["usage"] for word in line]
+    words = [word for line in source["usage"] for word in line]
     if sorted(words) != sorted(by_word):
         odd = set(words) ^ set(by_word) or {"a word"}
         sys.exit(f"{path}: usage: {', '.join(sorted(odd))}: not just once")
     return [*found.values()], [[by_word[word] for word in line]
-                               for line in told["usage"]]
+                               for line in source["usage"]]
