@@ -287,8 +287,8 @@ static enum pep_stat pep_adopt_reason(int err)
 	}
 }
 
-/* Give a leg the state of the end that it speaks for; 0 or the counter of the
- * reason against it.
+/* Give a leg the state of the end that it speaks for. Return: PEP_STAT_NONE, or the
+ * counter of the reason against it.
  */
 static enum pep_stat pep_adopt_leg(struct pep_flow *flow,
 				   const struct pep_conn *conn,
@@ -366,7 +366,9 @@ static void pep_adopt_set_times(struct pep_flow *flow,
 					   (target + opener) * NSEC_PER_USEC;
 }
 
-/* Make legs of two sockets. Return: 0, or the reason's counter, counted. */
+/* Make legs of two sockets. Return: PEP_STAT_NONE, or the reason's counter, which
+ * pep_flow_end() has counted.
+ */
 static enum pep_stat pep_adopt_legs(struct pep_flow *flow,
 				    const struct pep_conn *conn,
 				    struct pep_sock *ps[2],

@@ -305,7 +305,7 @@ void pep_track_end(struct pep_net *pn, struct pep_conn *conn,
 }
 
 /**
- * pep_track_schedule() - schedule a connection's job
+ * pep_track_schedule() - schedule a connection's job, pep_adopt_run()
  * @conn: connection, under RCU
  *
  * Context: BH off.
