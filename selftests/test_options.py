@@ -12,8 +12,7 @@ from peptest.ktap import expect, families, skip
 from peptest.netns import addr, nstat, sysctl
 from peptest.pep import grows, least, pepadm
 from peptest.raw import SYN, Segment, Wire, inet, segment
-from peptest.tcp import (accept, client, exchange, listen, mptcp_socket,
-                         pair)
+from peptest.tcp import accept, client, exchange, listen, mptcp_socket
 
 BGP = 179
 TCP_MD5SIG = 14
@@ -224,4 +223,4 @@ def mptcp_join(family):
 def plain(family):
     pep.follow("handshake")
     with grows(split_handshake=1, flow_closed=1):
-        exchange(pair(family), BYTES)
+        exchange(pep.split_pair(family), BYTES)
