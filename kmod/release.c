@@ -263,7 +263,7 @@ static void pep_release_abort(struct pep_conn *conn, struct pep_flow *flow,
 }
 
 /*
- * End the legs if that is possible by now, or in any case when @cause is not 0.
+ * End the legs if that is possible by now, or in any case when there is a @cause.
  * Return: true when the release is over.
  */
 static bool pep_release_try(struct pep_conn *conn, enum pep_stat cause)
@@ -299,7 +299,7 @@ out:
  */
 void pep_release_poll(struct pep_conn *conn)
 {
-	if (!pep_release_try(conn, 0) &&
+	if (!pep_release_try(conn, PEP_STAT_NONE) &&
 	    (u32)jiffies - conn->seen > PEP_RELEASE_DEADLINE)
 		pep_release_try(conn, PEP_STAT_FLOW_KILLED);
 }
@@ -375,7 +375,7 @@ static bool pep_release_begin(struct pep_flow *flow)
 		/* The last acknowledgment may have been on its way to the leg. */
 		way = conn->flow == flow &&
 		      conn->stage == PEP_TRACK_RELEASING &&
-		      !pep_release_try(conn, 0);
+		      !pep_release_try(conn, PEP_STAT_NONE);
 		goto out;
 	}
 	spin_lock(&flow->lock);
@@ -507,7 +507,7 @@ void pep_release_packet(struct pep_conn *conn, enum pep_side side,
 		if (th->fin)
 			self->flags |= PEP_TRACK_FIN;
 	}
-	if (pep_release_try(conn, 0)) {
+	if (pep_release_try(conn, PEP_STAT_NONE)) {
 		way->pass = true;
 		return;
 	}

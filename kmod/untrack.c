@@ -196,10 +196,11 @@ void pep_untrack_split(struct net *net, const struct pep_tuple *tuple)
  * @next: sequence number behind all that the opener has sent
  * @other: the same of the other end
  *
- * Each end has acknowledged all that the other has sent. The entry lasts from now on as
- * it would after such an acknowledgment.
+ * Each end has acknowledged the payload that conntrack has not seen. The entry lasts from
+ * now on as it would after such an acknowledgment; payload that is under way past the
+ * legs is in packets that conntrack sees.
  *
- * Context: BH off.
+ * Context: BH off, with the flow locked, see pep_untrack_last().
  */
 void pep_untrack_back(struct net *net, const struct pep_tuple *tuple, u32 next,
 		      u32 other)
@@ -222,32 +223,33 @@ void pep_untrack_back(struct net *net, const struct pep_tuple *tuple, u32 next,
 	nf_conntrack_put(&ct->ct_general);
 }
 
-/* Keep the entries of all split connections. */
+/* Keep the entry of a flow's connection. The lock orders it before
+ * pep_untrack_back(), or an entry that was handed back would expire soon.
+ */
+static bool pep_untrack_last(struct pep_flow *flow)
+{
+	enum ip_conntrack_dir dir;
+	struct nf_conn *ct = NULL;
+
+	spin_lock_bh(&flow->lock);
+	if (flow->mode == PEP_CONNECT_MODE_FOLLOW &&
+	    flow->state != PEP_FLOW_STATE_DEAD)
+		ct = pep_untrack_entry(flow->pn->net, &flow->tuple, &dir);
+	if (ct) {
+		pep_untrack_expire(ct, PEP_UNTRACK_LAST);
+		nf_conntrack_put(&ct->ct_general);
+	}
+	spin_unlock_bh(&flow->lock);
+	return ct;
+}
+
 static void pep_untrack_work(struct work_struct *work)
 {
 	struct pep_net *pn = container_of(to_delayed_work(work),
 					  struct pep_net, untrack_work);
-	enum ip_conntrack_dir dir;
-	struct pep_flow *flow;
-	struct nf_conn *ct;
-	unsigned long id;
 
-	rcu_read_lock();
-	xa_for_each(&pn->flows, id, flow) {
-		ct = flow->mode == PEP_CONNECT_MODE_FOLLOW ?
-		     pep_untrack_entry(pn->net, &flow->tuple, &dir) : NULL;
-		if (ct) {
-			pep_untrack_expire(ct, PEP_UNTRACK_LAST);
-			nf_conntrack_put(&ct->ct_general);
-		}
-		/* There may be a hundred thousand flows. */
-		if (need_resched()) {
-			rcu_read_unlock();
-			cond_resched();
-			rcu_read_lock();
-		}
-	}
-	rcu_read_unlock();
+	if (pep_untrack_finder())
+		pep_flow_each(pn, NULL, NULL, pep_untrack_last);
 	schedule_delayed_work(&pn->untrack_work, PEP_UNTRACK_PERIOD);
 }
 
