@@ -27,11 +27,13 @@
 #include "leg.h"
 #include "limit.h"
 #include "live.h"
+#include "name.h"
 #include "pool.h"
 #include "relay.h"
 #include "release.h"
 #include "share.h"
 #include "stat.h"
+#include "trace.h"
 #include "untrack.h"
 
 /* Largest receive buffer for the window that a leg's end was promised, bytes. */
@@ -99,8 +101,8 @@ void pep_adopt_give_up(struct pep_net *pn, struct pep_conn *conn,
 		       enum pep_stat reason)
 {
 	if (conn->trigger && (conn->copies || !conn->tally))
-		pep_stat_inc(pn, reason);
-	pep_track_decide(conn);
+		pep_stat_unsplit(pn, conn->opener, &conn->tuple, reason);
+	pep_track_disarm(conn);
 }
 
 /* Does the leg's route use the device that receives its end's packets? */
@@ -445,7 +447,8 @@ static bool pep_adopt_flow(struct pep_gen *gen, struct pep_conn *conn,
 	if (!flow) {
 		pep_pool_release(ps[0]);
 		pep_pool_release(ps[1]);
-		pep_stat_inc(pn, PEP_STAT_SPLIT_PASS_NO_MEMORY);
+		pep_stat_unsplit(pn, conn->opener, &conn->tuple,
+				 PEP_STAT_SPLIT_PASS_NO_MEMORY);
 		return false;
 	}
 	spin_lock(&flow->lock);
@@ -454,11 +457,16 @@ static bool pep_adopt_flow(struct pep_gen *gen, struct pep_conn *conn,
 	if (!reason)
 		pep_adopt_own(conn, flow);
 	spin_unlock(&flow->lock);
-	if (reason)
-		pep_flow_put(flow);
-	else
+	if (!reason) {
 		pep_untrack_split(pn->net, &conn->tuple);
-	return !reason;
+		return true;
+	}
+	/* The end of the flow has counted it. */
+	if (trace_pep_unsplit_enabled())
+		trace_pep_unsplit(pn, &conn->tuple, conn->opener,
+				  pep_name_stat(reason));
+	pep_flow_put(flow);
+	return false;
 }
 
 /* Counter of the trigger that split a connection. */
@@ -514,7 +522,7 @@ static void pep_adopt_take(struct pep_conn *conn, struct pep_queue *queue)
 	if (reason)
 		pep_limit_refused(pn, reason, NULL);
 	else
-		reason = pep_share_splittable(pn, conn->path);
+		reason = pep_share_check(pn, conn->path);
 	if (reason) {
 		pep_adopt_give_up(pn, conn, reason);
 		return;
@@ -540,7 +548,7 @@ static void pep_adopt_take(struct pep_conn *conn, struct pep_queue *queue)
 							    conn->tuple.family));
 	if (pep_adopt_flow(gen, conn, ps, queue))
 		pep_stat_inc(pn, pep_adopt_trigger(conn->due));
-	pep_track_decide(conn);
+	pep_track_disarm(conn);
 }
 
 /**

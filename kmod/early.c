@@ -366,7 +366,8 @@ bool pep_early_open(struct pep_gen *gen, enum pep_side side, struct sk_buff *skb
 		return false;
 	if (pep_limit_pending(pn) ||
 	    atomic_read(pep_early_share(pn, &pkt->tuple)) >= PEP_EARLY_SHARE) {
-		pep_stat_inc(pn, PEP_STAT_SPLIT_PASS_MAX_PENDING);
+		pep_stat_unsplit(pn, side, &pkt->tuple,
+				 PEP_STAT_SPLIT_PASS_MAX_PENDING);
 		return false;
 	}
 	if (!pep_early_listens(gen, pkt->tuple.family, side)) {

@@ -392,7 +392,7 @@ static void pep_follow_lapse(struct pep_net *pn, struct pep_conn *conn)
 	pep_meter_end(conn);
 	if (conn->stage != PEP_TRACK_FOLLOWED)
 		return;
-	pep_track_decide(conn);
+	pep_track_disarm(conn);
 	conn->resume = true;
 }
 

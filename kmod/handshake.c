@@ -152,7 +152,8 @@ void pep_handshake_syn(struct pep_gen *gen, enum pep_side side,
 		case 0:
 			counter = PEP_STAT_FOLLOW_NEW;
 			if (trigger && !splittable)
-				pep_stat_inc(pn, PEP_STAT_SPLIT_PASS_OPTION);
+				pep_stat_unsplit(pn, side, &pkt->tuple,
+						 PEP_STAT_SPLIT_PASS_OPTION);
 			break;
 		case -EEXIST:
 			/* Its other SYN arrived on another CPU. */

@@ -208,7 +208,7 @@ enum pep_stat pep_share_room(struct pep_net *pn, struct pep_path *path)
 }
 
 /**
- * pep_share_splittable() - may a subscriber have another flow?
+ * pep_share_check() - may a subscriber have another flow?
  * @pn: started instance
  * @path: entry of the subscriber, or NULL
  *
@@ -218,7 +218,7 @@ enum pep_stat pep_share_room(struct pep_net *pn, struct pep_path *path)
  * Return: PEP_STAT_NONE, or the counter of the reason against it, of which
  * listeners are notified.
  */
-enum pep_stat pep_share_splittable(struct pep_net *pn, struct pep_path *path)
+enum pep_stat pep_share_check(struct pep_net *pn, struct pep_path *path)
 {
 	if (path && atomic_read(&path->flows_up) >=
 		    READ_ONCE(pn->limits.subscriber_flows))

@@ -14,7 +14,7 @@ void pep_share_enter(struct pep_path *path);
 void pep_share_leave(struct pep_path *path);
 bool pep_share_full(const struct pep_net *pn, const struct pep_path *path);
 enum pep_stat pep_share_room(struct pep_net *pn, struct pep_path *path);
-enum pep_stat pep_share_splittable(struct pep_net *pn, struct pep_path *path);
+enum pep_stat pep_share_check(struct pep_net *pn, struct pep_path *path);
 struct pep_path *pep_share_split(struct pep_path *path);
 void pep_share_end(struct pep_path *path);
 u64 pep_share_held(const struct pep_path *path);

@@ -122,7 +122,7 @@ TRACE_EVENT(pep_steer,
 		  __get_str(verdict))
 );
 
-/* Outcome of a connection's opening, before there is a flow. */
+/* What becomes of a connection that has no flow, by its opener's side. */
 DECLARE_EVENT_CLASS(pep_opening,
 
 	TP_PROTO(const struct pep_net *pn, const struct pep_tuple *tuple,
@@ -157,6 +157,16 @@ DECLARE_EVENT_CLASS(pep_opening,
 
 /* A SYN that has no socket: the counter of its outcome. */
 DEFINE_EVENT(pep_opening, pep_syn,
+	TP_PROTO(const struct pep_net *pn, const struct pep_tuple *tuple,
+		 enum pep_side side, const char *result),
+	TP_ARGS(pn, tuple, side, result)
+);
+
+/*
+ * A connection is not split, or its opener not answered early: the counter of the
+ * reason.
+ */
+DEFINE_EVENT(pep_opening, pep_unsplit,
 	TP_PROTO(const struct pep_net *pn, const struct pep_tuple *tuple,
 		 enum pep_side side, const char *result),
 	TP_ARGS(pn, tuple, side, result)

@@ -228,12 +228,12 @@ static void pep_track_settle(struct pep_net *pn, struct pep_conn *conn)
 }
 
 /**
- * pep_track_decide() - keep triggers from splitting a connection
+ * pep_track_disarm() - keep triggers from splitting a connection
  * @conn: connection, locked; it has been taken over, or never will be
  *
  * Context: BH off.
  */
-void pep_track_decide(struct pep_conn *conn)
+void pep_track_disarm(struct pep_conn *conn)
 {
 	conn->trigger = 0;
 	conn->due = 0;
@@ -274,7 +274,7 @@ void pep_track_advance(struct pep_net *pn, struct pep_conn *conn,
 	}
 	if (next != PEP_TRACK_GONE)
 		return;
-	pep_track_decide(conn);
+	pep_track_disarm(conn);
 	pep_meter_end(conn);
 	pep_track_forget(conn);
 	if (stage == PEP_TRACK_SPLIT || stage == PEP_TRACK_RELEASING)

@@ -205,7 +205,7 @@ struct pep_conn *pep_track_find(struct pep_net *pn,
 				const struct pep_tuple *tuple, int vrf);
 struct pep_conn *pep_track_new(const struct pep_tuple *tuple, int vrf);
 int pep_track_insert(struct pep_net *pn, struct pep_conn *conn);
-void pep_track_decide(struct pep_conn *conn);
+void pep_track_disarm(struct pep_conn *conn);
 int pep_track_import(struct pep_net *pn, struct pep_conn *conn);
 void pep_track_advance(struct pep_net *pn, struct pep_conn *conn,
 		       enum pep_track_event event);

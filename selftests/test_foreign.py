@@ -2,15 +2,12 @@
 """Sockets of the gateway itself are not affected: its listeners, its clients,
 those of a transparent proxy, and loopback."""
 
-import errno
-
 from peptest import pep
-from peptest.ktap import expect, families, wait_for
-from peptest.netns import addr, ip, netem, sysctls
+from peptest.ktap import families
+from peptest.netns import addr, ip
 from peptest.pep import grows, least
-from peptest.tcp import (PORT, End, accept, client, exchange, exchange_all,
-                         exchange_part, expect_reset, listen, pair, pump,
-                         reset, start)
+from peptest.tcp import (End, exchange, exchange_all, exchange_part,
+                         expect_reset, pair, pump, reset, start)
 
 
 setup = pep.warmed
@@ -72,25 +69,6 @@ def loopback(family):
 
 @families("a connection that another socket of the gateway speaks for")
 def in_use(family):
-    """A transparent proxy is sending a SYN with the same addresses and ports:
-    the subscriber's own passes. With early demux the kernel would not forward
-    packets that match the proxy's socket."""
-    bind = addr("sub", family), 34569
-    to = addr("srv", family), PORT
-    listener = listen("srv", family)
-    proxy = client("pep", family, bind=bind, transparent=True)
-    proxy.setblocking(False)
-    netem("pep", "sv0", "loss", "100%")
-    err = proxy.connect_ex(to)
-    netem("pep", "sv0", "off")
-    expect("the call", errno.errorcode[err], "EINPROGRESS")
-    with sysctls("pep", "net.ipv4.tcp_early_demux=0"), \
-            grows(follow_established=1, split_pass_in_use=1,
-                  flow_established=0) as before:
-        near = client("sub", family, bind=bind)
-        near.connect(to)
-        both = near, accept(listener)
-        wait_for("the decision", lambda: pep.stat("split_pass_in_use") >
-                 before["split_pass_in_use"])
-        proxy.close()
-        exchange(both, 20000)
+    """The subscriber's own SYN passes."""
+    with grows(follow_established=1, split_pass_in_use=1, flow_established=0):
+        exchange(pep.spoken_for_pair(family), 20000)

@@ -12,7 +12,8 @@ from peptest.ktap import (Failure, case, expect, expect_least, fail, families,
                           must, skip, wait_for)
 from peptest.netns import (addr, netem, netem_end, nstat, run,
                            single_packets)
-from peptest.pep import flows_end, pepadm, split_pair, split_start, stats
+from peptest.pep import (flows_end, kept_pair, pepadm, split_pair,
+                         split_start, spoken_for_pair, stats)
 from peptest.tcp import (End, PORT, accept, client, connect_errno, exchange,
                          exchange_all, expect_reset, expect_same, fill, listen,
                          mptcp_socket, pair, pump, reset, start)
@@ -88,6 +89,13 @@ class Traced:
         found = self.all(name)
         must(f"number of {name}", len(found), 1)
         return found[0]
+
+
+def port_of(both):
+    """The subscriber's port of a connection that is used and ends."""
+    port = both[0].getsockname()[1]
+    exchange(both, 100)
+    return port
 
 
 def ends(family, sub_port):
@@ -212,6 +220,33 @@ def refused(family):
     expect("events", [(name, fields["result"])
                       for name, fields, _ in traced.events],
            [("pep_syn", "follow_new")])
+
+
+@families("connections that are not split")
+def unsplit(family):
+    """One event of each, with the counter of its reason: too short, with an
+    option, by a limit, and one whose legs cannot be made."""
+    pep.follow("12000")
+    with Traced("pep_unsplit") as traced:
+        ports = [port_of(pair(family))]
+        flows_end()
+        pep.follow("handshake")
+        listener = listen("srv", family)
+        near = mptcp_socket("sub", family)
+        near.connect((addr("srv", family), PORT))
+        ports.append(port_of((near, accept(listener))))
+        pepadm("drain", "on")
+        try:
+            ports.append(port_of(kept_pair(family, "split_pass_drain")))
+        finally:
+            pepadm("drain", "off")
+        ports.append(port_of(spoken_for_pair(family)))
+    expect("events", [(fields["src"], fields["dst"], fields["side"],
+                       fields["result"])
+                      for fields in traced.all("pep_unsplit")],
+           [(*ends(family, port), "wireless", f"split_pass_{reason}")
+            for port, reason in zip(ports, ("end", "option", "drain",
+                                            "in_use"))])
 
 
 def reset_early(family):

@@ -2,14 +2,16 @@
 """The module: loading, attaching, counters and flows."""
 
 import contextlib
+import errno
 import json
 import os
 import re
 
 from . import env, genl, settings, tcp
-from .ktap import (Failure, dumper, expect, expect_least, steady,
-                   wait_for)
-from .netns import run, spaces, spaces_down, topology_up
+from .ktap import (Failure, dumper, expect, expect_least, must,
+                   steady, wait_for)
+from .netns import (addr, netem, run, spaces, spaces_down, sysctls,
+                    topology_up)
 
 STATS = genl.names("PEP_A_STAT_")
 CMD_STAT_GET = next(number for number, name in
@@ -169,6 +171,25 @@ def kept_pair(family, counter, *args, ns="pep", **kwargs):
     both = tcp.pair(family, *args, **kwargs)
     wait_for(counter, lambda: stat(counter, ns) > before)
     return both
+
+
+def spoken_for_pair(family):
+    """Both ends of a new connection which is not split because a transparent
+    proxy on the gateway is sending a SYN with the same addresses and ports.
+    With early demux the kernel would not forward packets that match the
+    proxy's socket."""
+    bind = addr("sub", family), 34569
+    to = addr("srv", family), tcp.PORT
+    proxy = tcp.client("pep", family, bind=bind, transparent=True)
+    proxy.setblocking(False)
+    netem("pep", "sv0", "loss", "100%")
+    err = proxy.connect_ex(to)
+    netem("pep", "sv0", "off")
+    must("the proxy's call", errno.errorcode[err], "EINPROGRESS")
+    with sysctls("pep", "net.ipv4.tcp_early_demux=0"):
+        both = kept_pair(family, "split_pass_in_use", bind=bind)
+        proxy.close()
+        return both
 
 
 def split_start(family, count, *args, ns="pep", **kwargs):

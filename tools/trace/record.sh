@@ -28,7 +28,8 @@ case ${1:-} in
 esac
 file=$1
 shift
-exec trace-cmd record -o "$file" -e pep:pep_syn -e pep:pep_accept \
-	-e pep:pep_connect -e pep:pep_state -e pep:pep_stall -e pep:pep_resume \
-	-e pep:pep_careful -e pep:pep_relay -e pep:pep_residence -e pep:pep_close \
-	-e tcp:tcp_retransmit_skb -e sock:inet_sock_set_state "$@"
+exec trace-cmd record -o "$file" -e pep:pep_syn -e pep:pep_unsplit \
+	-e pep:pep_accept -e pep:pep_connect -e pep:pep_state -e pep:pep_stall \
+	-e pep:pep_resume -e pep:pep_careful -e pep:pep_relay \
+	-e pep:pep_residence -e pep:pep_close -e tcp:tcp_retransmit_skb \
+	-e sock:inet_sock_set_state "$@"
