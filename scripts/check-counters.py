@@ -5,12 +5,13 @@
 usage: check-counters.py
 
 A counter of the netlink spec is in the reply of stat-get, counted or looked up
-in kmod/, and explained in the guide; its series is in Grafana's dashboard, or
-left out by name. Selftests name no other counters. The exit code is 1 when
+in kmod/, and explained in the guide, which has the metrics of other names in a
+table; its series is in Grafana's dashboard, or left out by name. Selftests name no other counters. The exit code is 1 when
 there are faults, and 2 when the command line is wrong.
 """
 
 import ast
+import itertools
 import json
 import pathlib
 import re
@@ -25,6 +26,7 @@ from commandline import arguments  # noqa: E402 pylint: disable=wrong-import-pos
 SPEC = "Documentation/netlink/specs/pep.yaml"
 GUIDE = "Documentation/networking/pep-guide.rst"
 CHAPTER = "The counters"
+TABLE = "Prometheus"    # chapter with the table of metrics
 METRICS = "tools/pepadm/metrics.c"
 DASHBOARD = "tools/grafana/pep.json"
 LEAVING = "selftests/test_dashboard.py"
@@ -34,6 +36,7 @@ ARGUMENTS = "ns", "ended", None
 # A line of names, with their meaning below and further in.
 TERMS = re.compile(r"^( *)([a-z0-9_]+(?:, [a-z0-9_]+)*)\n(?=\1  \S)",
                    re.MULTILINE)
+ROW = re.compile(r"^``(\w+)`` +``(pep_[^`]+)``$", re.MULTILINE)
 RULE = re.compile(r'\{ "(\w+)", "(\w+)", (NULL|"\w+"),')
 
 
@@ -55,11 +58,15 @@ def specified():
                  for names in ([attr["name"] for attr in attrs], reply))
 
 
+def chapter(title):
+    """The text of a chapter of the guide."""
+    return re.search(rf"^{title}\n=+\n(.*?)^[^\n]+\n=+\n", read(GUIDE),
+                     re.DOTALL | re.MULTILINE)[1]
+
+
 def explained():
     """The counters of the guide's chapter."""
-    chapter = re.search(rf"^{CHAPTER}\n=+\n(.*?)^[^\n]+\n=+\n", read(GUIDE),
-                        re.DOTALL | re.MULTILINE)[1]
-    return {name for _, names in TERMS.findall(chapter)
+    return {name for _, names in TERMS.findall(chapter(CHAPTER))
             for name in names.split(", ")}
 
 
@@ -71,14 +78,35 @@ def counted():
     return {name.lower() for name in re.findall(r"\bPEP_STAT_(\w+)", text)}
 
 
+def rule(name, text):
+    """The rule of pepadm that applies to a counter, or None."""
+    for found in RULE.findall(text):
+        begin, _, label = found
+        if name.startswith(begin) if label != "NULL" else name == begin:
+            return found
+    return None
+
+
 def series(name, text):
     """The series of a counter, by the rules of pepadm."""
-    for begin, metric, label in RULE.findall(text):
-        if name.startswith(begin) if label != "NULL" else name == begin:
-            return f"pep_{metric}"
+    found = rule(name, text)
+    if found:
+        return f"pep_{found[1]}"
     gauge = f"PEP_A_STAT_{name.upper()}" in re.search(
         r"^static bool counts\(.*?^}", text, re.DOTALL | re.MULTILINE)[0]
     return f"pep_{name}" + ("" if gauge else "_total")
+
+
+def rows(counters, text):
+    """The rows of the guide's table, by the rules of pepadm."""
+    for name in counters:
+        if not rule(name, text) and series(name, text) == f"pep_{name}":
+            yield name, f"pep_{name}"
+    for begin, metric, label in RULE.findall(text):
+        if label == "NULL":
+            yield begin, f"pep_{metric}"
+        else:
+            yield f"{begin}X", f"pep_{metric}{{{label[1:-1]}=\"X\"}}"
 
 
 def shown():
@@ -116,6 +144,11 @@ def faults():
     yield from (f"{GUIDE}: no such counter: {name}"
                 for name in sorted(explained() - set(counters)))
     rules, there = read(METRICS), shown()
+    tabled = ROW.findall(chapter(TABLE))
+    for row in itertools.zip_longest(rows(counters, rules), tabled):
+        if row[0] != row[1]:
+            yield f"{GUIDE}: a row of {TABLE!r} is {row[1]}, not {row[0]}"
+            break
     for name in dict.fromkeys(series(name, rules) for name in counters):
         if name not in there:
             yield f"{DASHBOARD} and LEFT_OUT of {LEAVING} lack {name}"
