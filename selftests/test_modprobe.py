@@ -98,3 +98,4 @@ def removed():
     modprobe("pep")
     modprobe("-r", "pep")
     pep.gone()
+    expect("pep_bbr", os.path.isdir("/sys/module/pep_bbr"), False)
