@@ -16,7 +16,7 @@ TRAITS = {"once", "programs"}
 
 HEADING = "EXAMPLES TO BEGIN WITH"
 # Commands of the machine that the guest is not, and a filter of their output.
-ELSEWHERE = "modprobe", "rmmod", "ss", "systemctl", "vi"
+ELSEWHERE = "modprobe", "ss", "systemctl", "vi"
 JQ = re.compile(r" \| jq .*")
 # Commands that go on until they are interrupted.
 ENDLESS = re.compile(r"pepadm .*\bmonitor\b")
