@@ -376,7 +376,8 @@ static void pep_copies_advance(const struct pep_copy *copy, u32 *next)
  * @pkt: parsed @skb
  *
  * Context: softirq, with the connection locked.
- * Return: false when it cannot be kept, which leaves an undetected hole.
+ * Return: false when it cannot be kept; @end does not show that gap, so call
+ * pep_copies_restart() then.
  */
 bool pep_copies_add(struct pep_copies *copies, enum pep_side side,
 		    struct pep_track_end *end, struct sk_buff *skb,
@@ -427,15 +428,17 @@ bool pep_copies_add(struct pep_copies *copies, enum pep_side side,
  * They are usable again when the other end has acknowledged all until here.
  *
  * Context: softirq, with the connection locked.
- * Return: false after too many restarts.
+ * Return: false after too many restarts; the copies are still there.
  */
 bool pep_copies_restart(struct pep_copies *copies, enum pep_side side,
 			struct pep_track_end *end)
 {
+	if (copies->restarts++ == PEP_COPY_RESTARTS)
+		return false;
 	pep_copies_flush(copies, side);
 	end->next = end->high;
 	copies->start[side] = end->high;
-	return copies->restarts++ < PEP_COPY_RESTARTS;
+	return true;
 }
 
 /**

@@ -76,18 +76,20 @@ static void pep_follow_scan(const struct pep_packet *pkt,
 }
 
 /* The subscriber holds too much memory. A connection that may be split again is checked
- * once more when the next payload comes.
+ * once more when the next payload comes; it counts once until there is room.
  */
 static void pep_follow_no_room(struct pep_net *pn, struct pep_conn *conn,
 			       enum pep_stat reason)
 {
-	if (conn->tally) {
-		pep_stat_inc(pn, reason);
-		conn->trigger = 0;
-		conn->due = 0;
-	} else {
+	if (!conn->tally) {
 		pep_adopt_give_up(pn, conn, reason);
+		return;
 	}
+	if (!conn->crowded)
+		pep_stat_unsplit(pn, conn->opener, &conn->tuple, reason);
+	conn->crowded = true;
+	conn->trigger = 0;
+	conn->due = 0;
 }
 
 /* Keep copies from here on. */
@@ -102,6 +104,7 @@ static void pep_follow_keep(struct pep_net *pn, struct pep_gen *gen,
 		pep_follow_no_room(pn, conn, reason);
 		return;
 	}
+	conn->crowded = false;
 	conn->copies = pep_copies_new(gen, conn->path, conn->end);
 	if (!conn->copies) {
 		pep_adopt_give_up(pn, conn, PEP_STAT_SPLIT_PASS_NO_MEMORY);
@@ -214,7 +217,8 @@ static void pep_follow_payload(struct pep_net *pn, struct pep_conn *conn,
 		self->high = last;
 	if (conn->copies && !kept &&
 	    !pep_copies_restart(conn->copies, side, self))
-		pep_adopt_give_up(pn, conn, PEP_STAT_SPLIT_PASS_COPIES);
+		pep_adopt_give_up(pn, conn, pep_share_room(pn, conn->path) ?:
+					    PEP_STAT_SPLIT_PASS_COPIES);
 	if (!conn->copies)
 		self->next = self->high;
 }

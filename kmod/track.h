@@ -131,6 +131,7 @@ struct pep_track_end {
  * @resume: packets may have passed unseen since its numbers were noted: it was
  *	imported, or a side had no device meanwhile
  * @renew: its SYN-ACK may be sent again when that gets lost, see synack.c; constant
+ * @crowded: its subscriber had no room to split it again, which has been counted
  * @gaps: pep_net.gaps when its latest packet came, modulo 256
  * @dsfield: TOS or traffic class of the latest packet of the end on a side, enum
  *	pep_side
@@ -166,6 +167,7 @@ struct pep_conn {
 	u8 early:1;
 	u8 resume:1;
 	u8 renew:1;
+	u8 crowded:1;
 	u8 gaps;
 	u8 dsfield[2];
 	refcount_t ref;

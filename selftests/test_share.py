@@ -12,11 +12,11 @@ from peptest import pep
 from peptest.ktap import (Failure, after_case, case, expect, expect_least,
                           families, wait_for)
 from peptest.monitor import monitor
-from peptest.netns import addr, impaired, ip
+from peptest.netns import WIRELESS, addr, impaired, ip, sysctls
 from peptest.pep import grows, least, pepadm, split_pair
 from peptest.raw import SYN, Wire, segment
 from peptest.tcp import (End, Load, PORT, exchange, exchange_part, fill,
-                         outcome, pair, reset, start)
+                         one_way, outcome, pair, reset, start)
 
 TRAITS = {"simulated"}
 
@@ -34,6 +34,8 @@ SOON = 12               # seconds, for subscribers that hold at least 4 MiB
 RATE = 20_000           # bytes per second
 LITTLE = 5_000          # bytes, below the trigger
 AGAIN = 12              # seconds, within which a limit is reported again
+UNDER_WAY = 60_000_000  # bytes, at the end megabytes of it at once
+FAR = "delay 50ms limit 50000".split()
 DEFAULTS = pep.default_limits()
 # A subscriber's link. A gateway holds what a link carries in a part of a
 # second, which is megabytes where links are as fast as memory.
@@ -355,6 +357,34 @@ def pressed(family):
         srv.close()
 
 
+def long(family, **counters):
+    """A connection with more under way than pep keeps of any: keeping begins
+    anew, until that is too often."""
+    with sysctls("sub", "net.ipv4.tcp_rmem=4096 131072 16777216"), \
+            sysctls("srv", "net.ipv4.tcp_wmem=4096 65536 16777216"), \
+            impaired(WIRELESS, *FAR), \
+            grows(follow_established=1, flow_established=0, **counters):
+        sub, srv = pair(family)
+        one_way(srv, sub, UNDER_WAY)
+        sub.close()
+        srv.close()
+
+
+@families("more is under way than is kept")
+def beyond(family):
+    pep.follow("loss")
+    long(family, split_pass_copies=1)
+
+
+@families("more is under way than the subscriber's share of memory")
+def beyond_share(family):
+    """The share is the reason, also when it is reached by copies alone."""
+    known(family)
+    pep.follow("loss")
+    limit("memory", LEAST)
+    long(family, split_pass_memory=1)
+
+
 @families("one that was handed back is split again when there is room")
 def later(family):
     known(family)
@@ -366,7 +396,7 @@ def later(family):
     deaf = unread(family, DEAF)
     limit("memory", LEAST)
     expect_least("memory, bytes", memory(family), LEAST + 1)
-    with grows(ended=False, split_handshake=0, split_pass_memory=least(1)):
+    with grows(ended=False, split_handshake=0, split_pass_memory=1):
         exchange_part(both, BYTES)
     for sub, srv in deaf:
         reset(sub)
