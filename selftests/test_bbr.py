@@ -8,8 +8,8 @@ import select
 import time
 
 from peptest import env, pep
-from peptest.ktap import (after_case, case, expect, expect_least, families,
-                          note)
+from peptest.ktap import (after_case, case, expect, expect_least, expect_most,
+                          families, note)
 from peptest.netns import impaired, netem, run, sysctls
 from peptest.pep import pepadm, split_pair
 from peptest.tcp import exchange_part, one_way
@@ -169,7 +169,7 @@ def pause(family):
             sock.close()
         pep.flows_end()
     note(f"{took:.3f} s")
-    expect_least("s at most", 0.3, took)
+    expect_most("seconds", took, 0.3)
 
 
 @families("without the module: the kernel's BBR")

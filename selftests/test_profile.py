@@ -10,8 +10,8 @@ import time
 
 from peptest import pep, settings
 from peptest.env import SLOW, amount
-from peptest.ktap import (case, expect, expect_least, fail, families, note,
-                          wait_for)
+from peptest.ktap import (case, expect, expect_least, expect_most, fail,
+                          families, note, wait_for)
 from peptest.netns import addr, impaired, ip, run, sysctl, sysctl_get
 from peptest.pep import (grows, kept_pair, least, pepadm, split_pair,
                          split_start)
@@ -388,8 +388,8 @@ def small(family, connect_mode):
         for side in "wireless", "server":
             leg = flow["legs"][side]
             note(side, leg["unread"], leg["unsent"])
-            expect_least("bytes that may wait", most,
-                         leg["unread"] + leg["unsent"])
+            expect_most("bytes that wait", leg["unread"] + leg["unsent"],
+                        most)
         for end in near, far:
             end.size = end.sent
         pump([near, far])
@@ -466,7 +466,7 @@ def initial_window(family, connect_mode):
                         for side, line in pep.legs().items()}
                 if not least_of <= cwnd["wireless"] <= most_of:
                     fail(f"{opener} opens, {window}: {cwnd['wireless']}")
-                expect_least("of the server's leg", 20, cwnd["server"])
+                expect_most("of the server's leg", cwnd["server"], 20)
                 exchange(both, 100000)
                 pep.flows_end()
 

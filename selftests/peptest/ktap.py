@@ -101,6 +101,12 @@ def expect_least(what, got, least):
         raise Failure(f"{what} is {got!r} instead of at least {least!r}")
 
 
+def expect_most(what, got, most):
+    """Fail unless a number is at most another."""
+    if got > most:
+        raise Failure(f"{what} is {got!r} instead of at most {most!r}")
+
+
 def wait_for(what, test, seconds=30):
     """Call a function repeatedly until it returns a true value and return
     that; fail after some seconds."""
@@ -111,7 +117,7 @@ def wait_for(what, test, seconds=30):
         if got:
             return got
         if time.monotonic() > end:
-            raise Failure(f"in vain waited {seconds} s for: {what}")
+            raise Failure(f"waited {seconds} s in vain for: {what}")
         time.sleep(pause)
         pause = min(pause * 1.5, 0.1)
 
