@@ -51,7 +51,7 @@ QUIET = {'pep_connections_total{instance="a",event="new"}': 600,
                          f'count{{{OBJECTS}')}}
 # Filters, present or not.
 FILTERS = {'pep_filters{instance="a",side="wireless"}': "2x60",
-           'pep_filters{instance="a",side="server"}': "0x60"}
+           'pep_filters{instance="a",side="server"}': "2x60"}
 LOUD = {"PepNothingSplit": {'pep_flows_established_total{instance="a"}': 0},
         "PepOverload": {'pep_connections_kept_total{instance="a",'
                         'reason="max_flows"}': 1},
@@ -75,7 +75,7 @@ LOUD = {"PepNothingSplit": {'pep_flows_established_total{instance="a"}': 0},
             'le="1.048576",group="treated"}': 600}}
 # Fires when the modification time of the counters' file does not change.
 STALE = "PepMetricsStale"
-# Fires when there are no filters.
+# Fires when a side has no filters.
 DETACHED = "PepNothingAttached"
 # Labels that Prometheus adds.
 GIVEN = {"job", "instance", "file"}
@@ -243,8 +243,8 @@ def alerts():
     quiet = {**growing(QUIET), **FILTERS, stamp: "0+60x60"}
     tests = [alerting(quiet, []),
              alerting({**quiet, stamp: "0x60"}, [STALE]),
-             alerting({**quiet, **{name: "0x60" for name in FILTERS}},
-                      [DETACHED]),
+             *(alerting({**quiet, name: "0x60"}, [DETACHED])
+               for name in FILTERS),
              *(alerting({**quiet, **growing(series)}, [name])
                for name, series in LOUD.items())]
     with open(RULES, encoding="utf-8") as file:
