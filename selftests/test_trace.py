@@ -448,7 +448,9 @@ def relay_batch():
 @case("syn-reasons.bt", seconds=300)
 def syn_reasons():
     """SYNs that pass, by their reason: those of Multipath TCP, and those that
-    would be answered early without draining. All are followed."""
+    would be answered early without draining. All are followed, and not split
+    for a reason."""
+    before = stats()
     pepadm("profile", "set", "default", "connect", "early")
     try:
         with Script("syn-reasons.bt") as script:
@@ -464,6 +466,11 @@ def syn_reasons():
         pepadm("profile", "set", "default", "connect", "follow")
     expect("verdicts", script.maps["@syns"],
            {f"syn_pass_mptcp,{PORT}": 1, f"follow_new,{PORT}": FLOWS + 1})
+    expect("connections that are not split", script.maps["@unsplit"],
+           {f"{name},{PORT}": number - before[name]
+            for name, number in stats().items()
+            if name.startswith("split_pass_") and number > before[name]})
+    expect_least("reasons", len(script.maps["@unsplit"]), 2)
 
 
 @case("legs.bt", seconds=300)
