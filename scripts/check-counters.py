@@ -6,8 +6,9 @@ usage: check-counters.py
 
 A counter of the netlink spec is in the reply of stat-get, counted or looked up
 in kmod/, and explained in the guide, which has the metrics of other names in a
-table; its series is in Grafana's dashboard, or left out by name. Selftests name no other counters. The exit code is 1 when
-there are faults, and 2 when the command line is wrong.
+table; its series is in Grafana's dashboard, or left out by name. Selftests
+name no other counters. The exit code is 1 when there are faults, and 2 when
+the command line is wrong.
 """
 
 import ast
