@@ -89,11 +89,11 @@ void pep_adopt_prepare(const struct pep_conn *conn)
 }
 
 /**
- * pep_adopt_give_up() - leave a connection to its ends
+ * pep_adopt_give_up() - leave a connection to its ends, see pep_track_disarm()
  * @pn: its instance
  * @conn: connection, locked
- * @reason: counter of the reason; not counted for a connection that was handed
- *	back and has sent nothing since
+ * @reason: counter of the reason; not counted for a connection without triggers, or
+ *	one that was handed back and has sent nothing since
  *
  * Context: BH off.
  */
@@ -270,7 +270,9 @@ static int pep_adopt_load(const struct pep_conn *conn, enum pep_side side,
 	return 0;
 }
 
-/* Counter of an error that keeps a leg from taking the state of an end. */
+/* Counter of an error that keeps a leg from taking the state of an end. Legs may share
+ * ports, so it is connect() that finds the addresses and ports in use, EADDRNOTAVAIL.
+ */
 static enum pep_stat pep_adopt_reason(int err)
 {
 	switch (err) {

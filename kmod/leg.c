@@ -120,8 +120,8 @@ static int pep_leg_bind(struct sock *sk, const struct pep_tuple *tuple)
 	return 0;
 }
 
-/* Call the protocol's connect(), which sends the SYN. */
-static int pep_leg_send_syn(struct sock *sk, const struct pep_tuple *tuple)
+/* Call the protocol's connect(). */
+static int pep_leg_call_connect(struct sock *sk, const struct pep_tuple *tuple)
 {
 	struct sockaddr_in6 sin6 = {
 		.sin6_family = AF_INET6,
@@ -142,10 +142,10 @@ static int pep_leg_send_syn(struct sock *sk, const struct pep_tuple *tuple)
 }
 
 /**
- * pep_leg_connect() - send the SYN of a target leg
+ * pep_leg_connect() - connect a leg; under repair no packet is sent
  * @sk: locked new socket, attached
  * @tuple: tuple of the opener's SYN, whose ends the leg takes over
- * @isn: initial sequence number, or 0 to let TCP choose
+ * @isn: number of the SYN, or under repair of the next byte; 0 to let TCP choose
  *
  * tcp_v4_connect() and tcp_v6_connect() keep a sequence number that is set.
  *
@@ -163,7 +163,7 @@ int pep_leg_connect(struct sock *sk, const struct pep_tuple *tuple, u32 isn)
 	if (err)
 		return err;
 	WRITE_ONCE(tcp_sk(sk)->write_seq, isn);
-	return pep_leg_send_syn(sk, tuple);
+	return pep_leg_call_connect(sk, tuple);
 }
 
 /* Take a port from the local port range of the namespace. */
@@ -201,7 +201,7 @@ int pep_leg_connect_local(struct sock *sk, const struct pep_tuple *tuple)
 		err = pep_leg_bind_port(sk);
 		/* When this fails the port is given back. */
 		if (!err)
-			err = pep_leg_send_syn(sk, tuple);
+			err = pep_leg_call_connect(sk, tuple);
 	} while (err == -EADDRNOTAVAIL && --tries);
 	return err;
 }

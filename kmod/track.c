@@ -229,7 +229,8 @@ static void pep_track_settle(struct pep_net *pn, struct pep_conn *conn)
 
 /**
  * pep_track_disarm() - keep triggers from splitting a connection
- * @conn: connection, locked; it has been taken over, or never will be
+ * @conn: connection, locked; it has been taken over, or will not be by these
+ *	triggers: pep_follow_resume() may arm it again
  *
  * Context: BH off.
  */

@@ -14,6 +14,9 @@
   rtnl    links and filters that iproute2 cannot make
   settings  the settings of a profile
   pep     the module: loading, attaching, counters, flows
+  monitor  notifications that pepadm monitor prints
+  capture  segments at both ends' devices, and TCP's rules for them
+  container, firewall, service, cpu, debugfs  what the gateway has besides
 
 Random load, test_soak.py and test_faults.py:
 
