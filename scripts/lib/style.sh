@@ -6,9 +6,9 @@
 # run in $STYLE_DIR, a copy of the sources. $STYLE_KDIR has the headers
 # of the stock kernel, $STYLE_SRC the source of Debian's 6.12.
 
-STYLE_CHECKS='netlink checkpatch sparse kernel_doc includes calls uapi'
-STYLE_CHECKS+=' counters language tools usage shellcheck python yamllint man'
-STYLE_CHECKS+=' site units checklists next'
+STYLE_CHECKS=(netlink checkpatch sparse kernel_doc includes calls uapi
+	counters language tools usage shellcheck python yamllint man
+	site units checklists next)
 
 # C sources and headers written by hand.
 style_c_files()
@@ -213,12 +213,10 @@ style_next()
 	}
 }
 
-# Run the checks as one KTAP stream.
-style_run()
+# Run checks as one KTAP stream.
+style_run() # CHECK...
 {
 	local check n=0 output
-	# shellcheck disable=SC2206 # a list of names
-	local checks=($STYLE_CHECKS)
 
 	lock style
 	STYLE_DIR=$PEP_LAB_CACHE/build/style
@@ -227,8 +225,8 @@ style_run()
 	build_copy "$STYLE_DIR"
 	cd "$STYLE_DIR" || return 1
 	echo "TAP version 13"
-	echo "1..${#checks[@]}"
-	for check in "${checks[@]}"; do
+	echo "1..$#"
+	for check in "$@"; do
 		n=$((n + 1))
 		if output=$("style_$check" 2>&1); then
 			echo "ok $n $check"
@@ -239,13 +237,20 @@ style_run()
 	done
 }
 
-lab_style()
+lab_style() # [CHECK...]
 {
+	local check
+
+	for check in "$@"; do
+		[[ " ${STYLE_CHECKS[*]} " = *" $check "* ]] ||
+			bad "no such check: $check (${STYLE_CHECKS[*]})"
+	done
 	packages_need build source style site fuzz next
 	TEST_LOGS=$PEP_LAB_CACHE/logs
 	TEST_COUNTS=$TEST_LOGS/counts-style
 	mkdir -p "$TEST_LOGS"
 	: > "$TEST_COUNTS"
-	test_host
+	test_style "${@:-${STYLE_CHECKS[@]}}"
+	[ $# != 0 ] || test_fuzz
 	"$TOP/scripts/lib/counts.py" sum "$TEST_COUNTS"
 }

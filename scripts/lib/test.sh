@@ -36,11 +36,16 @@ test_fail() # TITLE TEXT
 		"$1" "$2" "$1" >> "$TEST_COUNTS"
 }
 
-# The checks that need no guest.
-test_host()
+# Checks of the sources, see style.sh.
+test_style() # CHECK...
 {
-	style_run | "$TOP/scripts/lib/ktap.py" host "$TEST_LOGS/host.ktap" \
+	style_run "$@" | "$TOP/scripts/lib/ktap.py" host "$TEST_LOGS/host.ktap" \
 		"$TEST_COUNTS" || true
+}
+
+# The fuzzers in their short form.
+test_fuzz()
+{
 	fuzz_run | "$TOP/scripts/lib/ktap.py" fuzz "$TEST_LOGS/fuzz.ktap" \
 		"$TEST_COUNTS" || true
 }
@@ -235,6 +240,7 @@ test_guest_once() # KERNEL FOLDER TITLE NAME...
 			export PEPADM=$dir/tools/pepadm/pepadm
 			export PEP_KUNIT=$kunit PEP_PROMTOOL=$promtool
 			export PEP_YNL=$ynl
+			export PEP_WITHOUT=${PEP_WITHOUT:-}
 			export PEP_SOAK_SECONDS=${SOAK_SECONDS:-}
 			export PEP_SOAK_SEED=${SOAK_SEED:-}
 			export PEP_NLFUZZ_MESSAGES=${NLFUZZ_MESSAGES:-}
@@ -303,7 +309,8 @@ test_everything()
 	packages_need style site fuzz next link
 	rm -f "$TEST_LOGS/build.log"
 	test_build_begin
-	test_host
+	test_style "${STYLE_CHECKS[@]}"
+	test_fuzz
 	test_bench cost
 	# shellcheck disable=SC2086 # a list
 	for kernel in stock $TEST_BUILT; do
