@@ -15,6 +15,7 @@
 #include <net/pkt_cls.h>
 #include <uapi/linux/tc_act/tc_pepsplit.h>
 
+#include "compat.h"
 #include "flow.h"
 #include "instance.h"
 #include "net.h"
@@ -63,7 +64,7 @@ static int pep_action_act(struct sk_buff *skb, const struct tc_action *a,
 	int verdict = READ_ONCE(act->common.tcfa_action);
 	const struct pep_action_params *params;
 
-	tcf_lastuse_update(&act->common.tcfa_tm);
+	pep_compat_lastuse(&act->common.tcfa_tm);
 	tcf_action_update_bstats(&act->common, skb);
 	if (!skb_at_tc_ingress(skb))
 		return verdict;

@@ -6,7 +6,9 @@
 #ifndef _PEP_COMPAT_H
 #define _PEP_COMPAT_H
 
+#include <linux/kcsan-checks.h>
 #include <linux/version.h>
+#include <net/act_api.h>
 #include <net/inet6_hashtables.h>
 #include <net/inet_hashtables.h>
 #include <net/ip.h>
@@ -107,6 +109,17 @@ static inline void pep_compat_promised(struct tcp_sock *tp)
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 1, 0)
 	tp->rcv_mwnd_seq = tp->rcv_wup + tp->rcv_wnd;
 #endif
+}
+
+/*
+ * Note that an action of tc is used. Linux 6.12 does so by accesses without marks, which
+ * race with each other and harm nothing; 7.3 by READ_ONCE() and WRITE_ONCE().
+ */
+static inline void pep_compat_lastuse(struct tcf_t *tm)
+{
+	kcsan_disable_current();
+	tcf_lastuse_update(tm);
+	kcsan_enable_current();
 }
 
 #ifdef TCP_ECN_OK
