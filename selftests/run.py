@@ -14,7 +14,8 @@ Environment:
   PEP_KO       pep.ko to load
   PEPADM       pepadm to use
   PEP_KUNIT    pep_kunit.ko, empty when there is none
-  PEP_KERNEL   stock, next, fast, frags, debug, rt, sim or simdebug
+  PEP_KERNEL   stock, next, fast, frags, debug, rt, kcsan, sim or
+               simdebug
   PEP_SOAK_SECONDS, PEP_SOAK_SEED, PEP_NLFUZZ_MESSAGES, PEP_NLFUZZ_SEED
                see peptest/env.py
   PEP_WITHOUT  1: nothing is loaded, the same connections over plain

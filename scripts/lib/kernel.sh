@@ -4,7 +4,7 @@
 #
 # stock        Debian's linux-image 6.12, as installed by apt
 # next         linux-image 7.3 of trixie-backports, in the root of next.sh
-# fast, frags, debug, rt, sim, simdebug
+# fast, frags, debug, rt, kcsan, sim, simdebug
 #              built from Debian's linux-source-6.12 out of the fragments in
 #              selftests/config, kept under $PEP_LAB_CACHE/kernels/NAME-KEY; KEY
 #              is a hash of everything that goes in, so that a changed fragment,
@@ -15,10 +15,10 @@
 kernel_known() # NAME
 {
 	case $1 in
-	stock | next | fast | frags | debug | rt | sim | simdebug) ;;
+	stock | next | fast | frags | debug | rt | kcsan | sim | simdebug) ;;
 	*)
 		bad "no such kernel: $1 (stock, next, fast, frags, debug, rt," \
-			"sim or simdebug)"
+			"kcsan, sim or simdebug)"
 		;;
 	esac
 }
@@ -33,6 +33,7 @@ kernel_fragments() # FLAVOUR
 	frags) echo "$dir/base.config" "$dir/net.config" "$dir/frags.config" ;;
 	debug) echo "$dir/base.config" "$dir/net.config" "$dir/debug.config" ;;
 	rt) echo "$dir/base.config" "$dir/net.config" "$dir/rt.config" ;;
+	kcsan) echo "$dir/base.config" "$dir/net.config" "$dir/kcsan.config" ;;
 	sim) echo "$dir/net.config" "$dir/sim.config" ;;
 	simdebug)
 		echo "$dir/net.config" "$dir/debug.config" "$dir/sim.config" \
@@ -132,6 +133,8 @@ kernel_make() # FLAVOUR FOLDER
 	frags=$(kernel_fragments "$flavour")
 	log=$out/build.log
 	make=(make -C "$src" O="$out" "ARCH=$(kernel_arch "$flavour")")
+	# See kcsan.config; modules are built without it.
+	[ "$flavour" != kcsan ] || make+=(KCSAN_SANITIZE=n)
 	say "building the $flavour kernel (10 to 20 minutes on 2 cores, once)"
 	if [ ! -e "$out/.configured" ]; then
 		rm -rf "$out"

@@ -22,7 +22,7 @@ test_list() # [--list [KERNEL]|--full KERNEL|--trait TRAIT]
 test_timeout() # KERNEL TESTS
 {
 	case $1 in
-	debug | rt) echo $((600 + 400 * $2)) ;;
+	debug | rt | kcsan) echo $((600 + 400 * $2)) ;;
 	sim | simdebug) echo $((300 + 30 * $2)) ;;
 	*) echo $((600 + 80 * $2)) ;;
 	esac
