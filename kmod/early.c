@@ -342,7 +342,8 @@ static bool pep_early_has_share(struct pep_net *pn,
  *
  * Context: softirq, RCU read side.
  * Return: true when the SYN was consumed; false when its connection is to be
- * followed instead, because of a limit or a reason that is counted.
+ * followed instead, if shares allow that, because of a limit or a reason that is
+ * counted.
  */
 bool pep_early_open(struct pep_gen *gen, enum pep_side side, struct sk_buff *skb,
 		    const struct pep_packet *pkt)

@@ -31,7 +31,7 @@
 /* How much of its rate a subscriber may use at once, ns. */
 #define PEP_SHARE_BURST		(2 * NSEC_PER_SEC)
 
-/* Count a connection or a flow that is refused to a subscriber. */
+/* Count a connection or a flow that is refused in the subscriber's entry. */
 static enum pep_stat pep_share_refuse(struct pep_net *pn, struct pep_path *path,
 				      enum pep_stat counter)
 {
@@ -131,7 +131,7 @@ void pep_share_hold(struct pep_net *pn, struct pep_path *path, u32 *noted,
  *
  * Context: BH off, RCU read side.
  * Return: PEP_STAT_NONE with the connection counted, until pep_share_leave(); or the
- * counter of the reason against it, of which listeners are notified.
+ * counter of the reason against it, for the caller to count; listeners are notified.
  */
 enum pep_stat pep_share_open(struct pep_net *pn, struct pep_path *path, u64 now)
 {

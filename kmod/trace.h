@@ -163,8 +163,8 @@ DEFINE_EVENT(pep_opening, pep_syn,
 );
 
 /*
- * A connection is not split, or its opener not answered early: the counter of the
- * reason.
+ * A connection is not split: the counter of the reason, split_pass_; of an opener that is
+ * not answered early split_pass_max_pending.
  */
 DEFINE_EVENT(pep_opening, pep_unsplit,
 	TP_PROTO(const struct pep_net *pn, const struct pep_tuple *tuple,

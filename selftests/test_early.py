@@ -118,7 +118,7 @@ def control_users():
 def spoof(source, port):
     """A SYN with a spoofed source is neither answered nor forwarded."""
     near, far = Wire("sub"), Wire("srv", peer=("pep", "sv0"))
-    with grows(syn_pass_source=1, syn_answered=0,
+    with grows(syn_pass_source=1, syn_answered=0, follow_new=1,
                flow_established=0) as before:
         near.send(segment(source, addr("srv", 4), port, PORT, flags=SYN,
                           seq=1))
