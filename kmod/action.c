@@ -249,7 +249,7 @@ static int pep_action_dump(struct sk_buff *skb, struct tc_action *a, int bind,
 	opt.action = a->tcfa_action;
 	params = rcu_dereference_protected(act->params,
 					   lockdep_is_held(&a->tcfa_lock));
-	tcf_tm_dump(&tm, &a->tcfa_tm);
+	pep_compat_tm_dump(&tm, &a->tcfa_tm);
 	if (nla_put(skb, TCA_PEPSPLIT_PARMS, sizeof(opt), &opt) ||
 	    nla_put_u32(skb, TCA_PEPSPLIT_SIDE, params->side) ||
 	    nla_put_string(skb, TCA_PEPSPLIT_PROFILE, params->profile->name) ||

@@ -112,13 +112,21 @@ static inline void pep_compat_promised(struct tcp_sock *tp)
 }
 
 /*
- * Note that an action of tc is used. Linux 6.12 does so by accesses without marks, which
- * race with each other and harm nothing; 7.3 by READ_ONCE() and WRITE_ONCE().
+ * Note that an action of tc is used, and read when it was. Linux 6.12 does so by accesses
+ * without marks, which race with each other and harm nothing; 7.3 by READ_ONCE() and
+ * WRITE_ONCE().
  */
 static inline void pep_compat_lastuse(struct tcf_t *tm)
 {
 	kcsan_disable_current();
 	tcf_lastuse_update(tm);
+	kcsan_enable_current();
+}
+
+static inline void pep_compat_tm_dump(struct tcf_t *dtm, const struct tcf_t *stm)
+{
+	kcsan_disable_current();
+	tcf_tm_dump(dtm, stm);
 	kcsan_enable_current();
 }
 

@@ -28,8 +28,7 @@ LONGER = 2 * SOAK_SECONDS + NLFUZZ_MESSAGES // 50
 WITHOUT = os.environ.get("PEP_WITHOUT") == "1"
 # The kernel checks for errors: KASAN, lockdep, kmemleak, failslab.
 DEBUG = KERNEL in ("debug", "simdebug")
-SLOW_KERNELS = "debug", "rt", "kcsan"   # emulated, and they check much
-SLOW = KERNEL in SLOW_KERNELS
+SLOW = KERNEL in ("debug", "rt")       # and is emulated
 # Computing takes no time: delays are exactly as configured.
 EXACT = KERNEL == "sim"
 # Computing takes simulated time, more on a busy host: delays grow there.
