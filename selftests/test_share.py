@@ -34,8 +34,8 @@ SOON = 12               # seconds, for subscribers that hold at least 4 MiB
 RATE = 20_000           # bytes per second
 LITTLE = 5_000          # bytes, below the trigger
 AGAIN = 12              # seconds, within which a limit is reported again
-UNDER_WAY = 60_000_000  # bytes, at the end megabytes of it at once
-FAR = "delay 50ms limit 50000".split()
+UNDER_WAY = 40_000_000  # bytes, at the end megabytes of it at once
+FAR = "delay 250ms limit 50000".split()
 DEFAULTS = pep.default_limits()
 # A subscriber's link. A gateway holds what a link carries in a part of a
 # second, which is megabytes where links are as fast as memory.
