@@ -222,31 +222,37 @@ def refused(family):
            [("pep_syn", "follow_new")])
 
 
+def not_split(traced, family, ports, *reasons):
+    """One event for each connection, with the counter of its reason."""
+    expect("events", [(fields["src"], fields["dst"], fields["side"],
+                       fields["result"])
+                      for fields in traced.all("pep_unsplit")],
+           [(*ends(family, port), "wireless", f"split_pass_{reason}")
+            for port, reason in zip(ports, reasons)])
+
+
 @families("connections that are not split")
 def unsplit(family):
-    """One event of each, with the counter of its reason: too short, with an
-    option, by a limit, and one whose legs cannot be made."""
+    """Too short, with an option, by a limit, and one whose legs cannot be
+    made."""
     pep.follow("12000")
     with Traced("pep_unsplit") as traced:
         ports = [port_of(pair(family))]
-        flows_end()
-        pep.follow("handshake")
+    not_split(traced, family, ports, "end")
+    pep.follow("handshake")
+    flows_end()
+    with Traced("pep_unsplit") as traced:
         listener = listen("srv", family)
         near = mptcp_socket("sub", family)
         near.connect((addr("srv", family), PORT))
-        ports.append(port_of((near, accept(listener))))
+        ports = [port_of((near, accept(listener)))]
         pepadm("drain", "on")
         try:
             ports.append(port_of(kept_pair(family, "split_pass_drain")))
         finally:
             pepadm("drain", "off")
         ports.append(port_of(spoken_for_pair(family)))
-    expect("events", [(fields["src"], fields["dst"], fields["side"],
-                       fields["result"])
-                      for fields in traced.all("pep_unsplit")],
-           [(*ends(family, port), "wireless", f"split_pass_{reason}")
-            for port, reason in zip(ports, ("end", "option", "drain",
-                                            "in_use"))])
+    not_split(traced, family, ports, "option", "drain", "in_use")
 
 
 def reset_early(family):
