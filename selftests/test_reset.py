@@ -17,7 +17,7 @@ from peptest.env import amount
 from peptest.ktap import expect, expect_least, families, wait_for
 from peptest.netns import addr, impaired, ip, nstat, run
 from peptest.pep import grows
-from peptest.raw import FIN, RST, Wire, segment
+from peptest.raw import ACK, FIN, RST, Wire, segment
 from peptest.tcp import (End, exchange_part, expect_reset, expect_stream,
                          next_offset, one_way, outcome, pair, pieces, pump,
                          reset, start)
@@ -236,7 +236,9 @@ def detached_twice_lost(family):
 
 @families("late resets of an end that is closed", "sub", "srv")
 @families("late resets of an end that is closed, the server", "srv", "sub")
-def late(family, closed, opened):
+@families("late resets of an end that is closed, its FIN comes twice", "sub",
+          "srv", True)
+def late(family, closed, opened, twice=False):
     """A closed socket resets late packets. The first reset ends the leg's
     TIME_WAIT, the next one finds no socket; the other end, which waits for a
     FIN that is lost, must not receive it. Where the leg acknowledges a FIN
@@ -259,6 +261,13 @@ def late(family, closed, opened):
                         outgoing=True)
         wait_for("the closed socket", lambda: not run(
             "ss", "-tnH", "sport", "=", str(sport), ns=closed).stdout)
+        if twice:
+            before_it = nstat(closed, "TcpOutRsts")
+            wire.send(segment(addr(closed, family), addr(opened, family),
+                              sport, fin.dport, flags=FIN | ACK, seq=fin.seq,
+                              ack=fin.ack))
+            wait_for("the socket's own reset", lambda: nstat(
+                closed, "TcpOutRsts") > before_it)
         for number in fin.ends, fin.ends - 1:
             wire.send(segment(addr(closed, family), addr(opened, family),
                               sport, fin.dport, flags=RST, seq=number))
@@ -272,6 +281,8 @@ def late(family, closed, opened):
     own = nstat(closed, "TcpOutRsts") - own
     expect("resets without a socket",
            pep.stat("reset_over") - before["reset_over"], 1 + own)
+    if twice:
+        expect_least("resets of the socket itself", own, 1)
 
 
 def unacked(sock):
