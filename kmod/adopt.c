@@ -27,13 +27,11 @@
 #include "leg.h"
 #include "limit.h"
 #include "live.h"
-#include "name.h"
 #include "pool.h"
 #include "relay.h"
 #include "release.h"
 #include "share.h"
 #include "stat.h"
-#include "trace.h"
 #include "untrack.h"
 
 /* Largest receive buffer for the window that a leg's end was promised, bytes. */
@@ -464,9 +462,7 @@ static bool pep_adopt_flow(struct pep_gen *gen, struct pep_conn *conn,
 		return true;
 	}
 	/* The end of the flow has counted it. */
-	if (trace_pep_unsplit_enabled())
-		trace_pep_unsplit(pn, &conn->tuple, conn->opener,
-				  pep_name_stat(reason));
+	pep_stat_trace_unsplit(pn, conn->opener, &conn->tuple, reason);
 	pep_flow_put(flow);
 	return false;
 }

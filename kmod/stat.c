@@ -46,6 +46,22 @@ void pep_stat_syn(const struct pep_net *pn, enum pep_side opener,
 }
 
 /**
+ * pep_stat_trace_unsplit() - trace a connection that is not split, counted elsewhere
+ * @pn: instance
+ * @opener: side of its opener
+ * @tuple: its ends
+ * @stat: counter of the reason
+ *
+ * Context: any.
+ */
+void pep_stat_trace_unsplit(const struct pep_net *pn, enum pep_side opener,
+			    const struct pep_tuple *tuple, enum pep_stat stat)
+{
+	if (trace_pep_unsplit_enabled())
+		trace_pep_unsplit(pn, tuple, opener, pep_name_stat(stat));
+}
+
+/**
  * pep_stat_unsplit() - count a connection that is not split
  * @pn: instance
  * @opener: side of its opener
@@ -58,8 +74,7 @@ void pep_stat_unsplit(const struct pep_net *pn, enum pep_side opener,
 		      const struct pep_tuple *tuple, enum pep_stat stat)
 {
 	pep_stat_inc(pn, stat);
-	if (trace_pep_unsplit_enabled())
-		trace_pep_unsplit(pn, tuple, opener, pep_name_stat(stat));
+	pep_stat_trace_unsplit(pn, opener, tuple, stat);
 }
 
 /**

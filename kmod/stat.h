@@ -60,6 +60,8 @@ int pep_stat_init(struct pep_net *pn);
 void pep_stat_exit(struct pep_net *pn);
 void pep_stat_syn(const struct pep_net *pn, enum pep_side opener,
 		  const struct pep_tuple *tuple, enum pep_stat stat);
+void pep_stat_trace_unsplit(const struct pep_net *pn, enum pep_side opener,
+			    const struct pep_tuple *tuple, enum pep_stat stat);
 void pep_stat_unsplit(const struct pep_net *pn, enum pep_side opener,
 		      const struct pep_tuple *tuple, enum pep_stat stat);
 u64 pep_stat_read(const struct pep_net *pn, unsigned int index, int cpu);

@@ -122,7 +122,7 @@ TRACE_EVENT(pep_steer,
 		  __get_str(verdict))
 );
 
-/* What becomes of a connection that has no flow, by its opener's side. */
+/* The outcome for a connection without a flow; the side is that of its opener. */
 DECLARE_EVENT_CLASS(pep_opening,
 
 	TP_PROTO(const struct pep_net *pn, const struct pep_tuple *tuple,

@@ -49,7 +49,7 @@ enum pep_split_trigger {
 };
 
 /**
- * enum pep_mptcp_mode - What becomes of SYNs with the option of Multipath TCP.
+ * enum pep_mptcp_mode - How SYNs with the option of Multipath TCP are handled.
  * @PEP_MPTCP_MODE_BYPASS: They pass unsplit.
  * @PEP_MPTCP_MODE_SPLIT: The option is removed as they pass, so that both ends
  *   fall back to plain TCP, and their connections are split.
