@@ -25,8 +25,10 @@ struct pep_values;
  *	window.c
  * @window: window offered to the end when no payload waits here, as last
  *	calculated, bytes
- * @edge: sequence number up to which the end may send; guarded, as @coupled and
- *	@window, by the socket's lock
+ * @open: how far TCP has opened the window where the bound leaves it, bytes
+ * @offer: window offered to the end at last, bytes: @open or less
+ * @edge: sequence number up to which the end may send; guarded, as the four before,
+ *	by the socket's lock
  * @residence: times for which payload stays here on its way to the leg
  */
 struct pep_leg {
@@ -38,6 +40,8 @@ struct pep_leg {
 	bool stalled;
 	bool coupled;
 	u32 window;
+	u32 open;
+	u32 offer;
 	u32 edge;
 	struct pep_residence residence;
 };

@@ -144,6 +144,7 @@ pep_relay_once(struct pep_flow *flow, enum pep_side from, struct sk_buff *skb,
 	if (unlikely(!g.len))
 		return g.err == -ENOMEM ? pep_relay_later(flow) :
 					  PEP_RELAY_BROKEN;
+	pep_window_renew(flow, !from);
 	flow->sending = true;
 	if (from == PEP_SIDE_SERVER)
 		pep_resume_send(flow, g.len);

@@ -13,7 +13,8 @@
  * anything has been delivered the end is offered as much as a SYN can offer.
  *
  * While payload is left unread the window may close: the next read opens it.
- * Otherwise nothing would, so a few segments stay on offer.
+ * Otherwise nothing would, so a few segments stay on offer. Payload that is sent later
+ * opens the window with the next payload for the end.
  */
 
 #include "window.h"
@@ -103,19 +104,31 @@ static u32 pep_window_all(u64 rate, const struct tcp_sock *in, u32 stay)
 	return min_t(u64, all, pep_window_max(in));
 }
 
-/*
- * Offer no more than @window from the next ACK on, and @at_once now: TCP grows
- * the latter towards the former, see tcp_grow_window(). It takes back nothing
- * that it has offered, unless net.ipv4.tcp_shrink_window is set.
+/* Note how far TCP has opened the window of an end, see tcp_grow_window(); below the last
+ * offer it is TCP that has taken memory back.
  */
-static void pep_window_offer(struct tcp_sock *in, u32 window, u32 at_once)
+static void pep_window_note(struct pep_leg *leg)
 {
-	const struct net *net = sock_net((const struct sock *)in);
+	u32 open = tcp_sk(leg->sk)->rcv_ssthresh;
+
+	leg->open = open < leg->offer ? open : max(leg->open, open);
+}
+
+/*
+ * Offer no more than @window from the next ACK on, and now as far as the window has been
+ * open before: TCP grows the latter towards the former. It takes back nothing that it has
+ * offered, unless net.ipv4.tcp_shrink_window is set.
+ */
+static void pep_window_offer(struct pep_leg *leg, u32 window)
+{
+	const struct net *net = sock_net(leg->sk);
+	struct tcp_sock *in = tcp_sk(leg->sk);
 
 	if (READ_ONCE(net->ipv4.sysctl_tcp_shrink_window))
 		window = max(window, tcp_receive_window(in));
 	WRITE_ONCE(in->window_clamp, window);
-	in->rcv_ssthresh = min(window, at_once);
+	leg->offer = min(window, leg->open);
+	in->rcv_ssthresh = leg->offer;
 }
 
 /**
@@ -127,51 +140,37 @@ static void pep_window_offer(struct tcp_sock *in, u32 window, u32 at_once)
  *
  * Context: softirq, with the leg's socket locked.
  */
-void pep_window_hold(const struct pep_leg *leg)
+void pep_window_hold(struct pep_leg *leg)
 {
-	struct tcp_sock *in;
+	const struct tcp_sock *in;
 	s32 window;
 
 	if (!leg->coupled)
 		return;
 	in = tcp_sk(leg->sk);
 	window = leg->edge - in->rcv_nxt;
-	if (window < (s32)in->window_clamp)
-		pep_window_offer(in, max(window, 0), in->rcv_ssthresh);
+	if (window >= (s32)in->window_clamp)
+		return;
+	pep_window_note(leg);
+	pep_window_offer(leg, max(window, 0));
 }
 
-/**
- * pep_window_couple() - bind the window of an end to the other leg's rate
- * @flow: flow with its legs locked
- * @from: side of the end, enum pep_side
- * @done: payload of the end that the other leg has, though not yet marked as
- *	read, bytes
- *
- * For a few segments, where nothing waits and most of the offered window is
- * left, it does nothing.
- *
- * Context: softirq.
+/* Bind the window of an end to the other leg's rate. That leg has @done bytes of the end's
+ * payload that are not yet marked as read; @unread more have been received, and @held of
+ * all are not sent.
  */
-void pep_window_couple(struct pep_flow *flow, enum pep_side from, u32 done)
+static void pep_window_bind(struct pep_flow *flow, enum pep_side from, u32 done,
+			    u32 unread, u32 held)
 {
 	struct tcp_sock *out = tcp_sk(flow->leg[!from].sk);
 	struct pep_leg *leg = &flow->leg[from];
-	struct tcp_sock *in = tcp_sk(leg->sk);
+	const struct tcp_sock *in = tcp_sk(leg->sk);
 	u32 least = PEP_WINDOW_SEGMENTS * in->advmss;
-	u32 stay, unread, held, window, at_once;
+	u32 stay = pep_window_stay(flow, out), window;
 	u64 rate;
-
-	if (!flow->gen->values.residence)
-		return;
-	unread = in->rcv_nxt - in->copied_seq - done;
-	held = unread + out->write_seq - out->snd_nxt;
-	if (!held && leg->coupled && done < least &&
-	    (s32)(leg->edge - in->rcv_nxt) > (s32)(leg->window / 4 * 3))
-		return;
 
 	rate = pep_window_rate(out, from == PEP_SIDE_SERVER ?
 				    pep_resume_rate(flow) : 0);
-	stay = pep_window_stay(flow, out);
 	WRITE_ONCE(out->notsent_lowat,
 		   clamp_t(u64, div_u64(rate * (stay / 4), USEC_PER_SEC),
 			   PEP_WINDOW_UNSENT_MIN, PEP_SOCKET_NOTSENT));
@@ -198,12 +197,68 @@ void pep_window_couple(struct pep_flow *flow, enum pep_side from, u32 done)
 	else if (window < 2U * in->advmss)
 		window = 0;
 	leg->edge = in->rcv_nxt + window;
-	leg->coupled = true;
-	/* Grow again no faster than the end sends, and not while TCP wants its
-	 * memory back; TCP itself keeps to the size of the buffer.
+	/* Grow no faster than the end sends, and not while TCP wants its memory
+	 * back; TCP itself keeps to the size of the buffer.
 	 */
-	at_once = max(in->rcv_ssthresh + 2 * done, least);
+	pep_window_note(leg);
+	leg->open = min(leg->open + 2 * done, pep_window_max(in));
 	if (tcp_under_memory_pressure(leg->sk))
-		at_once = least;
-	pep_window_offer(in, window, at_once);
+		leg->open = least;
+	leg->open = max(leg->open, least);
+	leg->coupled = true;
+	pep_window_offer(leg, window);
+}
+
+/**
+ * pep_window_couple() - bind the window of an end that has sent payload
+ * @flow: flow with its legs locked
+ * @from: side of the end, enum pep_side
+ * @done: payload of the end that the other leg has, though not yet marked as
+ *	read, bytes
+ *
+ * For a few segments, where nothing waits and most of the offered window is
+ * left, it does nothing.
+ *
+ * Context: softirq.
+ */
+void pep_window_couple(struct pep_flow *flow, enum pep_side from, u32 done)
+{
+	const struct tcp_sock *out = tcp_sk(flow->leg[!from].sk);
+	const struct pep_leg *leg = &flow->leg[from];
+	const struct tcp_sock *in = tcp_sk(leg->sk);
+	u32 unread, held;
+
+	if (!flow->gen->values.residence)
+		return;
+	unread = in->rcv_nxt - in->copied_seq - done;
+	held = unread + out->write_seq - out->snd_nxt;
+	if (!held && leg->coupled &&
+	    done < PEP_WINDOW_SEGMENTS * in->advmss &&
+	    (s32)(leg->edge - in->rcv_nxt) > (s32)(leg->window / 4 * 3))
+		return;
+	pep_window_bind(flow, from, done, unread, held);
+}
+
+/**
+ * pep_window_renew() - bind the window of an end that is about to get payload
+ * @flow: flow with its legs locked
+ * @to: side of the end, enum pep_side
+ *
+ * Its payload may have been sent since the window was bound. The end answers: the payload
+ * that it gets carries the window, which an answer would otherwise have to wait for.
+ *
+ * Context: softirq.
+ */
+void pep_window_renew(struct pep_flow *flow, enum pep_side to)
+{
+	const struct tcp_sock *out = tcp_sk(flow->leg[!to].sk);
+	const struct pep_leg *leg = &flow->leg[to];
+	const struct tcp_sock *in = tcp_sk(leg->sk);
+	s32 least = leg->window - PEP_WINDOW_SEGMENTS * in->advmss;
+	u32 unread = in->rcv_nxt - in->copied_seq;
+
+	if (!leg->coupled || (s32)(leg->edge - in->rcv_nxt) >= least)
+		return;
+	pep_window_bind(flow, to, 0, unread,
+			unread + out->write_seq - out->snd_nxt);
 }

@@ -5,12 +5,13 @@ Urgent data stays in its place in the stream. Keepalives of the ends preserve
 idle connections."""
 
 import socket
+import struct
 import time
 
 from peptest import pep
-from peptest.env import amount
+from peptest.env import EXACT, amount
 from peptest.ktap import case, expect, expect_least, families, fail, note
-from peptest.netns import netem, sysctl
+from peptest.netns import SERVER, WIRELESS, impaired, netem, sysctl
 from peptest.pep import grows
 from peptest.tcp import (End, exchange, exchange_part, expect_same, fill,
                          one_way, pair, pump, start)
@@ -21,6 +22,11 @@ MUCH = 1 << 30          # more than ever fits
 MOST = 24 << 20         # bytes that may be queued in one direction
 LONG = 5                # seconds, more than the timeout of keepalives
 AGES = 130              # seconds, with many failed window probes
+LINK = "rate", "20mbit", "delay", "30ms", "limit", "1000"
+ANSWER = 40000          # bytes
+ANSWERS = 12
+SLOW = 4                # answers after which windows are open
+SND_WND = 228           # offset in struct tcp_info, 32 bits
 
 
 def finish(ends):
@@ -72,6 +78,32 @@ def ages():
         expect("flows", pep.stat("flows"), 4)
         for both in waiting:
             finish(both)
+
+
+def renewed(family):
+    """Payload that had to wait for the link leaves it after the last
+    acknowledgment to the server; the request that follows carries the window
+    of then."""
+    offers = []
+    with impaired(WIRELESS, *LINK, single=True), \
+            impaired(SERVER, "delay", "10ms", single=True):
+        sub, srv = pair(family)
+        for _ in range(ANSWERS):
+            one_way(sub, srv, 100)
+            info = srv.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
+            offers.append(struct.unpack_from("I", info, SND_WND)[0])
+            one_way(srv, sub, ANSWER)
+        sub.close()
+        srv.close()
+        pep.flows_end()
+    note("on offer:", *offers)
+    expect_least("bytes on offer to an answer", min(offers[SLOW:]), ANSWER)
+
+
+# The window depends on rates, which only such a clock repeats.
+if EXACT:
+    families("a request carries the room for an answer as the last one")(
+        renewed)
 
 
 @families("12 connections that nobody reads")
