@@ -169,6 +169,18 @@ static bool pep_bbr_loaded(const struct pep_bbr *b, const struct rate_sample *rs
 	       pep_estimate_bdp(b, pep_estimate_max_bw(b), gain);
 }
 
+/* Has the flow nothing to send, though it may? A packet that is sent again is not marked
+ * as limited by that, see tcp_rate_check_app_limited().
+ */
+static bool pep_bbr_starved(const struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	return tp->app_limited ||
+	       (tp->write_seq - tp->snd_nxt < tp->mss_cache &&
+		tcp_packets_in_flight(tp) < tcp_snd_cwnd(tp));
+}
+
 static void pep_bbr_check_full(struct sock *sk, const struct rate_sample *rs)
 {
 	struct pep_bbr *b = pep_estimate_of(sk);
@@ -178,7 +190,8 @@ static void pep_bbr_check_full(struct sock *sk, const struct rate_sample *rs)
 	 * send, as where a send buffer is the limit.
 	 */
 	if (b->full || !b->round_start ||
-	    (rs->is_app_limited && !(b->stood && pep_bbr_loaded(b, rs, PEP_BBR_UNIT * 9 / 8))))
+	    ((rs->is_app_limited || pep_bbr_starved(sk)) &&
+	     !(b->stood && pep_bbr_loaded(b, rs, PEP_BBR_UNIT * 9 / 8))))
 		return;
 	if (bw >= (u64)b->full_bw * 5 / 4) {
 		b->full_bw = bw;
@@ -231,7 +244,7 @@ static void pep_bbr_probe_seen(struct sock *sk)
 	struct pep_bbr *b = pep_estimate_of(sk);
 
 	b->probed = 0;
-	if (!b->bw[1] || (tcp_sk(sk)->app_limited && !b->loaded))
+	if (!b->bw[1] || (pep_bbr_starved(sk) && !b->loaded))
 		return;
 	b->bw[0] = b->bw[1];
 	b->bw[1] = 0;

@@ -30,6 +30,8 @@ NEAR = "0.1ms"          # one way, as connections begin over a fast link
 USUAL = "0.9ms"         # and later: within the slack of 2 ms
 PAUSE = 12              # s: longer than a round trip is valid
 OBJECT = 200_000        # bytes
+SMALL = 40_000          # bytes: less than the link carries in a round trip
+MANY = 100              # of these, so that some packets get lost
 ECN = tuple((ns, "net.ipv4.tcp_ecn=1") for ns in ("sub", "pep", "srv"))
 
 
@@ -170,6 +172,27 @@ def pause(family):
         pep.flows_end()
     note(f"{took:.3f} s")
     expect_most("seconds", took, 0.3)
+
+
+@families("losses while there is little to send do not end startup")
+def little(family):
+    """Objects one after the other, on a connection that is kept: they show
+    less than the rate of the link."""
+    control("pep_bbr")
+    with impaired(WIRELESS, *LINK, "loss", "random", "1%", single=True):
+        sub, srv = split_pair(family)
+        for _ in range(MANY):
+            one_way(sub, srv, 100)
+            one_way(srv, sub, SMALL)
+        leg = pep.legs()["wireless"]
+        sub.close()
+        srv.close()
+        pep.flows_end()
+    rate = pep.number(leg, r"pacing_rate (\d+)bps") / 1e6
+    note(f"paced at {rate:.1f} Mbit/s")
+    expect_least("segments sent again", pep.number(leg, r"retrans:\d+/(\d+)"),
+                 MANY // 10)
+    expect_least("Mbit/s that the leg may send", rate, 0.8 * RATE)
 
 
 @families("without the module: the kernel's BBR")
