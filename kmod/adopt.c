@@ -27,6 +27,7 @@
 #include "leg.h"
 #include "limit.h"
 #include "live.h"
+#include "path.h"
 #include "pool.h"
 #include "relay.h"
 #include "release.h"
@@ -240,6 +241,16 @@ static void pep_adopt_set_windows(const struct pep_conn *conn,
 	tp->pred_flags = 0;
 }
 
+/* Segments that a leg may send at once, beyond those under way: none where its subscriber
+ * has others in flight on other legs. Connections that begin at the same time would flood
+ * the queue of their link.
+ */
+static u32 pep_adopt_more(const struct pep_conn *conn, enum pep_side side)
+{
+	return side == PEP_SIDE_WIRELESS && conn->path &&
+	       atomic_read(&conn->path->legs) ? 0 : 2;
+}
+
 /* Load the payload under way to the peer. Return: 0 or a negative error. */
 static int pep_adopt_load(const struct pep_conn *conn, enum pep_side side,
 			  struct sock *sk, struct pep_queue *queue)
@@ -262,7 +273,8 @@ static int pep_adopt_load(const struct pep_conn *conn, enum pep_side side,
 		return err;
 	if (tp->write_seq != self->next || tp->snd_nxt != self->next)
 		return -EBADMSG;
-	tcp_snd_cwnd_set(tp, max(tcp_snd_cwnd(tp), tp->packets_out + 2));
+	tcp_snd_cwnd_set(tp, max(tcp_snd_cwnd(tp), tp->packets_out +
+				 pep_adopt_more(conn, side)));
 	tp->repair = 0;
 	tp->repair_queue = 0;
 	return 0;

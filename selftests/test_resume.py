@@ -10,11 +10,12 @@ import time
 from peptest import pep
 from peptest.env import EXACT
 from peptest.ktap import (after_case, case, expect, expect_least, expect_most,
-                          fail, families, note)
+                          fail, families, note, wait_for)
 from peptest.netns import addr, impaired, netem
 from peptest.pep import grows, least, pepadm, split_pair, split_start
 from peptest.raw import ACK, RST, SYN, Wire, segment
-from peptest.tcp import exchange_all, exchange_part, one_way
+from peptest.tcp import (End, exchange_all, exchange_part, one_way, pump,
+                         start)
 
 TRAITS = {"simulated", "clocked"}
 
@@ -29,6 +30,8 @@ MOST = 1_050_000
 OTHER = {4: "198.18.250.1", 6: "2001:db8:fff::1"}
 STRANGER = "198.18.1.77"        # a server without a host
 MOST_PATHS = 1 << 17            # more than fit
+IN_FLIGHT = 14_000      # bytes: ten segments
+TOGETHER = 3            # connections
 PLAIN = ("cc-wireless", "pep_bbr", "connect", "follow", "split", "handshake",
          "resume", "on", "resume-max", "2097152", "link-rate", "auto",
          "link-rtt", "auto")
@@ -119,6 +122,26 @@ def pause(family):
         sub.close()
         srv.close()
         pep.flows_end()
+
+
+@families("connections that begin together: the first one is ahead")
+def together(family):
+    """Legs take over ten segments in flight each, and have a window of that;
+    only one that is alone may send two more at once."""
+    pep.follow(str(IN_FLIGHT))
+    pepadm("profile", "set", "default", "resume", "off")
+    with impaired(WIRELESS, *LINK, single=True):
+        both = start(family, TOGETHER)
+        ends = [End(srv, IN_FLIGHT, fin=False, wanted=0) for _, srv in both]
+        pump(ends)
+        wait_for("flows", lambda: pep.stat("flows") == TOGETHER)
+        windows = sorted(flow["legs"]["wireless"]["cwnd"]
+                         for flow in pep.flows())
+        for sub, srv in both:
+            sub.close()
+            srv.close()
+        pep.flows_end()
+    expect("congestion windows", windows, [10] * (TOGETHER - 1) + [12])
 
 
 @families("the link carries less than it did: a retreat")
