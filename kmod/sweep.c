@@ -71,7 +71,8 @@ static void pep_sweep_run(struct pep_net *pn, bool all)
 			spin_lock_bh(&conn->lock);
 			if (conn->stage != PEP_TRACK_GONE &&
 			    (all || pep_sweep_over(conn))) {
-				if (!all)
+				/* One with both FINs has been counted. */
+				if (!all && conn->stage < PEP_TRACK_CLOSING)
 					pep_stat_inc(pn,
 						     PEP_STAT_FOLLOW_SILENT);
 				pep_track_end(pn, conn,

@@ -471,7 +471,8 @@ def record_reopened(family):
 def record_silent():
     """Closed by both ends, 70 seconds before; or never answered, 130."""
     wire = Wire("sub")
-    with monitor("conns") as watch:
+    with monitor("conns") as watch, \
+            pep.grows(follow_closed=2, follow_silent=2):
         closed = {}
         for family in 4, 6:
             near, far = pair(family)
