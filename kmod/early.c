@@ -243,8 +243,7 @@ static enum pep_stat pep_early_flow(struct pep_gen *gen, struct pep_conn *conn,
 
 /*
  * Enter the connection into the table and make its flow. Return: PEP_STAT_NONE, or the
- * counter of the reason against it; PEP_STAT_DROPPED when another CPU has entered it. A
- * share that is used up is counted when the connection is to be followed.
+ * counter of the reason against it; PEP_STAT_DROPPED when another CPU has entered it.
  */
 static enum pep_stat pep_early_enter(struct pep_gen *gen, enum pep_side side,
 				     const struct sk_buff *skb,
@@ -341,12 +340,14 @@ static bool pep_early_has_share(struct pep_net *pn,
  * @pkt: parsed @skb
  *
  * Context: softirq, RCU read side.
- * Return: true when the SYN was consumed; false when its connection is to be
- * followed instead, if shares allow that, because of a limit or a reason that is
- * counted.
+ * Return: PEP_FOLLOW_CONSUMED; PEP_FOLLOW_UNKNOWN when its connection is to be followed
+ * instead, if shares allow that: one of the ends would not be seen, there is a limit, or
+ * a reason that is counted; PEP_FOLLOW_PASS when the subscriber may not have another one
+ * in the table, which is counted.
  */
-bool pep_early_open(struct pep_gen *gen, enum pep_side side, struct sk_buff *skb,
-		    const struct pep_packet *pkt)
+enum pep_follow_verdict pep_early_open(struct pep_gen *gen, enum pep_side side,
+				       struct sk_buff *skb,
+				       const struct pep_packet *pkt)
 {
 	struct pep_net *pn = gen->pn;
 	enum pep_stat reason;
@@ -355,57 +356,59 @@ bool pep_early_open(struct pep_gen *gen, enum pep_side side, struct sk_buff *skb
 	/* The answers of an end would not arrive here, or soon stop. */
 	if (!atomic_read(&pn->devices[!side]) ||
 	    pep_release_leaving(pn) == skb->dev->ifindex)
-		return false;
+		return PEP_FOLLOW_UNKNOWN;
 	reason = pep_limit_check(gen);
 	if (reason) {
 		/* The refusal is counted when the connection is to be split. */
 		pep_limit_refused(pn, reason, NULL);
-		return false;
+		return PEP_FOLLOW_UNKNOWN;
 	}
 	/* The refusal is counted when the connection is to be followed, or split. */
 	if (!pep_early_has_share(pn, &pkt->tuple, side))
-		return false;
+		return PEP_FOLLOW_UNKNOWN;
 	if (pep_limit_pending(pn) ||
 	    atomic_read(pep_early_share(pn, &pkt->tuple)) >= PEP_EARLY_SHARE) {
 		pep_stat_unsplit(pn, side, &pkt->tuple,
 				 PEP_STAT_SPLIT_PASS_MAX_PENDING);
-		return false;
+		return PEP_FOLLOW_UNKNOWN;
 	}
 	if (!pep_early_listens(gen, pkt->tuple.family, side)) {
 		pep_stat_syn(pn, side, &pkt->tuple,
 			     PEP_STAT_SYN_PASS_NO_LISTENER);
-		return false;
+		return PEP_FOLLOW_UNKNOWN;
 	}
-	/* Last of all: a flood beyond a limit is not routed twice. */
+	/* Behind the limits: a flood beyond one is not routed twice. */
 	reason = pep_source_check(pn->net, skb, pkt);
 	if (reason) {
 		pep_stat_syn(pn, side, &pkt->tuple, reason);
-		return false;
+		return PEP_FOLLOW_UNKNOWN;
 	}
 	ps = pep_pool_take(this_cpu_ptr(gen->pools),
 			   pep_pool_connector(!side, pkt->tuple.family));
 	if (!ps)
-		return pep_early_wait(gen, side, skb, pkt);
+		return pep_early_wait(gen, side, skb, pkt) ?
+		       PEP_FOLLOW_CONSUMED : PEP_FOLLOW_UNKNOWN;
 	reason = pep_early_enter(gen, side, skb, pkt, ps);
 	if (reason == PEP_STAT_DROPPED) {
 		pep_stat_inc(pn, reason);
 		kfree_skb(skb);
-		return true;
+		return PEP_FOLLOW_CONSUMED;
 	}
+	pep_stat_syn(pn, side, &pkt->tuple, reason ?: PEP_STAT_SYN_ANSWERED);
 	if (reason == PEP_STAT_FOLLOW_SUBSCRIBER ||
 	    reason == PEP_STAT_FOLLOW_RATE)
-		return false;
-	pep_stat_syn(pn, side, &pkt->tuple, reason ?: PEP_STAT_SYN_ANSWERED);
+		return PEP_FOLLOW_PASS;
 	if (reason)
-		return false;
+		return PEP_FOLLOW_UNKNOWN;
 	pep_accept_offer(gen, side, skb);
-	return true;
+	return PEP_FOLLOW_CONSUMED;
 }
 
 /* Resume a SYN that waited for a socket, see pep_pool_resume. */
 static void pep_early_resume(struct pep_gen *gen, struct sk_buff *skb)
 {
 	enum pep_side side = PEP_HELD_CB(skb)->opener;
+	enum pep_follow_verdict verdict;
 	struct pep_packet pkt;
 
 	if (!pep_deliver_unhold(gen->pn, skb))
@@ -415,9 +418,11 @@ static void pep_early_resume(struct pep_gen *gen, struct sk_buff *skb)
 		case PEP_FOLLOW_UNKNOWN:
 			if (READ_ONCE(gen->pn->stopping))
 				break;
-			if (pep_early_open(gen, side, skb, &pkt))
+			verdict = pep_early_open(gen, side, skb, &pkt);
+			if (verdict == PEP_FOLLOW_CONSUMED)
 				return;
-			pep_handshake_syn(gen, side, skb, &pkt, true);
+			if (verdict == PEP_FOLLOW_UNKNOWN)
+				pep_handshake_syn(gen, side, skb, &pkt, true);
 			break;
 		case PEP_FOLLOW_CONSUMED:
 			return;

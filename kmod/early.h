@@ -4,13 +4,15 @@
 
 #include <uapi/linux/pep.h>
 
+#include "follow.h"
 #include "packet.h"
 
 struct pep_gen;
 struct pep_net;
 
-bool pep_early_open(struct pep_gen *gen, enum pep_side side, struct sk_buff *skb,
-		    const struct pep_packet *pkt);
+enum pep_follow_verdict pep_early_open(struct pep_gen *gen, enum pep_side side,
+				       struct sk_buff *skb,
+				       const struct pep_packet *pkt);
 void pep_early_init(void);
 
 #endif

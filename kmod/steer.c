@@ -186,19 +186,20 @@ static bool pep_steer_open(struct pep_net *pn, struct pep_gen *gen,
 			   enum pep_side side, struct sk_buff *skb,
 			   const struct pep_packet *pkt, enum pep_stat reason)
 {
+	enum pep_follow_verdict verdict = PEP_FOLLOW_UNKNOWN;
 	struct pep_tuple reverse;
 
 	pep_tuple_reverse(&reverse, &pkt->tuple);
 	pep_leg_clear_timewait(pn, &reverse,
 			       pep_gen_bound(gen, !side, skb->dev->ifindex));
 	if (!reason && gen->values.mode == PEP_CONNECT_MODE_EARLY &&
-	    !pep_meter_held_back(gen, &pkt->tuple, side) &&
-	    pep_early_open(gen, side, skb, pkt))
-		return true;
+	    !pep_meter_held_back(gen, &pkt->tuple, side))
+		verdict = pep_early_open(gen, side, skb, pkt);
 	if (reason)
 		pep_stat_syn(pn, side, &pkt->tuple, reason);
-	pep_handshake_syn(gen, side, skb, pkt, !reason);
-	return false;
+	if (verdict == PEP_FOLLOW_UNKNOWN)
+		pep_handshake_syn(gen, side, skb, pkt, !reason);
+	return verdict == PEP_FOLLOW_CONSUMED;
 }
 
 /* Out of line, with its variables on the stack: few packets are SYNs. */

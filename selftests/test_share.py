@@ -173,12 +173,17 @@ def connections(family, opener, opened):
             exchange(both, BYTES)
 
 
-@families("no more new connections per second than its share")
-def rate(family):
-    """A burst of twice the rate, then one per interval."""
+@families("no more new connections per second than its share", "follow")
+@families("no more new connections per second than its share, connect early",
+          "early")
+def rate(family, connect):
+    """A burst of twice the rate, then one per interval; each that is refused
+    counts once."""
     known(family)
     count, per_second = 30, 10
     limit("rate", per_second)
+    pepadm("profile", "set", "default", "connect", connect)
+    before = shares(family)[2]
     with grows() as stats:
         both = start(family, count)
         for ends in both:
@@ -186,10 +191,12 @@ def rate(family):
         exchange(other(family), 100)
     after = pep.stats()
     refused = after["follow_rate"] - stats["follow_rate"]
+    expect("refused, as listed", shares(family)[2] - before, refused)
     # Some were granted while the connections were opened.
     expect_least("refused", refused, count - 2 * per_second - 5)
     expect_least("followed", count - refused, 2 * per_second - 1)
-    expect("all", after["follow_new"] - stats["follow_new"],
+    expect("all", sum(after[name] - stats[name]
+                      for name in ("follow_new", "syn_answered")),
            count + 1 - refused)
 
 
