@@ -140,13 +140,9 @@ static enum pep_stat pep_steer_check_syn(struct pep_net *pn,
 
 	if (!gen || READ_ONCE(pn->stopping))
 		return PEP_STAT_SYN_PASS_STOPPING;
-	if (pkt->ip_options)
-		return PEP_STAT_SYN_PASS_IP_OPTION;
 	/* Routing answers it, as for a traceroute. */
 	if (pkt->last_hop)
 		return PEP_STAT_SYN_PASS_HOPS;
-	if (pkt->payload)
-		return PEP_STAT_SYN_PASS_DATA;
 	/* A leg cannot be bound to port 0, which means any port. */
 	if (!pkt->tuple.sport || !pkt->tuple.dport)
 		return PEP_STAT_SYN_PASS_SCOPE;
@@ -157,6 +153,11 @@ static enum pep_stat pep_steer_check_syn(struct pep_net *pn,
 		return reason;
 	if (!pep_steer_check_vrf(pn->net, skb->dev))
 		return PEP_STAT_SYN_PASS_VRF;
+	/* From here on its connection is followed in any case. */
+	if (pkt->ip_options)
+		return PEP_STAT_SYN_PASS_IP_OPTION;
+	if (pkt->payload)
+		return PEP_STAT_SYN_PASS_DATA;
 	/* Last: it may change the SYN. */
 	return pep_steer_check_options(gen, skb, pkt);
 }

@@ -289,7 +289,12 @@ def outlives(family):
 
 @case("an address of the gateway's own is none of its connections")
 def local():
-    with grows(follow_new=0, syn_pass_local=1):
+    """Nor is one whose SYN has payload."""
+    with grows(follow_new=0, syn_pass_local=2, syn_pass_data=0):
+        wire = Wire("sub")
+        wire.send(segment(addr("sub", 4), addr("pep", 4), 5010, 5009,
+                          flags=SYN, payload=b"x"))
+        wire.close()
         listener = listen("pep", 4, 5009)
         near = connect("sub", 4, addr("pep", 4), 5009)
         far = accept(listener)
