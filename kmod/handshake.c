@@ -196,14 +196,16 @@ static void pep_handshake_synack(struct pep_net *pn, struct pep_conn *conn,
 	struct pep_track_end *opener = &conn->end[conn->opener];
 	struct pep_track_end *target = &conn->end[!conn->opener];
 	const struct tcphdr *th = pkt->th;
+	u32 ack = ntohl(th->ack_seq);
 	struct pep_options options;
 
-	if (ntohl(th->ack_seq) != opener->next)
+	/* A target may refuse the payload of a SYN, RFC 7413. */
+	if (!after(ack, opener->isn) || after(ack, opener->next))
 		return;
 	pep_option_scan((const u8 *)(th + 1), pkt->options, &options);
 	conn->dsfield[!conn->opener] = pep_packet_dsfield(skb);
 	pep_handshake_open(target, skb, pkt, &options);
-	target->ack = opener->next;
+	target->ack = ack;
 	target->edge = target->ack + ntohs(th->window);
 	/* Half of all numbers lie before 0: begin with a valid one. */
 	opener->ack = target->next;

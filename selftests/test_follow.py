@@ -136,11 +136,13 @@ def multipath(family):
         far.close()
 
 
-@families("Fast Open, for a cookie and with one")
+@families("Fast Open, for a cookie, with one, and refused")
 def fastopen(family):
+    """A server that refuses the payload of a SYN acknowledges the SYN alone."""
     listener = listen("srv", family, 5003)
     listener.setsockopt(socket.IPPROTO_TCP, TCP_FASTOPEN, 16)
-    for _ in range(2):
+    for mode in 3, 3, 1:
+        sysctl("srv", f"net.ipv4.tcp_fastopen={mode}")
         with grows(follow_established=1, split_pass_option=1,
                    flow_established=0):
             near = client("sub", family)
@@ -154,6 +156,7 @@ def fastopen(family):
             near.close()
             expect("the end", outcome(far), "FIN")
             far.close()
+    sysctl("srv", "net.ipv4.tcp_fastopen=3")
 
 
 @families("one direction that takes another way")
