@@ -128,7 +128,10 @@ static bool pep_handshake_renew(const struct pep_gen *gen,
  * @side: side that the SYN came from, enum pep_side
  * @skb: SYN, which passes
  * @pkt: parsed @skb
- * @splittable: no option of the SYN prevents splitting the connection
+ * @splittable: nothing that steering looks at in the SYN prevents splitting the
+ *	connection
+ *
+ * The outcome is counted, and that the connection may not be split.
  *
  * Context: softirq, RCU read side.
  */

@@ -5,7 +5,8 @@
  * A SYN that passes is routed, and the kernel drops it when its source cannot be
  * behind its device: rp_filter, and over IPv4 an address of this host's own, whatever
  * rp_filter is. A SYN that is answered early is not forwarded, so routing checks the
- * source here, and nothing else: the leg towards the target finds its own route.
+ * source here, and whether the target is this host; the leg towards the target finds its
+ * own route.
  */
 
 #include "source.h"
