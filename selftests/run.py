@@ -20,6 +20,8 @@ Environment:
                see peptest/env.py
   PEP_WITHOUT  1: nothing is loaded, the same connections over plain
                forwarding: to see which cases need pep
+  PEP_CASE     a part of the text of the cases to run; others are left out, and
+               a test without one fails
 
 All network namespaces of the guest are deleted. The exit code is 1 when a test
 has failed, and 2 when the command line or the environment is wrong.

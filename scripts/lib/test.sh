@@ -241,6 +241,7 @@ test_guest_once() # KERNEL FOLDER TITLE NAME...
 			export PEP_KUNIT=$kunit PEP_PROMTOOL=$promtool
 			export PEP_YNL=$ynl
 			export PEP_WITHOUT=${PEP_WITHOUT:-}
+			export PEP_CASE=$(printf %q "${PEP_CASE:-}")
 			export PEP_SOAK_SECONDS=${SOAK_SECONDS:-}
 			export PEP_SOAK_SEED=${SOAK_SEED:-}
 			export PEP_NLFUZZ_MESSAGES=${NLFUZZ_MESSAGES:-}

@@ -26,6 +26,8 @@ LONGER = 2 * SOAK_SECONDS + NLFUZZ_MESSAGES // 50
 # Nothing is loaded: the same connections over plain forwarding. Cases that
 # prove that pep took part must then fail.
 WITHOUT = os.environ.get("PEP_WITHOUT") == "1"
+# Of the cases only those with this in their text.
+CASE = os.environ.get("PEP_CASE", "")
 # The kernel checks for errors: KASAN, lockdep, kmemleak, failslab.
 DEBUG = KERNEL in ("debug", "simdebug")
 SLOW = KERNEL in ("debug", "rt")       # and is emulated

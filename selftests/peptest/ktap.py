@@ -8,6 +8,7 @@ import sys
 import time
 import traceback
 
+from . import env
 from .complaints import PATTERN
 
 CASE_SECONDS = 120      # a case that takes longer fails
@@ -243,7 +244,11 @@ def run(setup, teardown):
         if setup:
             setup()
 
-    cases = [("set up", begin, (), CASE_SECONDS), *_cases,
+    chosen = [entry for entry in _cases if env.CASE in entry[0]]
+    if env.CASE and not chosen:
+        chosen = [("a case to run", fail,
+                   (f"no case has {env.CASE!r} in its text",), CASE_SECONDS)]
+    cases = [("set up", begin, (), CASE_SECONDS), *chosen,
              ("nothing is left", end, (), CASE_SECONDS)]
     print(f"TAP version 13\n1..{len(cases)}", flush=True)
     for number, (text, function, args, seconds) in enumerate(cases, 1):
@@ -258,6 +263,7 @@ def run(setup, teardown):
             _comment(line)
         if error:
             failed += 1
+            _comment(f"case {number}: {text}")
             _tell(error)
             if failed <= DUMPS:
                 _dump(log)
