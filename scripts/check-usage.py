@@ -7,11 +7,11 @@ usage: check-usage.py LIST
 LIST is a file with the names of all files of the repository, one a line, seen
 from the present folder. Those of PROGRAMS that can be executed are called, and
 so are the commands of scripts/lab, and tools/bench/load, which has been built.
-With -h and with --help each prints a text with "usage:" on standard output,
-and exits with 0; with an option that it does not know it prints one line on
-standard error, nothing else, changes nothing, and exits with 1 or 2. Each
-mistake is a line on standard error, and the exit code is 1 then; it is 2 when
-the command line is wrong.
+With -h and with --help each prints a text with "usage:" on standard output, of
+lines no longer than WIDTH, but for paths of this machine, and exits with 0; with
+an option that it does not know it prints one line on standard error, nothing
+else, changes nothing, and exits with 1 or 2. Each mistake is a line on standard
+error, and the exit code is 1 then; it is 2 when the command line is wrong.
 """
 
 import concurrent.futures
@@ -32,6 +32,7 @@ LAB = "scripts/lab"
 LOAD = "tools/bench/load"
 WRONG = "--no-such-option"
 SECONDS = 60            # that a call may take
+WIDTH = 90              # columns of a line
 
 
 def commands_of_lab():
@@ -66,6 +67,9 @@ def mistakes(command):
             yield (f"{name} {option}: exit code {code}, "
                    f"{len(out.splitlines())} lines, "
                    f"{'no ' * ('usage: ' not in out)}usage, {errors[-200:]!r}")
+    for line in out.splitlines():
+        if len(line) > WIDTH and not line.lstrip().startswith(os.sep):
+            yield f"{name}: {len(line)} columns: {line}"
     code, out, errors, left = called(command, WRONG)
     if code not in (1, 2) or out or left or len(errors.splitlines()) != 1:
         yield (f"{name} {WRONG}: exit code {code}, {out[:80]!r}, "

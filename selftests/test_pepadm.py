@@ -487,6 +487,8 @@ def words():
                        (["--json", "profile"], ["-j", "profile"]),
                        (["help"], ["-h"])):
         expect(" ".join(one), text(*one), text(*other))
+    expect("usage beyond 90 columns",
+           [line for line in text("help") if len(line) > 90], [])
     if "pepadm dev add DEV side" not in pepadm("dev", "help").stdout:
         fail("dev help")
     for line in ("help dev", "dev add help", "dev show help"):
