@@ -6,7 +6,8 @@
  * opened: under repair tcp_connect() leads to TCP_ESTABLISHED without a packet.
  * Each leg goes on with the sequence numbers, the options and the clock of the
  * end that it speaks for, and its send queue holds the payload under way as
- * already sent.
+ * already sent. In this file the peer of a leg is the end on its own side, which it
+ * talks to, and self the other end, which it speaks for.
  *
  * A job takes the connection over. The packet that triggers the job goes on to
  * the other end, as do those that the driver has delivered together with it: the
@@ -291,6 +292,7 @@ static enum pep_stat pep_adopt_reason(int err)
 		return PEP_STAT_SPLIT_PASS_IN_USE;
 	case -EHOSTUNREACH:
 	case -ENETUNREACH:
+	case -EACCES:
 		return PEP_STAT_SPLIT_PASS_ROUTE;
 	case -EAGAIN:
 	case -ENOMEM:

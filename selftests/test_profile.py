@@ -146,6 +146,12 @@ def mark(family):
     with forwarded(family), by_mark(family):
         with profile(mark=MARK), grows(flow_established=1, flow_closed=1):
             exchange(split_pair(family, to=FAR[family]), 10000)
+        for route in "unreachable", "prohibit":
+            ip("pep", f"route add {route} {FAR[family]}", family=family)
+            with grows(split_pass_route=1, flow_established=0):
+                exchange(kept_pair(family, "split_pass_route",
+                                   to=FAR[family]), 10000)
+            ip("pep", f"route del {route} {FAR[family]}", family=family)
         with grows(split_pass_route=1, flow_established=0):
             exchange(kept_pair(family, "split_pass_route", to=FAR[family]),
                      10000)
