@@ -96,7 +96,7 @@ void pep_leg_clear_timewait(struct pep_net *pn, const struct pep_tuple *tuple,
 	}
 }
 
-/* Take the opener's address and port; follows inet_bind() and inet6_bind(). */
+/* Take the source's address and port; follows inet_bind() and inet6_bind(). */
 static int pep_leg_bind(struct sock *sk, const struct pep_tuple *tuple)
 {
 	struct inet_sock *inet = inet_sk(sk);
@@ -144,7 +144,7 @@ static int pep_leg_call_connect(struct sock *sk, const struct pep_tuple *tuple)
 /**
  * pep_leg_connect() - connect a leg; under repair no packet is sent
  * @sk: locked new socket, attached
- * @tuple: tuple of the opener's SYN, whose ends the leg takes over
+ * @tuple: source and destination of the packets that the leg is to send
  * @isn: number of the SYN, or under repair of the next byte; 0 to let TCP choose
  *
  * tcp_v4_connect() and tcp_v6_connect() keep a sequence number that is set.

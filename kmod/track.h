@@ -83,7 +83,7 @@ enum pep_track_event {
  *	hole
  * @high: number after the highest byte sent
  * @turn: where its turn began, see pep_follow_turn()
- * @ack: highest acknowledgment sent: the other end's data before it has arrived
+ * @ack: highest acknowledgment sent: all data of the other end before it has arrived
  * @edge: highest right edge offered: the other end may send up to it
  * @tsval: its clock, RFC 7323, as the other end has seen it in order
  * @isn: initial sequence number; only the opener's is known for an imported connection
