@@ -126,7 +126,8 @@ struct pep_track_end {
  * @opener: side that sent the SYN, enum pep_side
  * @trigger: PEP_SPLIT_TRIGGER_* that may still split it, a mask
  * @due: those of them that have fired
- * @repeated: its SYN or SYN-ACK was sent again: no sample of a round trip
+ * @repeated: its SYN or SYN-ACK was sent again, by an end or by synack.c: no sample of a
+ *	round trip
  * @early: its opener is to be answered early; constant
  * @resume: packets may have passed unseen since its numbers were noted: it was
  *	imported, or a side had no device meanwhile

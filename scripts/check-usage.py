@@ -8,10 +8,11 @@ LIST is a file with the names of all files of the repository, one a line, seen
 from the present folder. Those of PROGRAMS that can be executed are called, and
 so are the commands of scripts/lab, and tools/bench/load, which has been built.
 With -h and with --help each prints a text with "usage:" on standard output, of
-lines no longer than WIDTH, but for paths of this machine, and exits with 0; with
-an option that it does not know it prints one line on standard error, nothing
-else, changes nothing, and exits with 1 or 2. Each mistake is a line on standard
-error, and the exit code is 1 then; it is 2 when the command line is wrong.
+lines no longer than WIDTH, but for paths of this machine, and exits with 0;
+with an option that it does not know it prints one line on standard error,
+nothing else, changes nothing, and exits with 1 or 2. Each mistake is a line on
+standard error, and the exit code is 1 then; it is 2 when the command line is
+wrong.
 """
 
 import concurrent.futures

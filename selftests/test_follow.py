@@ -138,7 +138,7 @@ def multipath(family):
 
 @families("Fast Open, for a cookie, with one, and refused")
 def fastopen(family):
-    """A server that refuses the payload of a SYN acknowledges the SYN alone."""
+    """A server that refuses payload of a SYN acknowledges the SYN alone."""
     listener = listen("srv", family, 5003)
     listener.setsockopt(socket.IPPROTO_TCP, TCP_FASTOPEN, 16)
     for mode in 3, 3, 1:

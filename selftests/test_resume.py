@@ -125,7 +125,7 @@ def pause(family):
 
 
 @families("connections that begin together: the first one is ahead")
-def together(family):
+def begin_together(family):
     """Legs take over ten segments in flight each, and have a window of that;
     only one that is alone may send two more at once."""
     pep.follow(str(IN_FLIGHT))

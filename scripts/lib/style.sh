@@ -146,8 +146,11 @@ style_shellcheck()
 
 style_python()
 {
-	grep -E '\.py$' .files | xargs -d '\n' pyflakes3 &&
-		grep -E '\.py$' .files | xargs -d '\n' pycodestyle
+	local rc=0
+
+	grep -E '\.py$' .files | xargs -d '\n' pyflakes3 || rc=1
+	grep -E '\.py$' .files | xargs -d '\n' pycodestyle || rc=1
+	return "$rc"
 }
 
 style_yamllint()
@@ -162,8 +165,9 @@ style_man()
 	local out
 
 	out=$(grep -E '^Documentation/man/' .files |
-		xargs -d '\n' mandoc -T lint |
-		grep -v 'STYLE: referenced manual not found')
+		xargs -d '\n' mandoc -T lint 2>&1 |
+		grep -v -e 'STYLE: referenced manual not found' \
+			-e 'outdated mandoc.db')
 	[ -z "$out" ] || {
 		echo "$out"
 		return 1
