@@ -10,7 +10,7 @@ from . import pep
 from .forge import KEPT, VICTIM
 from .ktap import Failure, Fatal
 from .netns import run
-from .tcp import End, Load, digest, pair, pump, reset
+from .tcp import End, Load, describe, digest, lone_pair, pump, reset
 
 RATE = 60000            # bytes per second of each connection and direction
 SIZE = 20000            # bytes each way of a connection that may be ended
@@ -47,7 +47,7 @@ class Victims(threading.Thread):
     def one(self, family):
         """One connection."""
         try:
-            socks = pair(family, port=VICTIM)
+            socks = lone_pair(family, VICTIM)
         except OSError:
             self.broken += 1
             return
@@ -57,7 +57,7 @@ class Victims(threading.Thread):
         for end, other in zip(ends, reversed(ends)):
             if end.sha.hexdigest() != digest(other.offset, end.received):
                 raise Fatal("the payload of a connection that may be ended "
-                            "differs")
+                            f"differs: {describe(end)}; {describe(other)}")
             if end.eof and end.received != SIZE:
                 raise Fatal("a connection ends as if it were whole")
         if all(end.eof for end in ends):

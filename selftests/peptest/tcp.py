@@ -94,14 +94,19 @@ def listen(ns, family, port=PORT, backlog=4096, address=""):
     until the case ends."""
     key = (ns, family, port, address)
     if key not in _listeners:
-        sock = _new(ns, family)
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if family == 6:
-            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-        sock.bind((address, port))
-        sock.listen(backlog)
-        _listeners[key] = sock
+        _listeners[key] = _listening(ns, family, port, backlog, address)
     return _listeners[key]
+
+
+def _listening(ns, family, port, backlog, address):
+    """A new listening socket."""
+    sock = _new(ns, family)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if family == 6:
+        sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+    sock.bind((address, port))
+    sock.listen(backlog)
+    return sock
 
 
 def client(ns, family, bind=None, transparent=False):
@@ -148,6 +153,14 @@ def pair(family, opener="sub", opened="srv", port=PORT, to=None, **kwargs):
     listener = listen(opened, family, port)
     near = connect(opener, family, to or addr(opened, family), port, **kwargs)
     return near, accept(listener)
+
+
+def lone_pair(family, port):
+    """Both ends of a new connection from sub to srv, by a listener of its own:
+    one whose opener was reset as it came up stays in the queue of its."""
+    with _listening("srv", family, port, 1, "") as listener:
+        near = connect("sub", family, addr("srv", family), port)
+        return near, accept(listener)
 
 
 def start(family, count, opener="sub", opened="srv", port=PORT, to=None):
