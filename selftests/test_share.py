@@ -136,15 +136,12 @@ def early_connections(family):
     known(family)
     limit("connections", shares(family)[0] + 1)
     pepadm("profile", "set", "default", "connect", "early")
-    try:
-        with grows(syn_answered=2, follow_subscriber=2):
-            first = pair(family)
-            for _ in range(2):
-                exchange(pair(family), BYTES)
-            exchange(other(family), BYTES)
-            exchange(first, BYTES)
-    finally:
-        pep.follow("handshake")
+    with grows(syn_answered=2, follow_subscriber=2):
+        first = pair(family)
+        for _ in range(2):
+            exchange(pair(family), BYTES)
+        exchange(other(family), BYTES)
+        exchange(first, BYTES)
 
 
 @families("no more connections than its share", "sub", "srv")
