@@ -24,7 +24,7 @@ test_timeout() # KERNEL TESTS
 	case $1 in
 	debug | rt | kcsan) echo $((600 + 400 * $2)) ;;
 	sim | simdebug) echo $((300 + 30 * $2)) ;;
-	*) echo $((600 + 80 * $2)) ;;
+	*) echo $((600 + 120 * $2)) ;;
 	esac
 }
 
