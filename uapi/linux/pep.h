@@ -51,8 +51,8 @@ enum pep_split_trigger {
 /**
  * enum pep_mptcp_mode - How SYNs with the option of Multipath TCP are handled.
  * @PEP_MPTCP_MODE_BYPASS: They pass unsplit.
- * @PEP_MPTCP_MODE_SPLIT: The option is removed as they pass, so that both ends
- *   fall back to plain TCP, and their connections are split.
+ * @PEP_MPTCP_MODE_SPLIT: The option is overwritten, so that both ends fall
+ *   back to plain TCP, and their connections are handled like others.
  */
 enum pep_mptcp_mode {
 	PEP_MPTCP_MODE_BYPASS,
