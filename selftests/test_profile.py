@@ -85,10 +85,14 @@ def mptcp_bypass(family):
             sock.close()
 
 
-@families("mptcp split: both ends fall back to plain TCP")
-def mptcp_split(family):
-    with profile(connect="early", mptcp="split"):
-        with grows(syn_pass_mptcp=0, flow_established=1, flow_closed=1):
+@families("mptcp split: both ends fall back to plain TCP", "early")
+@families("mptcp split: both ends fall back to plain TCP, followed", "follow")
+def mptcp_split(family, connect):
+    with profile(connect=connect, split="12000", mptcp="split"):
+        if connect == "follow":
+            pep.ready()
+        with grows(syn_pass_mptcp=0, split_pass_option=0, flow_established=1,
+                   flow_closed=1):
             exchange(mptcp(family), 100000)
 
 
