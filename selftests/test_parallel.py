@@ -9,7 +9,7 @@ import random
 import re
 import threading
 
-from peptest import pep, service
+from peptest import pep, rtnl, service
 from peptest.env import DEBUG
 from peptest.ktap import case, expect, fail, families, note
 from peptest.netns import ip
@@ -21,6 +21,7 @@ TRAITS = {"machine", "races"}
 THREADS = 4
 ROUNDS = 1 if DEBUG else 6     # of all commands per administrator
 SECONDS = 400
+DETACHED = 20           # times
 OTHER = """\
 profile gold cc-wireless cubic residence 80
 profile default connect early
@@ -140,6 +141,20 @@ def judged(admins):
                 not reasoned(line, what.stderr)):
             fail(f"{line}: {what.returncode}, {what.stderr!r}")
     return done
+
+
+@case("detached while others ask for filters")
+def asked():
+    """The kernel deletes no qdisc in the meantime."""
+    asking = [rtnl.Asking("pep", "d0") for _ in range(2)]
+    try:
+        for _ in range(DETACHED):
+            pepadm("dev", "add", "d0", "side", "server")
+            pepadm("dev", "del", "d0")
+    finally:
+        for each in asking:
+            each.halt = True
+            each.join()
 
 
 @case("all at once", seconds=SECONDS)

@@ -7,6 +7,7 @@ import errno
 import os
 import socket
 import struct
+import threading
 
 from .genl import attr
 from .ktap import skip
@@ -14,6 +15,7 @@ from .netns import Within
 
 RTM_NEWLINK = 16
 RTM_NEWTFILTER = 44
+RTM_GETTFILTER = 46
 NLM_F_CREATE = 0x600     # and EXCL
 NLM_F_REQUEST_ACK = 5
 NLA_F_NESTED = 0x8000
@@ -111,3 +113,29 @@ def split_from(ns, dev, family, prefix, side, preference):
                 attr(key, src) +
                 attr(mask, ones.to_bytes(len(src), "big")) +
                 attr(TCA_FLOWER_ACT, attr(1, action))))
+
+
+class Asking(threading.Thread):
+    """Asks for a filter that there is not, again and again until halt is set.
+    For this classifier the kernel waits for the RTNL lock with a reference to
+    the qdisc."""
+
+    def __init__(self, ns, dev):
+        super().__init__(daemon=True)
+        with Within(ns):
+            self.sock = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)
+            index = socket.if_nametoindex(dev)
+        body = struct.pack("BxHiIII", socket.AF_UNSPEC, 0, index, 0, INGRESS,
+                           1 << 16 | socket.htons(PROTOCOLS[4]))
+        body += text(TCA_KIND, "u32")
+        self.message = struct.pack("IHHII", 16 + len(body), RTM_GETTFILTER,
+                                   NLM_F_REQUEST_ACK, 1, 0) + body
+        self.halt = False
+        self.start()
+
+    def run(self):
+        self.sock.settimeout(30)
+        while not self.halt:
+            self.sock.send(self.message)
+            self.sock.recv(1 << 16)
+        self.sock.close()

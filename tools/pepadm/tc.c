@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,10 @@
 #include <linux/tc_act/tc_pepsplit.h>
 
 #include "args.h"
+
+/* How often a qdisc is tried to be deleted, and the time between, ms. */
+#define DELETE_TRIES 100
+#define DELETE_PAUSE 10
 
 #define HOOK_INGRESS TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS)
 #define HOOK_EGRESS TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_EGRESS)
@@ -345,18 +350,8 @@ static int match_qdisc(const struct nlmsghdr *nlh, void *data)
 	return MNL_CB_OK;
 }
 
-/**
- * pep_tc_clsact_del_unused() - delete the clsact qdisc of a device
- * @nl: rtnetlink socket
- * @ifindex: the device
- *
- * It stays when it has filters left, at ingress or at egress; so does an
- * ingress qdisc, which pepadm never makes.
- *
- * Return: 0, whether or not there was a qdisc to delete, or a negative errno
- * value.
- */
-int pep_tc_clsact_del_unused(struct pep_nl *nl, __u32 ifindex)
+/* Delete the clsact qdisc of a device unless it has filters. */
+static int del_unused(struct pep_nl *nl, __u32 ifindex)
 {
 	static const __u32 hooks[] = { HOOK_INGRESS, HOOK_EGRESS };
 	struct wanted wanted = { .ifindex = ifindex };
@@ -379,6 +374,31 @@ int pep_tc_clsact_del_unused(struct pep_nl *nl, __u32 ifindex)
 
 	tc_request(&req, RTM_DELQDISC, 0, ifindex, TC_H_CLSACT);
 	return pep_nl_talk(nl, &req, NULL, NULL);
+}
+
+/**
+ * pep_tc_clsact_del_unused() - delete the clsact qdisc of a device
+ * @nl: rtnetlink socket
+ * @ifindex: the device
+ *
+ * It stays when it has filters left, at ingress or at egress; so does an
+ * ingress qdisc, which pepadm never makes. While other programs' requests for
+ * its filters are under way the kernel refuses, for no longer than they take.
+ *
+ * Return: 0, whether or not there was a qdisc to delete, or a negative errno
+ * value; -EBUSY after DELETE_TRIES.
+ */
+int pep_tc_clsact_del_unused(struct pep_nl *nl, __u32 ifindex)
+{
+	unsigned int tries = DELETE_TRIES;
+	int err;
+
+	for (;;) {
+		err = del_unused(nl, ifindex);
+		if (err != -EBUSY || !--tries)
+			return err;
+		poll(NULL, 0, DELETE_PAUSE);
+	}
 }
 
 /* Note the device of a qdisc that can have filters at ingress. */
