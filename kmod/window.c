@@ -255,10 +255,11 @@ void pep_window_renew(struct pep_flow *flow, enum pep_side to)
 	const struct pep_leg *leg = &flow->leg[to];
 	const struct tcp_sock *in = tcp_sk(leg->sk);
 	s32 least = leg->window - PEP_WINDOW_SEGMENTS * in->advmss;
-	u32 unread = in->rcv_nxt - in->copied_seq;
+	u32 unread;
 
 	if (!leg->coupled || (s32)(leg->edge - in->rcv_nxt) >= least)
 		return;
+	unread = in->rcv_nxt - in->copied_seq;
 	pep_window_bind(flow, to, 0, unread,
 			unread + out->write_seq - out->snd_nxt);
 }
