@@ -6,7 +6,6 @@ duplicate and reorder. All bytes arrive and nothing is left."""
 
 import contextlib
 import socket
-import struct
 
 from peptest import pep
 from peptest.ktap import expect, families, wait_for
@@ -15,7 +14,7 @@ from peptest.netns import (SERVER, WIRELESS, addr, impaired, ip, nstat, run,
 from peptest.pep import grows, least
 from peptest.raw import Wire, icmp
 from peptest.tcp import (End, client, accept, listen, exchange, expect_same,
-                         outcome, pair, pump, reset)
+                         outcome, pair, pump, reset, send_window)
 
 TRAITS = {"once"}
 
@@ -34,7 +33,6 @@ LINKS = {
 TOO_BIG = {4: (3, 4), 6: (2, 0)}
 UNREACHABLE = {4: (3, 1), 6: (1, 3)}
 KEEPALIVE = 2           # seconds
-SEND_WINDOW = 228       # offset in struct tcp_info
 SEGMENT = 1400
 PROBES = "TcpExtTCPKeepAlive"
 
@@ -232,12 +230,6 @@ def urgent(family, kind, ns):
 for _kind in LINKS:
     for _ns in "sub", "srv":
         families(f"urgent data of {_ns}, {_kind}", _kind, _ns)(urgent)
-
-
-def send_window(sock):
-    """The window that a socket's peer offers."""
-    info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
-    return struct.unpack_from("I", info, SEND_WINDOW)[0]
 
 
 def narrow(family, kind, ns):

@@ -3,15 +3,14 @@
 limited by the profile, each way, and arrives complete; without the limit the
 buffers fill. The reported residence of payload agrees with it."""
 
-import socket
-import struct
 import time
 
 from peptest import pep
 from peptest.ktap import expect_least, expect_most, families, note
 from peptest.netns import ip, netem, netem_end, single_packets, sysctl
 from peptest.pep import grows
-from peptest.tcp import End, expect_same, fill, one_way, pair, pump
+from peptest.tcp import (End, expect_same, fill, one_way, pair, pump,
+                         send_window)
 
 BYTES = 1000000         # five seconds of the link
 SETTLED = 250000        # bytes after which samples count
@@ -137,7 +136,6 @@ def jumbo(family):
             ip(ns, f"link set {dev} mtu 1500")
 
 
-SND_WND = 228           # offset in struct tcp_info, 32 bits
 FAR = "delay", "60ms", "limit", "10000"
 WAYS = ("sub", "eth0"), ("pep", "wl0"), ("srv", "eth0"), ("pep", "sv0")
 MORE = 4000000          # bytes
@@ -156,8 +154,7 @@ def longer(family):
             for ns, dev in WAYS:
                 netem(ns, dev, *FAR)
             one_way(near, far, MORE)
-            info = near.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
-            window, = struct.unpack_from("I", info, SND_WND)
+            window = send_window(near)
             near.close()
             far.close()
     finally:

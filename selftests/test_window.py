@@ -5,7 +5,6 @@ Urgent data stays in its place in the stream. Keepalives of the ends preserve
 idle connections."""
 
 import socket
-import struct
 import time
 
 from peptest import pep
@@ -14,7 +13,7 @@ from peptest.ktap import case, expect, expect_least, families, fail, note
 from peptest.netns import SERVER, WIRELESS, impaired, netem, sysctl
 from peptest.pep import grows
 from peptest.tcp import (End, exchange, exchange_part, expect_same, fill,
-                         one_way, pair, pump, start)
+                         one_way, pair, pump, send_window, start)
 
 TRAITS = {"waits", "simulated"}
 
@@ -26,7 +25,6 @@ LINK = "rate", "20mbit", "delay", "30ms", "limit", "1000"
 ANSWER = 40000          # bytes
 ANSWERS = 12
 SLOW = 4                # answers after which windows are open
-SND_WND = 228           # offset in struct tcp_info, 32 bits
 
 
 def finish(ends):
@@ -90,8 +88,7 @@ def renewed(family):
         sub, srv = pair(family)
         for _ in range(ANSWERS):
             one_way(sub, srv, 100)
-            info = srv.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
-            offers.append(struct.unpack_from("I", info, SND_WND)[0])
+            offers.append(send_window(srv))
             one_way(srv, sub, ANSWER)
         sub.close()
         srv.close()

@@ -28,6 +28,7 @@ LEAST = 1000            # bytes that a paced sender sends ahead of its rate
 BLOCK = 1 << 20
 _block = random.Random(1).randbytes(BLOCK)
 _ring = memoryview(_block + _block[:PIECE])
+SND_WND = 228           # offset in struct tcp_info, 32 bits
 _sockets = weakref.WeakSet()
 _listeners = {}
 _loads = []
@@ -310,6 +311,12 @@ class End:
         if not self.tx_done and (self.due() > 0 or self.sent == self.size):
             events |= select.EPOLLOUT
         return events
+
+
+def send_window(sock):
+    """The window that a socket's peer offers, bytes."""
+    info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
+    return struct.unpack_from("I", info, SND_WND)[0]
 
 
 def next_offset():
