@@ -7,7 +7,8 @@ import time
 
 from peptest import pep
 from peptest.ktap import expect_least, expect_most, families, note
-from peptest.netns import ip, netem, netem_end, single_packets, sysctl
+from peptest.netns import (ip, netem, netem_end, single_packets, sysctl,
+                           sysctls)
 from peptest.pep import grows
 from peptest.tcp import (End, expect_same, fill, one_way, pair, pump,
                          send_window)
@@ -139,17 +140,19 @@ def jumbo(family):
 FAR = "delay", "60ms", "limit", "10000"
 WAYS = ("sub", "eth0"), ("pep", "wl0"), ("srv", "eth0"), ("pep", "sv0")
 MORE = 4000000          # bytes
-WINDOW = 150000         # bytes; the handshake's round trip gives 16 KiB
+WINDOW = 150000         # bytes; without this 64 KiB are offered to the end
 
 
 @families("a sender without timestamps whose way becomes longer")
 def longer(family):
     """So does that of the other leg, which sends no more than it receives:
     nothing shows the length of the sender's path, and nothing is queued in
-    the gateway. The window grows with it."""
+    the gateway. The window grows with it. That of the receiver is large from
+    the first: its own growth, without timestamps, may end at 64 KiB."""
     sysctl("sub", "net.ipv4.tcp_timestamps=0")
     try:
-        with grows(flow_closed=1, flow_reset=0):
+        with grows(flow_closed=1, flow_reset=0), \
+                sysctls("srv", "net.ipv4.tcp_rmem=4096 6000000 6000000"):
             near, far = pair(family)
             for ns, dev in WAYS:
                 netem(ns, dev, *FAR)
