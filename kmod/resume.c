@@ -57,6 +57,9 @@
 /* Round trips within which a rate is a current one. */
 #define PEP_RESUME_FRESH	8
 
+/* Delivered segments of a leg that has seen no more than its first flights. */
+#define PEP_RESUME_FIRST	(2 * TCP_INIT_CWND)
+
 /* Round trips for which a leg that begins has no sample of its own. */
 #define PEP_RESUME_YOUNG	4
 
@@ -366,6 +369,29 @@ static void pep_resume_again(struct pep_flow *flow)
 		pep_resume_watch(flow);
 }
 
+/*
+ * Space the segments of a leg that has nothing under way. A slow start is clocked by
+ * acknowledgments, see pep_leg_start(), and none come. A server that is some way off has
+ * got those of its first flights at once, and its second flights arrive together: sent on
+ * like that they flood the queue, and the last segment of an object may be lost, which
+ * nothing behind it shows. A leg that is alone floods nothing.
+ */
+static void pep_resume_space(struct pep_flow *flow, u32 others)
+{
+	struct tcp_sock *tp = pep_resume_tcp(flow);
+	struct sock *sk = (struct sock *)tp;
+	u32 rtt = tp->srtt_us >> 3;
+	u64 rate;
+
+	if (!others || !rtt || flow->resume.grown || !tp->delivered ||
+	    tp->delivered > PEP_RESUME_FIRST || !pep_resume_by_rate(tp))
+		return;
+	rate = div_u64((u64)tcp_snd_cwnd(tp) * tp->mss_cache * USEC_PER_SEC,
+		       rtt);
+	if (rate < sk->sk_pacing_rate)
+		WRITE_ONCE(sk->sk_pacing_rate, rate);
+}
+
 /**
  * pep_resume_send() - open a leg's window for payload that is to be sent
  * @flow: flow with its legs locked
@@ -381,11 +407,13 @@ void pep_resume_send(struct pep_flow *flow, u32 len)
 
 	if (!r->path)
 		return;
-	if (tp->snd_una == tp->write_seq)
+	others = pep_path_others(r->path, &r->claim);
+	if (tp->snd_una == tp->write_seq) {
 		pep_resume_again(flow);
+		pep_resume_space(flow, others);
+	}
 	if (!pep_resume_may(flow))
 		return;
-	others = pep_path_others(r->path, &r->claim);
 	legs = max(atomic_read(&r->path->legs) + !r->claim.bytes, 1);
 	room = r->budget > others ? r->budget - others : 0;
 	room = max(room, r->budget / legs);

@@ -11,10 +11,10 @@ from peptest import pep
 from peptest.env import EXACT
 from peptest.ktap import (after_case, case, expect, expect_least, expect_most,
                           fail, families, note, wait_for)
-from peptest.netns import addr, impaired, netem
+from peptest.netns import addr, impaired, netem, run
 from peptest.pep import grows, least, pepadm, split_pair, split_start
 from peptest.raw import ACK, RST, SYN, Wire, segment
-from peptest.tcp import (End, exchange_all, exchange_part, one_way, pump,
+from peptest.tcp import (PORT, End, exchange_all, exchange_part, one_way, pump,
                          start)
 
 TRAITS = {"simulated", "clocked"}
@@ -142,6 +142,43 @@ def begin_together(family):
             srv.close()
         pep.flows_end()
     expect("congestion windows", windows, [10] * (TOGETHER - 1) + [12])
+
+
+def spacing():
+    """Windows that the legs towards the subscriber pace in a round trip."""
+    for line in run("ss", "-HOtnio", "state", "established", "dport",
+                    "!=", f":{PORT}", ns="pep").stdout.splitlines():
+        window = pep.number(line, r" cwnd:(\d+)") * pep.number(
+            line, r" mss:(\d+)")
+        yield round(pep.number(line, r" pacing_rate (\d+)bps") / 8 * pep.number(
+            line, r" rtt:(\d+)") / 1000 / window, 1)
+
+
+@families("second flights that begin together are spaced")
+def second_flights(family):
+    """The server sends them at once, since the gateway has acknowledged the
+    first ones. A leg that is alone sends its own as fast as it can."""
+    pepadm("profile", "set", "default", "resume", "off")
+    with impaired(WIRELESS, *LINK, single=True):
+        both = split_start(family, TOGETHER)
+        for sub, srv in both:
+            one_way(srv, sub, IN_FLIGHT)
+        wait_for("acknowledgments", lambda: all(
+            flow["legs"]["wireless"]["unacked"] == 0
+            for flow in pep.flows()))
+        with grows(ended=False,
+                   bytes_to_wireless=TOGETHER * 2 * IN_FLIGHT):
+            pump([End(srv, 2 * IN_FLIGHT, fin=False, wanted=0)
+                  for _, srv in both])
+            wait_for("payload", lambda: not any(
+                flow["legs"]["server"]["unread"] for flow in pep.flows()))
+        *spaced, alone = sorted(spacing())
+        for sub, srv in both:
+            sub.close()
+            srv.close()
+        pep.flows_end()
+    expect("windows in a round trip", spaced, [1.0] * (TOGETHER - 1))
+    expect_least("windows in a round trip of a leg that is alone", alone, 10)
 
 
 @families("the link carries less than it did: a retreat")
