@@ -21,7 +21,7 @@ from .ktap import Failure, Fatal, wait_for
 from .netns import (SERVER, WIRELESS, Within, addr, ip, netem, netem_end, run,
                     spaces, spaces_down, sysctl, topology_up)
 from .settings import OPTIONS
-from .tcp import FAMILIES, next_offset, pieces
+from .tcp import FAMILIES, difference, next_offset, pieces
 
 PORTS = 7000            # of listeners, one for each thread
 OPENERS = 41000         # a few source ports per thread, used repeatedly
@@ -108,10 +108,10 @@ class Party:
             return
         wanted = b"".join(pieces(self.peer.offset + self.received, len(data)))
         if data != wanted or self.received + len(data) > self.peer.sent:
-            at = next((i for i, (a, b) in enumerate(zip(data, wanted))
-                       if a != b), "behind the end")
-            raise Fatal(f"payload differs at {self.received} + {at} of "
-                        f"{len(data)}; the other end: {self.peer}")
+            raise Fatal(f"payload differs: of {len(data)} bytes behind "
+                        f"{self.received} "
+                        f"{difference(data, self.peer.offset + self.received)}"
+                        f"; the other end: {self.peer}")
         self.received += len(data)
         if self.stalls and self.rnd.random() < .05:
             self.deaf_until = time.monotonic() + self.rnd.uniform(.1, 8)
@@ -301,10 +301,13 @@ class Talker:
 
 
 class Network:
-    """Links whose quality varies and that go down and up; routes, too."""
+    """Links whose quality varies and that go down and up; routes, too. One
+    link corrupts packets: the checksum shows any bit that has changed, but
+    not every two of the same packet."""
 
     def __init__(self, life, rnd):
         self.life, self.rnd = life, rnd
+        self.corrupts = rnd.choice((WIRELESS, SERVER))
 
     def impair(self):
         """Impair one direction of a link, or end its impairment."""
@@ -320,7 +323,7 @@ class Network:
                 words += ["reorder", f"{rnd.randrange(1, 30)}%"]
         if rnd.random() < .3:
             words += ["duplicate", f"{rnd.uniform(0, 5):.1f}%"]
-        if rnd.random() < .2:
+        if rnd.random() < .4 and (ns, dev) in self.corrupts:
             words += ["corrupt", "0.5%"]
         if rnd.random() < .3:
             words += ["rate", f"{rnd.randrange(2, 40)}mbit"]

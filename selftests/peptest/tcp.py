@@ -223,6 +223,20 @@ def pieces(offset, size):
         size -= len(piece)
 
 
+def difference(data, offset):
+    """A line on received payload that is not the stream from an offset on: a
+    bit that differs, or payload of another place in the stream."""
+    wanted = b"".join(pieces(offset, len(data)))
+    at = [i for i, (a, b) in enumerate(zip(data, wanted)) if a != b]
+    if not at:
+        return "none differs"
+    rest = data[at[0]:at[0] + 16]
+    place = _block.find(rest)
+    return (f"{len(at)} differ, from {at[0]} to {at[-1]}: {rest.hex(' ')} "
+            f"instead of {wanted[at[0]:at[0] + 16].hex(' ')}, at {place} of "
+            f"the stream instead of {(offset + at[0]) % BLOCK}")
+
+
 class End:
     """One end of a connection in a transfer: sends size bytes, optionally at a
     rate in bytes per second, with fin shuts down its direction, and receives
