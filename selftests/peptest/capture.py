@@ -26,6 +26,7 @@ SETTLED = 100 * 10**6   # ns: by then no leg's packet is in flight
 HEADERS = 128           # captured bytes of a frame: all headers
 BUFFER = 1 << 28
 SHOWN = 30              # segments before one that breaks a rule
+NEXT = 8                # segments behind it, of each device
 SCALE, SACK, STAMPS = 3, 5, 8   # kinds of TCP options
 
 
@@ -148,6 +149,8 @@ class Check:
                  f"{self.done / 1e9:.6f}; before:")
             for seen in before:
                 note(seen)
+            for queue in queues:
+                note("next", *(f"\n{seen}" for seen in list(queue)[:NEXT]))
             raise
 
     def _both(self, seg):
