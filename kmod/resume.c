@@ -57,7 +57,7 @@
 /* Round trips within which a rate is a current one. */
 #define PEP_RESUME_FRESH	8
 
-/* Delivered segments of a leg that has seen no more than its first flights. */
+/* Segments that a leg has delivered after its first flights, at most. */
 #define PEP_RESUME_FIRST	(2 * TCP_INIT_CWND)
 
 /* Round trips for which a leg that begins has no sample of its own. */
@@ -383,8 +383,10 @@ static void pep_resume_space(struct pep_flow *flow, u32 others)
 	u32 rtt = tp->srtt_us >> 3;
 	u64 rate;
 
-	if (!others || !rtt || flow->resume.grown || !tp->delivered ||
-	    tp->delivered > PEP_RESUME_FIRST || !pep_resume_by_rate(tp))
+	/* A SYN-ACK counts as delivered. */
+	if (tp->delivered <= 1 || tp->delivered > PEP_RESUME_FIRST)
+		return;
+	if (!others || !rtt || flow->resume.grown || !pep_resume_by_rate(tp))
 		return;
 	rate = div_u64((u64)tcp_snd_cwnd(tp) * tp->mss_cache * USEC_PER_SEC,
 		       rtt);

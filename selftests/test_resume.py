@@ -32,6 +32,7 @@ STRANGER = "198.18.1.77"        # a server without a host
 MOST_PATHS = 1 << 17            # more than fit
 IN_FLIGHT = 14_000      # bytes: ten segments
 TOGETHER = 3            # connections
+AT_ONCE = 10            # windows in a round trip
 PLAIN = ("cc-wireless", "pep_bbr", "connect", "follow", "split", "handshake",
          "resume", "on", "resume-max", "2097152", "link-rate", "auto",
          "link-rtt", "auto")
@@ -144,41 +145,41 @@ def begin_together(family):
     expect("congestion windows", windows, [10] * (TOGETHER - 1) + [12])
 
 
-def spacing():
-    """Windows that the legs towards the subscriber pace in a round trip."""
-    for line in run("ss", "-HOtnio", "state", "established", "dport",
-                    "!=", f":{PORT}", ns="pep").stdout.splitlines():
-        window = pep.number(line, r" cwnd:(\d+)") * pep.number(
-            line, r" mss:(\d+)")
-        yield round(pep.number(line, r" pacing_rate (\d+)bps") / 8 * pep.number(
-            line, r" rtt:(\d+)") / 1000 / window, 1)
+def flights(pairs, size):
+    """Let the server send so much on all connections at once; return how many
+    windows each leg towards the subscriber paces in a round trip."""
+    with grows(ended=False, bytes_to_wireless=len(pairs) * size):
+        pump([End(srv, size, fin=False, wanted=0) for _, srv in pairs])
+        wait_for("payload", lambda: not any(
+            flow["legs"]["server"]["unread"] for flow in pep.flows()))
+    lines = run("ss", "-HOtnio", "state", "established", "dport", "!=",
+                f":{PORT}", ns="pep").stdout.splitlines()
+    for line in lines:
+        cwnd, mss, rate, rtt = (pep.number(line, rf" {name}(\d+)") for name in
+                                ("cwnd:", "mss:", "pacing_rate ", "rtt:"))
+        yield round(rate / 8 * rtt / 1000 / cwnd / mss, 1)
 
 
-@families("second flights that begin together are spaced")
-def second_flights(family):
+@families("second flights that begin together are spaced", "follow")
+@families("second flights that begin together are spaced, early", "early")
+def second_flights(family, mode):
     """The server sends them at once, since the gateway has acknowledged the
-    first ones. A leg that is alone sends its own as fast as it can."""
-    pepadm("profile", "set", "default", "resume", "off")
+    first ones. These leave at once, and the second one of a leg that is
+    alone."""
+    pepadm("profile", "set", "default", "resume", "off", "connect", mode)
     with impaired(WIRELESS, *LINK, single=True):
         both = split_start(family, TOGETHER)
-        for sub, srv in both:
-            one_way(srv, sub, IN_FLIGHT)
-        wait_for("acknowledgments", lambda: all(
-            flow["legs"]["wireless"]["unacked"] == 0
-            for flow in pep.flows()))
-        with grows(ended=False,
-                   bytes_to_wireless=TOGETHER * 2 * IN_FLIGHT):
-            pump([End(srv, 2 * IN_FLIGHT, fin=False, wanted=0)
-                  for _, srv in both])
-            wait_for("payload", lambda: not any(
-                flow["legs"]["server"]["unread"] for flow in pep.flows()))
-        *spaced, alone = sorted(spacing())
+        expect_least("windows in a round trip at first",
+                     min(flights(both, IN_FLIGHT)), AT_ONCE)
+        wait_for("acknowledgments", lambda: not any(
+            flow["legs"]["wireless"]["unacked"] for flow in pep.flows()))
+        *spaced, alone = sorted(flights(both, 2 * IN_FLIGHT))
         for sub, srv in both:
             sub.close()
             srv.close()
         pep.flows_end()
     expect("windows in a round trip", spaced, [1.0] * (TOGETHER - 1))
-    expect_least("windows in a round trip of a leg that is alone", alone, 10)
+    expect_least("windows in a round trip of the one alone", alone, AT_ONCE)
 
 
 @families("the link carries less than it did: a retreat")
