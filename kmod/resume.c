@@ -57,9 +57,6 @@
 /* Round trips within which a rate is a current one. */
 #define PEP_RESUME_FRESH	8
 
-/* Segments that a leg has delivered after its first flights, at most. */
-#define PEP_RESUME_FIRST	(2 * TCP_INIT_CWND)
-
 /* Round trips for which a leg that begins has no sample of its own. */
 #define PEP_RESUME_YOUNG	4
 
@@ -370,21 +367,23 @@ static void pep_resume_again(struct pep_flow *flow)
 }
 
 /*
- * Space the segments of a leg that has nothing under way. A slow start is clocked by
+ * Space the second flight of a leg that has nothing under way. A slow start is clocked by
  * acknowledgments, see pep_leg_start(), and none come. A server that is some way off has
  * got those of its first flights at once, and its second flights arrive together: sent on
  * like that they flood the queue, and the last segment of an object may be lost, which
- * nothing behind it shows. A leg that is alone floods nothing.
+ * nothing behind it shows. The first leg to send floods nothing; congestion controls by
+ * loss are not paced; a jump sets a rate of its own, from what is known of the link.
  */
 static void pep_resume_space(struct pep_flow *flow, u32 others)
 {
 	struct tcp_sock *tp = pep_resume_tcp(flow);
 	struct sock *sk = (struct sock *)tp;
+	u32 first = max(flow->gen->values.initial_window, TCP_INIT_CWND);
 	u32 rtt = tp->srtt_us >> 3;
 	u64 rate;
 
-	/* A SYN-ACK counts as delivered. */
-	if (tp->delivered <= 1 || tp->delivered > PEP_RESUME_FIRST)
+	/* A SYN-ACK counts as delivered: what is more is of the first flight. */
+	if (tp->delivered <= 1 || tp->delivered > 2 * first)
 		return;
 	if (!others || !rtt || flow->resume.grown || !pep_resume_by_rate(tp))
 		return;
@@ -395,7 +394,7 @@ static void pep_resume_space(struct pep_flow *flow, u32 others)
 }
 
 /**
- * pep_resume_send() - open a leg's window for payload that is to be sent
+ * pep_resume_send() - open a leg's window for payload that is to be sent, or space it
  * @flow: flow with its legs locked
  * @len: payload that the leg of the subscriber is about to get, bytes
  *

@@ -10,7 +10,7 @@ from peptest import pep
 from peptest.env import TOP
 from peptest.ktap import (after_case, case, expect, expect_least, fail,
                           families, wait_for)
-from peptest.netns import run
+from peptest.netns import addr, run
 from peptest.pep import grows, pepadm
 from peptest.tcp import exchange, pair
 
@@ -148,6 +148,26 @@ def ports(family):
     with grows(follow_new=1, flow_established=1):
         exchange(pep.split_pair(family), BYTES)
         exchange(pair(family, port=5001), BYTES)
+
+
+@case("a filter for each family, as where only IPv4 is masqueraded")
+def each_family():
+    """The server sees the gateway's address over IPv4, the client's over
+    IPv6."""
+    pepadm("profile", "add", "nat", "connect", "early", "source", "local")
+    pepadm("dev", "add", "sv0", "side", "server")
+    tc("qdisc replace dev wl0 clsact")
+    tc("filter add dev wl0 ingress pref 10 protocol ip matchall "
+       "action pepsplit side wireless profile nat")
+    tc("filter add dev wl0 ingress pref 11 protocol ipv6 matchall "
+       "action pepsplit side wireless")
+    for family, profile, source in ((4, "nat", addr("sv", 4)),
+                                    (6, "default", addr("sub", 6))):
+        with grows(flow_established=1, flow_closed=1):
+            both = pep.split_pair(family)
+            expect("profile", pep.flows()[0]["profile"], profile)
+            expect("source", both[1].getpeername()[0], source)
+            exchange(both, BYTES)
 
 
 @case("what is printed can be typed", seconds=240)
