@@ -282,7 +282,8 @@ static int pep_adopt_load(const struct pep_conn *conn, enum pep_side side,
 }
 
 /* Counter of an error that keeps a leg from taking the state of an end. Legs may share
- * ports, so it is connect() that finds the addresses and ports in use, EADDRNOTAVAIL.
+ * ports, so it is connect() that finds the addresses and ports in use, EADDRNOTAVAIL. It
+ * fails with EINVAL for a blackhole, and over IPv4 with ENODEV for a device that is gone.
  */
 static enum pep_stat pep_adopt_reason(int err)
 {
@@ -293,6 +294,8 @@ static enum pep_stat pep_adopt_reason(int err)
 	case -EHOSTUNREACH:
 	case -ENETUNREACH:
 	case -EACCES:
+	case -EINVAL:
+	case -ENODEV:
 		return PEP_STAT_SPLIT_PASS_ROUTE;
 	case -EAGAIN:
 	case -ENOMEM:

@@ -6,7 +6,8 @@
  * nothing has to be noted while packets flow. A flow with idle-timeout ends after
  * that time. A flow with release-idle is handed back to its ends, once, when the
  * other end has acknowledged all that the flow has received; when that is
- * impossible, the flow stays until it has been active again.
+ * impossible, the flow stays until it has been active again. Where its sockets are in
+ * use just then it is tried again a second later.
  */
 
 #include "idle.h"

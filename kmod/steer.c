@@ -153,7 +153,7 @@ static enum pep_stat pep_steer_check_syn(struct pep_net *pn,
 		return reason;
 	if (!pep_steer_check_vrf(pn->net, skb->dev))
 		return PEP_STAT_SYN_PASS_VRF;
-	/* From here on its connection is followed in any case. */
+	/* From here on its connection is followed where a share and the table allow it. */
 	if (pkt->ip_options)
 		return PEP_STAT_SYN_PASS_IP_OPTION;
 	if (pkt->payload)

@@ -387,8 +387,6 @@ def attached(family):
     back()
     pep.detach()
     pep.attach()
-    # Connections of a detached device are not split for 5 s.
-    time.sleep(6)
     with grows(split_handshake=1, split_pass_route=0, ended=False):
         exchange_part(ends, 1000)
         pep.wait_flows(1)

@@ -150,7 +150,7 @@ def mark(family):
     with forwarded(family), by_mark(family):
         with profile(mark=MARK), grows(flow_established=1, flow_closed=1):
             exchange(split_pair(family, to=FAR[family]), 10000)
-        for route in "unreachable", "prohibit":
+        for route in "unreachable", "prohibit", "blackhole":
             ip("pep", f"route add {route} {FAR[family]}", family=family)
             with grows(split_pass_route=1, flow_established=0):
                 exchange(kept_pair(family, "split_pass_route",
@@ -298,6 +298,15 @@ def server_dev(family):
         with grows(split_pass_route=1, flow_established=0):
             exchange(kept_pair(family, "split_pass_route", to=FAR[family]),
                      50000)
+
+
+@families("server-dev: the device has gone since")
+def server_dev_lost(family):
+    ip("pep", "link add d0 type dummy")
+    with profile(server_dev="d0"):
+        ip("pep", "link del d0")
+        with grows(split_pass_route=1, flow_established=0):
+            exchange(kept_pair(family, "split_pass_route"), 50000)
 
 
 @case("server-dev: the device does not exist when the profile is used")
