@@ -170,6 +170,21 @@ def each_family():
             exchange(both, BYTES)
 
 
+@case("filters added twice are there once")
+def twice():
+    """As when a device that was made anew gets them, and others have them."""
+    show = "filter show dev wl0 ingress"
+    tc("qdisc replace dev wl0 clsact")
+    for status in 0, 2:
+        for line in ("pref 10 protocol ip flower ip_proto tcp",
+                     "pref 11 protocol ip matchall",
+                     "pref 12 protocol ip handle 800::1 u32 match u32 0 0"):
+            expect("exit code", tc(
+                f"filter add dev wl0 ingress {line} action pepsplit side "
+                "wireless", check=False).returncode, status)
+        expect("actions", len(told(show)), 3)
+
+
 @case("what is printed can be typed", seconds=240)
 def typed():
     """In any order, with and without default values."""
