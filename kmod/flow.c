@@ -418,7 +418,7 @@ void pep_flow_end(struct pep_flow *flow, enum pep_stat cause)
 	/* Without flow->conn the connection goes on as it was: report nothing. */
 	if (flow->conn)
 		pep_report_closed(flow, cause);
-	pep_resume_end(flow);
+	pep_link_end(flow);
 	path = flow->path;
 	if (path) {
 		/* pep_relief_work() reads it under RCU. */

@@ -8,6 +8,7 @@
 #include <uapi/linux/pep.h>
 
 #include "leg.h"
+#include "link.h"
 #include "net.h"
 #include "queue.h"
 #include "resume.h"
@@ -105,6 +106,8 @@ enum pep_flow_time {
  * @leg: by enum pep_side
  * @path: entry of its subscriber, which counts it, with a reference; or NULL
  * @held: memory of the legs' queues as @path has counted it, bytes
+ * @link: part of the subscriber's link that the wireless leg has; guarded by the lock of
+ *	its socket
  * @resume: start of the wireless leg; guarded by the lock of its socket
  * @copied: relayed payload that had to be copied, bytes
  * @born: when the SYN came, ns of ktime_get_ns(); constant
@@ -145,6 +148,7 @@ struct pep_flow {
 	struct pep_leg leg[2];
 	struct pep_path *path;
 	u32 held;
+	struct pep_link link;
 	struct pep_resume resume;
 	u64 copied;
 	u64 born;

@@ -383,7 +383,7 @@ static enum pep_relay_result pep_relay_locked(struct pep_flow *flow,
 	}
 	to_wireless = pep_relay_measured(flow, PEP_SIDE_SERVER, queue);
 	to_server = pep_relay_measured(flow, PEP_SIDE_WIRELESS, queue);
-	pep_resume_sent(flow);
+	pep_link_sent(flow);
 	if (pep_relay_over(flow, to_wireless == PEP_RELAY_BROKEN ||
 			   to_server == PEP_RELAY_BROKEN))
 		return PEP_RELAY_IDLE;

@@ -27,7 +27,6 @@
 
 #include "resume.h"
 
-#include <linux/inet_diag.h>
 #include <net/tcp.h>
 
 #include "flow.h"
@@ -60,17 +59,6 @@
 /* Round trips for which a leg that begins has no sample of its own. */
 #define PEP_RESUME_YOUNG	4
 
-/* Least window of a leg beside others, segments: BBR's own minimum. */
-#define PEP_RESUME_SHARE_MIN	4U
-
-/* BBR paces its startup with a gain of 2.89, and nothing else with more than 1.25;
- * in 256ths.
- */
-#define PEP_RESUME_GAIN		(3 * 256 / 2)
-
-/* BBR's gains while it looks for the smallest round trip, in its startup, too. */
-#define PEP_RESUME_GAIN_RTT	256
-
 /* Least length of a train of segments that shows the rate of a link, us and as a part
  * of a round trip; and its least size, segments.
  */
@@ -83,12 +71,6 @@ static struct tcp_sock *pep_resume_tcp(const struct pep_flow *flow)
 	return tcp_sk(flow->leg[PEP_SIDE_WIRELESS].sk);
 }
 
-/* Is the leg's congestion control rate-based? If so, a loss is no congestion to it. */
-static bool pep_resume_by_rate(const struct tcp_sock *tp)
-{
-	return tp->inet_conn.icsk_ca_ops->cong_control;
-}
-
 static void pep_resume_phase(struct pep_flow *flow, u8 phase)
 {
 	struct pep_resume *r = &flow->resume;
@@ -97,54 +79,6 @@ static void pep_resume_phase(struct pep_flow *flow, u8 phase)
 		return;
 	trace_pep_careful(flow, phase);
 	WRITE_ONCE(r->phase, phase);
-}
-
-/* The bound of the leg's rate that code outside this file has set. */
-static unsigned long pep_resume_max_rate(const struct pep_flow *flow)
-{
-	const struct sock *sk = flow->leg[PEP_SIDE_WIRELESS].sk;
-	unsigned long rate = READ_ONCE(sk->sk_max_pacing_rate);
-
-	return rate == flow->resume.pacing ? flow->resume.pacing_before : rate;
-}
-
-/* The rate of a leg that has a part of its subscriber's link, bytes per second; no
- * slower than the least window in a round trip: the pacing of a packet that was sent
- * cannot be taken back, see tcp_update_skb_after_send().
- */
-static u64 pep_resume_part(const struct tcp_sock *tp, u64 rate, u32 busy,
-			   u32 rtt)
-{
-	u64 least = div_u64((u64)PEP_RESUME_SHARE_MIN * tp->mss_cache *
-			    USEC_PER_SEC, rtt);
-
-	return max(div_u64(rate, max(busy, 1U)), least);
-}
-
-/* Number of legs that have more to send, counting this one in any case. */
-static u32 pep_resume_busy(const struct pep_resume *r)
-{
-	return max(atomic_read(&r->path->busy) + !r->claim.more, 1);
-}
-
-/* The known rate and round trip of the link: from the profile, or from samples. */
-static bool pep_resume_known(const struct pep_flow *flow,
-			     struct pep_path_known *known)
-{
-	const struct pep_values *values = &flow->gen->values;
-	bool found;
-
-	if (!values->resume && !values->link_rate)
-		return false;
-	found = pep_path_known(flow->resume.path, known);
-	if (!values->link_rate)
-		return found;
-	known->rate = values->link_rate;
-	known->age = 0;
-	known->full = true;
-	if (values->link_rtt)
-		known->rtt = values->link_rtt * USEC_PER_MSEC;
-	return known->rtt;
 }
 
 /* Is the round trip that of the known link? RFC 9959, section 4.2. */
@@ -167,13 +101,13 @@ static void pep_resume_watch(struct pep_flow *flow)
 
 	r->blind = !rtt;
 	WRITE_ONCE(r->rate, 0);
-	if (!rtt || !pep_resume_known(flow, &known) ||
+	if (!rtt || !pep_link_known(flow, &known) ||
 	    !pep_resume_same(rtt, known.rtt)) {
 		pep_resume_phase(flow, PEP_RESUME_PHASE_NORMAL);
 		return;
 	}
 	WRITE_ONCE(r->rtt, known.rtt);
-	WRITE_ONCE(r->rate, min_t(u64, known.rate, pep_resume_max_rate(flow)));
+	WRITE_ONCE(r->rate, min_t(u64, known.rate, pep_link_max_rate(flow)));
 	r->sent = tp->data_segs_out;
 	r->lost = tp->lost;
 	r->until = tcp_clock_us() + PEP_RESUME_YOUNG * rtt;
@@ -182,82 +116,6 @@ static void pep_resume_watch(struct pep_flow *flow)
 		bytes /= 2;
 	r->budget = min_t(u64, bytes, values->resume_max);
 	pep_resume_phase(flow, PEP_RESUME_PHASE_RECONNAISSANCE);
-}
-
-/* Has BBR left its startup? Other congestion controls have none. */
-static bool pep_resume_grown(struct sock *sk)
-{
-	const struct tcp_congestion_ops *ca = inet_csk(sk)->icsk_ca_ops;
-	union tcp_cc_info info;
-	int attr;
-
-	if (!ca->get_info ||
-	    !ca->get_info(sk, BIT(INET_DIAG_BBRINFO - 1), &attr, &info) ||
-	    attr != INET_DIAG_BBRINFO)
-		return true;
-	/* It has no gain before its first acknowledgment. */
-	return info.bbr.bbr_pacing_gain &&
-	       info.bbr.bbr_pacing_gain < PEP_RESUME_GAIN &&
-	       info.bbr.bbr_cwnd_gain != PEP_RESUME_GAIN_RTT;
-}
-
-/* Bound a leg's window and rate. A bound that other code has set is kept, and applies
- * again when this one is gone.
- */
-static void pep_resume_limit(struct pep_flow *flow, u32 window,
-			     unsigned long rate)
-{
-	struct sock *sk = flow->leg[PEP_SIDE_WIRELESS].sk;
-	struct pep_resume *r = &flow->resume;
-	struct tcp_sock *tp = tcp_sk(sk);
-
-	if (tp->snd_cwnd_clamp != r->window)
-		r->window_before = tp->snd_cwnd_clamp;
-	if (sk->sk_max_pacing_rate != r->pacing)
-		r->pacing_before = sk->sk_max_pacing_rate;
-	r->window = min(window, r->window_before);
-	r->pacing = min(rate, r->pacing_before);
-	tp->snd_cwnd_clamp = r->window;
-	WRITE_ONCE(sk->sk_max_pacing_rate, r->pacing);
-	if (tcp_snd_cwnd(tp) > r->window)
-		tcp_snd_cwnd_set(tp, r->window);
-	if (sk->sk_pacing_rate > r->pacing)
-		WRITE_ONCE(sk->sk_pacing_rate, r->pacing);
-}
-
-/*
- * In its startup BBR sends at nearly three times the rate that it has found, and
- * probes for more until it finds none. Several legs of a subscriber that do so flood
- * the queue several times over. Where the link was full at the known rate the legs
- * together get one and a half times the bytes that it holds: each gets the rest that
- * the others leave, or an equal part among those that have more to send. They pace at
- * one and a quarter of its rate.
- */
-static void pep_resume_share(struct pep_flow *flow)
-{
-	struct tcp_sock *tp = pep_resume_tcp(flow);
-	struct pep_resume *r = &flow->resume;
-	u32 others, total, room, busy;
-	struct pep_path_known known;
-	unsigned long rate = ~0UL;
-	u32 window = ~0U;
-
-	if (r->grown)
-		return;
-	r->grown = pep_resume_grown((struct sock *)tp);
-	others = pep_path_others(r->path, &r->claim);
-	if (!r->grown && others && pep_resume_known(flow, &known) &&
-	    known.full) {
-		total = min_t(u64, div_u64(known.rate * known.rtt,
-					   USEC_PER_SEC), U32_MAX / 2);
-		total += total / 2;
-		busy = pep_resume_busy(r);
-		room = total > others ? total - others : 0;
-		room = max(room, total / busy);
-		window = max(room / tp->mss_cache, PEP_RESUME_SHARE_MIN);
-		rate = pep_resume_part(tp, known.rate / 4 * 5, busy, known.rtt);
-	}
-	pep_resume_limit(flow, window, rate);
 }
 
 /**
@@ -270,18 +128,16 @@ void pep_resume_begin(struct pep_flow *flow)
 {
 	struct tcp_sock *tp = pep_resume_tcp(flow);
 	struct pep_resume *r = &flow->resume;
-	struct pep_path *path = flow->path;
 	u32 rtt = tp->srtt_us >> 3;
 
-	if (!path || (rtt && rtt < PEP_RESUME_RTT_MIN))
+	if (!flow->path || (rtt && rtt < PEP_RESUME_RTT_MIN))
 		return;
-	WRITE_ONCE(r->path, path);
 	r->got = tp->snd_una;
 	r->noted = tp->delivered;
-	pep_path_handshake(path, rtt);
+	pep_link_begin(flow, rtt);
 	pep_resume_watch(flow);
-	pep_resume_share(flow);
-	pep_resume_sent(flow);
+	pep_link_share(flow);
+	pep_link_sent(flow);
 }
 
 /**
@@ -299,15 +155,6 @@ u64 pep_resume_rate(const struct pep_flow *flow)
 	return pep_resume_tcp(flow)->tcp_mstamp < r->until ? r->rate : 0;
 }
 
-/* Sum up the bytes that a leg has under way or may send at once; its end's window bounds
- * them.
- */
-static u32 pep_resume_claim(const struct tcp_sock *tp)
-{
-	return min3((u64)(tp->write_seq - tp->snd_una), (u64)tp->snd_wnd,
-		    (u64)tcp_snd_cwnd(tp) * tp->mss_cache);
-}
-
 /* Open the window: segments sent beyond the old one have to be validated. */
 static void pep_resume_jump(struct pep_flow *flow, u32 window)
 {
@@ -318,14 +165,15 @@ static void pep_resume_jump(struct pep_flow *flow, u32 window)
 
 	if (r->phase == PEP_RESUME_PHASE_RECONNAISSANCE) {
 		r->delivered = tp->delivered;
-		r->acked = atomic64_read(&r->path->acked);
+		r->acked = atomic64_read(&flow->link.path->acked);
 		r->before = max(tp->srtt_us >> 3, r->rtt);
 		r->since = tcp_clock_us();
 		r->until = r->since + PEP_RESUME_YOUNG * (tp->srtt_us >> 3);
 		r->end = tp->snd_nxt;
 		cmpxchg(&sk->sk_pacing_status, SK_PACING_NONE,
 			SK_PACING_NEEDED);
-		rate = pep_resume_part(tp, r->rate, pep_resume_busy(r), r->rtt);
+		rate = pep_link_part(tp, r->rate, pep_link_busy(&flow->link),
+				     r->rtt);
 		WRITE_ONCE(sk->sk_pacing_rate,
 			   min_t(u64, rate, sk->sk_max_pacing_rate));
 		/* It is no restart after a pause, which is for legs without a
@@ -345,7 +193,7 @@ static bool pep_resume_may(struct pep_flow *flow)
 {
 	struct tcp_sock *tp = pep_resume_tcp(flow);
 	struct pep_resume *r = &flow->resume;
-	u8 most = pep_resume_by_rate(tp) ? TCP_CA_Recovery : TCP_CA_Disorder;
+	u8 most = pep_link_by_rate(tp) ? TCP_CA_Recovery : TCP_CA_Disorder;
 
 	if (tp->inet_conn.icsk_ca_state <= most)
 		return r->phase == PEP_RESUME_PHASE_RECONNAISSANCE ||
@@ -360,41 +208,14 @@ static void pep_resume_again(struct pep_flow *flow)
 {
 	u8 phase = flow->resume.phase;
 
-	pep_resume_share(flow);
+	pep_link_share(flow);
 	if (phase == PEP_RESUME_PHASE_NORMAL ||
 	    phase == PEP_RESUME_PHASE_RECONNAISSANCE)
 		pep_resume_watch(flow);
 }
 
-/*
- * Space the second flight of a leg that has nothing under way. A slow start is clocked by
- * acknowledgments, see pep_leg_start(), and none come. A server that is some way off has
- * got those of its first flights at once, and its second flights arrive together: sent on
- * like that they flood the queue, and the last segment of an object may be lost, which
- * nothing behind it shows. The first leg to send floods nothing; congestion controls by
- * loss are not paced; a jump sets a rate of its own, from what is known of the link.
- */
-static void pep_resume_space(struct pep_flow *flow, u32 others)
-{
-	struct tcp_sock *tp = pep_resume_tcp(flow);
-	struct sock *sk = (struct sock *)tp;
-	u32 first = max(flow->gen->values.initial_window, TCP_INIT_CWND);
-	u32 rtt = tp->srtt_us >> 3;
-	u64 rate;
-
-	/* A SYN-ACK counts as delivered: what is more is of the first flight. */
-	if (tp->delivered <= 1 || tp->delivered > 2 * first)
-		return;
-	if (!others || !rtt || flow->resume.grown || !pep_resume_by_rate(tp))
-		return;
-	rate = div_u64((u64)tcp_snd_cwnd(tp) * tp->mss_cache * USEC_PER_SEC,
-		       rtt);
-	if (rate < sk->sk_pacing_rate)
-		WRITE_ONCE(sk->sk_pacing_rate, rate);
-}
-
 /**
- * pep_resume_send() - open a leg's window for payload that is to be sent, or space it
+ * pep_resume_send() - open a leg's window for payload that is to be sent
  * @flow: flow with its legs locked
  * @len: payload that the leg of the subscriber is about to get, bytes
  *
@@ -403,19 +224,20 @@ static void pep_resume_space(struct pep_flow *flow, u32 others)
 void pep_resume_send(struct pep_flow *flow, u32 len)
 {
 	struct tcp_sock *tp = pep_resume_tcp(flow);
+	const struct pep_link *link = &flow->link;
 	struct pep_resume *r = &flow->resume;
 	u32 others, legs, room, window;
 
-	if (!r->path)
+	if (!link->path)
 		return;
-	others = pep_path_others(r->path, &r->claim);
 	if (tp->snd_una == tp->write_seq) {
 		pep_resume_again(flow);
-		pep_resume_space(flow, others);
+		pep_link_space(flow);
 	}
 	if (!pep_resume_may(flow))
 		return;
-	legs = max(atomic_read(&r->path->legs) + !r->claim.bytes, 1);
+	others = pep_path_others(link->path, &link->claim);
+	legs = max(atomic_read(&link->path->legs) + !link->claim.bytes, 1);
 	room = r->budget > others ? r->budget - others : 0;
 	room = max(room, r->budget / legs);
 	window = min(tp->write_seq - tp->snd_una + len, room) / tp->mss_cache +
@@ -425,23 +247,6 @@ void pep_resume_send(struct pep_flow *flow, u32 len)
 		pep_resume_jump(flow, window);
 }
 
-/**
- * pep_resume_sent() - note the bytes that a leg has under way
- * @flow: flow with the leg of its subscriber locked
- *
- * Context: softirq.
- */
-void pep_resume_sent(struct pep_flow *flow)
-{
-	struct tcp_sock *tp = pep_resume_tcp(flow);
-	struct pep_resume *r = &flow->resume;
-
-	if (r->path)
-		pep_path_claim(r->path, &r->claim, pep_resume_claim(tp),
-			       tp->write_seq != tp->snd_nxt &&
-			       before(tp->snd_nxt, tcp_wnd_end(tp)));
-}
-
 /* Does the link fail to carry its known rate? */
 static bool pep_resume_refuted(const struct pep_flow *flow)
 {
@@ -449,7 +254,7 @@ static bool pep_resume_refuted(const struct pep_flow *flow)
 	const struct pep_resume *r = &flow->resume;
 	u32 may = 0;
 
-	if (pep_resume_by_rate(tp))
+	if (pep_link_by_rate(tp))
 		may = max((tp->data_segs_out - r->sent) / PEP_RESUME_LOSS_SHARE,
 			  PEP_RESUME_LOSS_MIN);
 	return tp->lost - r->lost > may ||
@@ -469,13 +274,13 @@ static void pep_resume_retreat(struct pep_flow *flow)
 	r->back = max_t(u32, segs / 2, PEP_RESUME_LEAST);
 	if (r->back < tcp_snd_cwnd(tp))
 		tcp_snd_cwnd_set(tp, r->back);
-	if (!pep_resume_by_rate(tp))
+	if (!pep_link_by_rate(tp))
 		tp->snd_ssthresh = r->back;
 	rate = div64_u64(2ULL * segs * tp->mss_cache * USEC_PER_SEC, took);
-	rate = pep_resume_part(tp, rate, 1, r->rtt);
+	rate = pep_link_part(tp, rate, 1, r->rtt);
 	if (rate < sk->sk_pacing_rate)
 		WRITE_ONCE(sk->sk_pacing_rate, rate);
-	pep_path_refute(r->path, r->acked, took);
+	pep_path_refute(flow->link.path, r->acked, took);
 	WRITE_ONCE(r->rate, 0);
 	pep_stat_inc(flow->pn, PEP_STAT_RESUME_RETREAT);
 	pep_resume_phase(flow, PEP_RESUME_PHASE_RETREAT);
@@ -538,8 +343,8 @@ static void pep_resume_train(struct pep_flow *flow)
 		return;
 	took = max(now - r->train.at, sent - r->train.sent);
 	if (r->train.at && bytes >= PEP_RESUME_TRAIN_SEGS * tp->mss_cache)
-		pep_path_train(r->path, div64_u64((u64)bytes * USEC_PER_SEC,
-						  took));
+		pep_path_train(flow->link.path,
+			       div64_u64((u64)bytes * USEC_PER_SEC, took));
 	r->train.at = now;
 	r->train.sent = sent;
 	r->train.got = r->got;
@@ -569,10 +374,11 @@ static void pep_resume_count(struct pep_flow *flow)
 	if ((s32)bytes > 0) {
 		r->got = got;
 		/* By the earlier claim: TCP has cleared tp->app_limited. */
-		pep_path_acked(r->path, bytes, tp->tcp_mstamp, r->claim.more);
+		pep_path_acked(flow->link.path, bytes, tp->tcp_mstamp,
+			       flow->link.claim.more);
 		pep_resume_train(flow);
 	}
-	pep_path_rtt(r->path, tp->rack.rtt_us);
+	pep_path_rtt(flow->link.path, tp->rack.rtt_us);
 	/* A SYN or SYN-ACK was repeated: only now a sample shows which link this is. */
 	if (unlikely(r->blind) && tp->srtt_us)
 		pep_resume_watch(flow);
@@ -581,8 +387,8 @@ static void pep_resume_count(struct pep_flow *flow)
 		pep_resume_step(flow);
 	else if (r->phase == PEP_RESUME_PHASE_RETREAT)
 		pep_resume_retreated(flow);
-	pep_resume_share(flow);
-	pep_resume_sent(flow);
+	pep_link_share(flow);
+	pep_link_sent(flow);
 }
 
 /**
@@ -595,31 +401,11 @@ void pep_resume_acked(struct pep_flow *flow)
 {
 	struct sock *sk = flow->leg[PEP_SIDE_WIRELESS].sk;
 
-	if (!READ_ONCE(flow->resume.path) ||
+	if (!READ_ONCE(flow->link.path) ||
 	    READ_ONCE(tcp_sk(sk)->delivered) == READ_ONCE(flow->resume.noted))
 		return;
 	pep_leg_lock(sk, PEP_SIDE_WIRELESS);
-	if (flow->resume.path)
+	if (flow->link.path)
 		pep_resume_count(flow);
 	pep_leg_unlock(sk);
-}
-
-/**
- * pep_resume_end() - give back a leg's part of its subscriber's link
- * @flow: flow that ends, with its legs locked
- *
- * Context: BH off.
- */
-void pep_resume_end(struct pep_flow *flow)
-{
-	struct pep_resume *r = &flow->resume;
-	struct pep_path *path = r->path;
-	struct tcp_sock *tp;
-
-	if (!path)
-		return;
-	tp = pep_resume_tcp(flow);
-	pep_path_claim(path, &r->claim, 0, false);
-	pep_path_end(path, tp->data_segs_out, tp->total_retrans);
-	WRITE_ONCE(r->path, NULL);
 }

@@ -2,7 +2,7 @@
 #ifndef _PEP_RESUME_H
 #define _PEP_RESUME_H
 
-#include "path.h"
+#include "link.h"
 
 struct pep_flow;
 
@@ -22,9 +22,6 @@ struct pep_resume_train {
 
 /**
  * struct pep_resume - how the leg of a subscriber begins, see resume.c
- * @path: pep_flow.path; NULL where nothing is known, or gained by it. Read locklessly,
- *	under RCU
- * @claim: the leg's part of the link
  * @rate: known rate of the link when the leg began, bytes per second; 0: the leg
  *	begins without one; read locklessly
  * @rtt: known round trip of the link, in the same way, us
@@ -45,18 +42,11 @@ struct pep_resume_train {
  * @back: window of a leg that retreats, segments
  * @until: time from which on only the leg's own samples count, us of tcp_clock_us()
  * @phase: enum pep_resume_phase; read locklessly
- * @grown: BBR has left its startup, or the leg has another congestion control
  * @blind: the leg had no sample of its round trip when it began
- * @window: bound of the congestion window beside other legs, segments
- * @window_before: bound that @window replaces, segments
- * @pacing: bound of the pacing rate beside other legs, bytes per second
- * @pacing_before: bound that @pacing replaces, bytes per second
  *
  * Guarded by the lock of the leg's socket unless said otherwise.
  */
 struct pep_resume {
-	struct pep_path *path;
-	struct pep_path_claim claim;
 	u64 rate;
 	u32 rtt;
 	u32 budget;
@@ -73,19 +63,12 @@ struct pep_resume {
 	u32 back;
 	u64 until;
 	u8 phase;
-	bool grown;
 	bool blind;
-	u32 window;
-	u32 window_before;
-	unsigned long pacing;
-	unsigned long pacing_before;
 };
 
 void pep_resume_begin(struct pep_flow *flow);
 u64 pep_resume_rate(const struct pep_flow *flow);
 void pep_resume_send(struct pep_flow *flow, u32 len);
-void pep_resume_sent(struct pep_flow *flow);
 void pep_resume_acked(struct pep_flow *flow);
-void pep_resume_end(struct pep_flow *flow);
 
 #endif

@@ -351,8 +351,8 @@ TRACE_EVENT(pep_careful,
 		__entry->rate = r->rate;
 		__entry->flow = flow->id;
 		__entry->budget = r->budget;
-		__entry->others = max(atomic_read(&r->path->claimed) -
-				      (int)r->claim.bytes, 0);
+		__entry->others = max(atomic_read(&flow->link.path->claimed) -
+				      (int)flow->link.claim.bytes, 0);
 		__entry->cwnd = pep_trace_cwnd(&flow->leg[PEP_SIDE_WIRELESS]);
 		__entry->old = r->phase;
 		__entry->new = phase;

@@ -34,7 +34,7 @@ LOADING = re.compile("pep_(flow|gen|live|path|pool|queue|track)_init|"
                      "pep_(action|instance)_register")
 # The indirect calls of these allocate nothing.
 FRUGAL = re.compile("__traceiter_|pep_flow_each|pep_path_flush|"
-                    "pep_netlink_flows|pep_resume_share|pep_untrack_entry|"
+                    "pep_netlink_flows|pep_link_share|pep_untrack_entry|"
                     "pep_callback_|pep_path_remove|"
                     "pep_leg_keep_alive|cleanup_module|.*[.]cold")
 
