@@ -39,45 +39,57 @@ cp "$src/Documentation/netlink/genetlink.yaml" "$tmp/Documentation/netlink/"
 spec=$tmp/Documentation/netlink/specs/pep.yaml
 cp "$TOP/Documentation/netlink/specs/pep.yaml" "$spec"
 
-rc=0
+# Print where the new form of a file of this tree is generated.
+new() # FILE
+{
+	mkdir -p "$tmp/new/$(dirname "$1")"
+	echo "$tmp/new/$1"
+}
+
 generate() # MODE KIND FILE
 {
+	local out
+
+	out=$(new "$3")
 	timeout 60 /usr/bin/python3 "$src/tools/net/ynl/ynl-gen-c.py" \
-		--spec "$spec" --mode "$1" "--$2" -o "$tmp/$(basename "$3")"
+		--spec "$spec" --mode "$1" "--$2" -o "$out"
 	# The generator has no flags for groups: only CAP_NET_ADMIN may see
 	# which flows and connections exist.
 	sed -i 's/= { \("[a-z]*"\), },/= { \1, GENL_MCAST_CAP_NET_ADMIN, },/' \
-		"$tmp/$(basename "$3")"
-	settle "$3"
-}
-
-# Put a generated file in place, or compare.
-settle() # FILE
-{
-	local made
-	made=$tmp/$(basename "$1")
-	if [ -z "$check" ]; then
-		mkdir -p "$(dirname "$TOP/$1")"
-		cp "$made" "$TOP/$1"
-	elif ! cmp -s "$made" "$TOP/$1"; then
-		echo "gen-netlink: $1 is not current, run make netlink" >&2
-		rc=1
-	fi
+		"$out"
 }
 
 settings() # WHAT FILE [FILE-BEFORE]
 {
+	local out
+
+	out=$(new "$2")
 	/usr/bin/python3 "$TOP/scripts/gen-settings.py" "$1" "$spec" \
-		"$TOP/Documentation/netlink/settings.yaml" "${@:3}" \
-		> "$tmp/$(basename "$2")"
-	settle "$2"
+		"$TOP/Documentation/netlink/settings.yaml" "${@:3}" > "$out"
 }
 
 names() # KIND FILE
 {
-	/usr/bin/python3 "$TOP/scripts/gen-names.py" "$1" "$spec" \
-		> "$tmp/$(basename "$2")"
-	settle "$2"
+	local out
+
+	out=$(new "$2")
+	/usr/bin/python3 "$TOP/scripts/gen-names.py" "$1" "$spec" > "$out"
+}
+
+# Put the generated files in place, or compare them; fails when one is not current.
+settle()
+{
+	local file rc=0
+
+	while read -r file; do
+		if [ -z "$check" ]; then
+			cat "$tmp/new/$file" > "$TOP/$file"
+		elif ! cmp -s "$tmp/new/$file" "$TOP/$file"; then
+			echo "gen-netlink: $file is not current, run make netlink" >&2
+			rc=1
+		fi
+	done < <(cd "$tmp/new" && find . -type f -printf '%P\n' | sort)
+	return $rc
 }
 
 generate kernel source kmod/netlink-gen.c
@@ -94,4 +106,5 @@ for file in completion:tools/completion/pepadm \
 	manual:Documentation/man/pepadm.8; do
 	settings "${file%%:*}" "${file#*:}" "$TOP/${file#*:}"
 done
-exit $rc
+# All of them, once each is made.
+settle

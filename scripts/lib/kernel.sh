@@ -70,6 +70,13 @@ kernel_source()
 	echo "$dir"
 }
 
+# Print the variables of make that a kernel is built with besides its configuration.
+kernel_variables() # FLAVOUR
+{
+	# See kcsan.config; modules are built without it.
+	[ "$1" != kcsan ] || echo KCSAN_SANITIZE=n
+}
+
 # Print the cache key of a built kernel.
 kernel_key() # FLAVOUR
 {
@@ -79,6 +86,7 @@ kernel_key() # FLAVOUR
 	# shellcheck disable=SC2086 # a list of files
 	{
 		cat $frags
+		kernel_variables "$1"
 		dpkg-query -W -f '${Version}' linux-source-6.12
 		gcc -dumpfullversion
 	} | sha256sum | cut -c1-16
@@ -133,8 +141,8 @@ kernel_make() # FLAVOUR FOLDER
 	frags=$(kernel_fragments "$flavour")
 	log=$out/build.log
 	make=(make -C "$src" O="$out" "ARCH=$(kernel_arch "$flavour")")
-	# See kcsan.config; modules are built without it.
-	[ "$flavour" != kcsan ] || make+=(KCSAN_SANITIZE=n)
+	# shellcheck disable=SC2207 # words without spaces
+	make+=($(kernel_variables "$flavour"))
 	say "building the $flavour kernel (10 to 20 minutes on 2 cores, once)"
 	if [ ! -e "$out/.configured" ]; then
 		rm -rf "$out"
