@@ -173,9 +173,9 @@ static void pep_follow_outdated(struct pep_net *pn, struct pep_conn *conn)
 }
 
 /*
- * A new turn of an end begins with payload that acknowledges all of a reply,
- * whose first packet acknowledged all of the turn before. Where both ends send at
- * the same time one of them always has payload under way.
+ * A turn of an end is over when the other end has sent payload that acknowledges all
+ * of it. The next turn begins with payload that acknowledges all of that reply. Where
+ * both ends send at the same time one of them always has payload under way.
  */
 static void pep_follow_turn(struct pep_track_end *self,
 			    struct pep_track_end *peer)

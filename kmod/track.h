@@ -73,7 +73,7 @@ enum pep_track_event {
 #define PEP_TRACK_UNSPLIT	BIT(6)	/* no socket can take its place */
 #define PEP_TRACK_REPLIED	BIT(7)	/* all of its turn has a reply */
 
-/* Those that netlink shows. */
+/* Those that netlink shows, below PEP_TRACK_REPLIED. */
 #define PEP_TRACK_SHOWN		(PEP_TRACK_REPLIED - 1)
 
 /**
@@ -82,7 +82,8 @@ enum pep_track_event {
  * @next: sequence number, as those below: all before it has passed without a
  *	hole
  * @high: number after the highest byte sent
- * @turn: where its turn began, see pep_follow_turn()
+ * @turn: where its turn began, see pep_follow_turn(); outdated where triggers are to
+ *	begin anew, which set it
  * @ack: highest acknowledgment sent: all data of the other end before it has arrived
  * @edge: highest right edge offered: the other end may send up to it
  * @tsval: its clock, RFC 7323, as the other end has seen it in order

@@ -37,7 +37,8 @@ def setup():
 
 @contextlib.contextmanager
 def profile(**values):
-    """Within, the default profile has other values."""
+    """Within, the default profile has other values; split is handshake unless
+    it is among them."""
     words = {name.replace("_", "-"): str(v) for name, v in values.items()}
     plain = {one.word: one.usual for one in settings.OPTIONS}
     plain["split"] = "handshake"

@@ -2,6 +2,16 @@
 # shellcheck shell=bash
 # build.sh - copies of the sources, built for a kernel, outside the clone
 
+# Not empty: the module counts which of its lines and branches are reached, and
+# simdebug keeps the counts.
+: "${LAB_COVERAGE:=}"
+
+# Print the folder of the copy that is built for a kernel.
+build_folder() # KERNEL
+{
+	echo "$PEP_LAB_CACHE/build/$1${LAB_COVERAGE:+-coverage}"
+}
+
 # Print the folder with the build system of a kernel (KDIR).
 build_kdir() # KERNEL
 {
@@ -55,7 +65,7 @@ build_module() # KERNEL KDIR FOLDER
 	next) next_make "$(next_root)" "$3" ;;
 	*)
 		make -C "$3" -j"$(nproc)" KDIR="$2" "ARCH=$(kernel_arch "$1")" \
-			modules
+			${LAB_COVERAGE:+GCOV_PROFILE=y} modules
 		;;
 	esac
 }
@@ -63,8 +73,9 @@ build_module() # KERNEL KDIR FOLDER
 # Build the module for a kernel, and targets of the Makefile; prints the folder.
 build_tree() # KERNEL TARGET...
 {
-	local kernel=$1 dir=$PEP_LAB_CACHE/build/$1 kdir log
+	local kernel=$1 dir kdir log
 
+	dir=$(build_folder "$kernel")
 	kdir=$(build_kdir "$kernel")
 	shift
 	say "building the module and $* for $kdir"

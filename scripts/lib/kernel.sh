@@ -37,7 +37,8 @@ kernel_fragments() # FLAVOUR
 	sim) echo "$dir/net.config" "$dir/sim.config" ;;
 	simdebug)
 		echo "$dir/net.config" "$dir/debug.config" "$dir/sim.config" \
-			"$dir/simdebug.config"
+			"$dir/simdebug.config" \
+			${LAB_COVERAGE:+"$dir/gcov.config"}
 		;;
 	*) die "not a kernel that the lab builds: $1" ;;
 	esac

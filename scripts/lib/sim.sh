@@ -39,8 +39,9 @@ sim_cpus()
 sim_run() # KERNEL SECONDS LOG COMMAND
 {
 	local kernel=$1 seconds=$2 log=$3 file rc=0 folder=$PEP_LAB_CACHE/run
-	local lib=$PEP_LAB_CACHE/build/$1/scripts/lib
+	local lib
 
+	lib=$(build_folder "$kernel")/scripts/lib
 	mkdir -p "$folder" "$(dirname "$log")"
 	file=$(mktemp "$folder/command-XXXXXX")
 	printf '%s\n' "$4" > "$file"
@@ -70,9 +71,10 @@ sim_shell() # KERNEL LOG PROGRAM
 # fixed name, because the kernel's command line goes into its random numbers.
 sim_guest() # KERNEL TERMINAL PARAMETER...
 {
-	local kernel=$1 build=$PEP_LAB_CACHE/build/$1 linux time=inf-cpu
+	local kernel=$1 build linux time=inf-cpu
 
 	shift
+	build=$(build_folder "$kernel")
 	[ "$kernel" = sim ] || time=
 	linux=$(kernel_build "$kernel")/linux
 	: "${SIM_CPU:=$(sim_cpus | cut -d' ' -f1)}"

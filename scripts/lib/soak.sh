@@ -32,13 +32,19 @@ soak_run() # TEST VARIABLE [-k KERNEL] [-s SEED]
 	lab_test -k "$kernel" "$name"
 }
 
+# Fail unless the argument of a command is a number of minutes.
+minutes_known() # COMMAND MINUTES
+{
+	[[ $2 =~ ^[1-9][0-9]{0,4}$ ]] ||
+		bad "$1 takes a number of minutes from 1 to 99999"
+}
+
 # The same for a number of minutes.
 soak_minutes() # TEST MINUTES [-k KERNEL] [-s SEED]
 {
 	local name=$1 minutes=${2:-}
 
-	[[ $minutes =~ ^[1-9][0-9]{0,4}$ ]] ||
-		bad "$name takes a number of minutes from 1 to 99999"
+	minutes_known "$name" "$minutes"
 	shift 2
 	export SOAK_SECONDS=$((minutes * 60))
 	soak_run "$name" SOAK_SEED "$@"

@@ -222,7 +222,7 @@ test_guest() # KERNEL FOLDER TITLE NAME...
 test_guest_once() # KERNEL FOLDER TITLE NAME...
 {
 	local kernel=$1 dir=$2 title=$3 names log timeout kunit='' promtool
-	local complaints line ynl rc=()
+	local complaints line ynl copy rc=() folder=''
 
 	shift 3
 	names=$(printf ' %q' "$@")
@@ -232,10 +232,13 @@ test_guest_once() # KERNEL FOLDER TITLE NAME...
 	[ ! -e "$dir/kmod/pep_kunit.ko" ] || kunit=$dir/kmod/pep_kunit.ko
 	promtool=$(packages_promtool)
 	ynl=$(kernel_source)/tools/net/ynl
+	[ -z "$LAB_COVERAGE" ] || folder=$COVERAGE_RESULTS/$title
+	copy=$(coverage_copy "$dir/kmod" "$folder")
+	mkdir -p ${folder:+"$folder"}
 	: > "$log"
 	(
 		cd "$dir"
-		guest_run "$kernel" "$timeout" "$log" "
+		GUEST_FOLDER=$folder guest_run "$kernel" "$timeout" "$log" "
 			export PEP_KO=$dir/kmod/pep.ko PEP_KERNEL=$kernel
 			export PEPADM=$dir/tools/pepadm/pepadm
 			export PEP_KUNIT=$kunit PEP_PROMTOOL=$promtool
@@ -246,7 +249,10 @@ test_guest_once() # KERNEL FOLDER TITLE NAME...
 			export PEP_SOAK_SEED=${SOAK_SEED:-}
 			export PEP_NLFUZZ_MESSAGES=${NLFUZZ_MESSAGES:-}
 			export PEP_NLFUZZ_SEED=${NLFUZZ_SEED:-}
-			/usr/bin/python3 selftests/run.py$names"
+			/usr/bin/python3 selftests/run.py$names
+			rc=\$?
+			$copy
+			exit \$rc"
 	) | "$TOP/scripts/lib/ktap.py" "$title" "$TEST_LOGS/$title.ktap" \
 		"$TEST_COUNTS" || rc=("${PIPESTATUS[@]}")
 	if [ "${rc[0]:-0}" -gt 1 ] ||
