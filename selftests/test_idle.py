@@ -326,7 +326,7 @@ def timeout(family):
 def stay(family):
     """One that pep has answered itself, and one with a finished end."""
     use("handshake")
-    near, far = pair(family)
+    near, far = pep.split_pair(family)
     one_way(near, far, 1000, fin=True)
     pep.early()
     other = pair(family)
