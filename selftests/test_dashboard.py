@@ -32,6 +32,7 @@ QUIET = {'pep_connections_total{instance="a",event="new"}': 600,
          'pep_syns_passed_total{instance="a",reason="mptcp"}': 600,
          'pep_flows_ended_total{instance="a",cause="closed"}': 600,
          'pep_flows_ended_total{instance="a",cause="reset"}': 60,
+         'pep_flows_ended_total{instance="a",cause="evicted"}': 1,
          'pep_connects_failed_total{instance="a",cause="refused"}': 60,
          'pep_packets_dropped_total{instance="a"}': 1,
          'pep_relay_no_memory_total{instance="a"}': 1,
@@ -62,6 +63,8 @@ LOUD = {"PepNothingSplit": {'pep_flows_established_total{instance="a"}': 0},
                                 'event="established"}': 10},
         "PepResets": {'pep_flows_ended_total{instance="a",'
                       'cause="reset"}': 900},
+        "PepEvictions": {'pep_flows_ended_total{instance="a",'
+                         'cause="evicted"}': 60},
         "PepResidence": {'pep_residence_seconds_bucket{instance="a",'
                          'leg="server",le="4.194304"}': 700,
                          'pep_residence_seconds_bucket{instance="a",'
