@@ -36,8 +36,9 @@ trap 'rm -rf "$tmp"' EXIT
 mkdir -p "$tmp/Documentation/netlink/specs"
 touch "$tmp/MAINTAINERS"
 cp "$src/Documentation/netlink/genetlink.yaml" "$tmp/Documentation/netlink/"
+source=$TOP/Documentation/netlink/specs/pep.yaml
 spec=$tmp/Documentation/netlink/specs/pep.yaml
-cp "$TOP/Documentation/netlink/specs/pep.yaml" "$spec"
+cp "$source" "$spec"
 
 # Print where the new form of a file of this tree is generated.
 new() # FILE
@@ -64,7 +65,7 @@ settings() # WHAT FILE [FILE-BEFORE]
 	local out
 
 	out=$(new "$2")
-	/usr/bin/python3 "$TOP/scripts/gen-settings.py" "$1" "$spec" \
+	/usr/bin/python3 "$TOP/scripts/gen-settings.py" "$1" "$source" \
 		"$TOP/Documentation/netlink/settings.yaml" "${@:3}" > "$out"
 }
 
@@ -73,7 +74,7 @@ names() # KIND FILE
 	local out
 
 	out=$(new "$2")
-	/usr/bin/python3 "$TOP/scripts/gen-names.py" "$1" "$spec" > "$out"
+	/usr/bin/python3 "$TOP/scripts/gen-names.py" "$1" "$source" > "$out"
 }
 
 # Put the generated files in place, or compare them; fails when one is not current.
@@ -85,7 +86,7 @@ settle()
 		if [ -z "$check" ]; then
 			cat "$tmp/new/$file" > "$TOP/$file"
 		elif ! cmp -s "$tmp/new/$file" "$TOP/$file"; then
-			echo "gen-netlink: $file is not current, run make netlink" >&2
+			echo "gen-netlink: $file is not current, run scripts/lab netlink" >&2
 			rc=1
 		fi
 	done < <(cd "$tmp/new" && find . -type f -printf '%P\n' | sort)
