@@ -18,13 +18,13 @@ test_list() # [--list [KERNEL]|--full KERNEL|--trait TRAIT]
 }
 
 # Print the seconds of this machine that a guest may take for some selftests: at
-# least twice the time that they take here, with two CPUs.
+# least twice the time that they take here, with two CPUs. One of them may take 900.
 test_timeout() # KERNEL TESTS
 {
 	case $1 in
-	debug | rt | kcsan) echo $((600 + 400 * $2)) ;;
+	debug | rt | kcsan) echo $((1800 + 400 * $2)) ;;
 	sim | simdebug) echo $((300 + 30 * $2)) ;;
-	*) echo $((600 + 120 * $2)) ;;
+	*) echo $((1800 + 120 * $2)) ;;
 	esac
 }
 
