@@ -222,7 +222,7 @@ test_guest() # KERNEL FOLDER TITLE NAME...
 test_guest_once() # KERNEL FOLDER TITLE NAME...
 {
 	local kernel=$1 dir=$2 title=$3 names log timeout kunit='' promtool
-	local complaints line ynl copy rc=() folder=''
+	local complaints line ynl rc=() folder='' copy=''
 
 	shift 3
 	names=$(printf ' %q' "$@")
@@ -232,9 +232,11 @@ test_guest_once() # KERNEL FOLDER TITLE NAME...
 	[ ! -e "$dir/kmod/pep_kunit.ko" ] || kunit=$dir/kmod/pep_kunit.ko
 	promtool=$(packages_promtool)
 	ynl=$(kernel_source)/tools/net/ynl
-	[ -z "$LAB_COVERAGE" ] || folder=$COVERAGE_RESULTS/$title
-	copy=$(coverage_copy "$dir/kmod" "$folder")
-	mkdir -p ${folder:+"$folder"}
+	if [ -n "$LAB_COVERAGE" ]; then
+		folder=$COVERAGE_RESULTS/$title
+		mkdir -p "$folder"
+		copy=$(coverage_copy "$dir/kmod" "$folder")
+	fi
 	: > "$log"
 	(
 		cd "$dir"
