@@ -12,8 +12,8 @@ import time
 
 from peptest import env, genl, pep
 from peptest.env import amount
-from peptest.ktap import (case, expect, expect_least, fail, families, note,
-                          wait_for)
+from peptest.ktap import (case, expect, expect_between, expect_least, fail,
+                          families, note, wait_for)
 from peptest.monitor import monitor
 from peptest.netns import (addr, delayed, ip, netem, netem_end, run,
                            single_packets)
@@ -76,8 +76,8 @@ def one(family, port, *words):
 
 def about(what, us, milliseconds):
     """Fail unless a time is as long as expected, and not much longer."""
-    if not milliseconds * 990 <= us <= milliseconds * 1000 + 100000:
-        fail(f"{what} is {us} us instead of {milliseconds} ms")
+    expect_between(f"us of {what}", us, milliseconds * 990,
+                   milliseconds * 1000 + 100000)
 
 
 @families("one whose SYN has passed")
@@ -395,8 +395,7 @@ def churn(family):
            [])
     expect("stayed and not there", sorted(stay - set(seen)), [])
     gone = 2 * STAY - len(set(seen) & set(order))
-    if not 0 < gone < STAY:
-        fail(f"{gone} were gone before their part")
+    expect_between("connections gone before their part", gone, 1, STAY - 1)
     end_all(wire, family)
 
 
@@ -489,8 +488,8 @@ def record_silent():
            [("closed", "closing")] * 2 + [("silent", "opening")] * 2)
     for event, least in zip(events, (70000, 70000, 130000, 130000)):
         # pep checks every 16 seconds.
-        if not least <= event["idle_ms"] <= least + 20000:
-            fail(f"{event['cause']} after {event['idle_ms']} ms")
+        expect_between(f"ms until {event['cause']}", event["idle_ms"], least,
+                       least + 20000)
     for event in events[:2]:
         family = closed.pop(event["subscriber"]["port"])
         for end in event["ends"].values():
@@ -506,9 +505,10 @@ def record_flow(family):
             for release in False, True:
                 both = pair(family)
                 port = port_of(both)
-                exchange_part(both, 100000, 0)
+                exchange_part(both, 20000, 0)
                 wait_for("a flow", lambda: one(family, port)["stage"] ==
                          "split")
+                exchange_part(both, 80000, 0)
                 if release:
                     wait_for("its release", lambda: pepadm(
                         "flow", "release", "all").stdout == "released 0\n")
@@ -520,8 +520,7 @@ def record_flow(family):
             event = record(watch, "reset", "followed", port)
     finally:
         pep.follow("never")
-    if not 20000 <= event["ends"]["wireless"]["bytes"] < 101000:
-        fail(f"it is {event}")
+    expect("bytes", event["ends"]["wireless"]["bytes"], 100000)
 
 
 @case("a user without the privilege gets no records")

@@ -9,7 +9,8 @@ import re
 import tempfile
 
 from peptest import env, pep
-from peptest.ktap import case, expect, expect_least, fail, wait_for
+from peptest.ktap import (case, expect, expect_between, expect_least, fail,
+                          wait_for)
 from peptest.netns import delayed, run
 from peptest.pep import pepadm, split_pair
 from peptest.tcp import exchange_part, one_way, pair
@@ -155,8 +156,7 @@ def counters():
     expect("names", sorted(found), sorted(before))
     for name, value in found.items():
         low, high = sorted((before[name], after[name]))
-        if not low <= value <= high:
-            fail(f"{name} is {value}, not from {low} to {high}")
+        expect_between(name, value, low, high)
     expect("payload", found["bytes_to_wireless"], 2000)
     expect("gauges", sorted(m for m, kind in types.items()
                             if kind == "gauge"),

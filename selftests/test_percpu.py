@@ -7,7 +7,8 @@ import os
 
 from peptest import env, pep
 from peptest.cpu import online
-from peptest.ktap import after_case, case, expect, fail, families
+from peptest.ktap import (after_case, case, expect, expect_between, fail,
+                          families)
 from peptest.netns import rps, run
 from peptest.pep import pepadm
 from peptest.tcp import exchange_part
@@ -56,8 +57,7 @@ def expect_sums():
     for name in set(before) - {"flows", "pending"}:
         total = sum(counters.get(name, 0) for counters in each.values())
         low, high = sorted((before[name], after[name]))
-        if not low <= total <= high:
-            fail(f"{name} is {total}, not from {low} to {high}")
+        expect_between(name, total, low, high)
 
 
 @families("they add up to those of the namespace")
@@ -130,9 +130,7 @@ def text():
         for cpu, number in zip(CPUS, numbers):
             low, high = sorted((before[cpu].get(name, 0),
                                 after[cpu].get(name, 0)))
-            if not low <= number <= high:
-                fail(f"{name} of CPU {cpu} is {number}, not from {low} "
-                     f"to {high}")
+            expect_between(f"{name} of CPU {cpu}", number, low, high)
 
 
 @case("anybody may ask")

@@ -10,8 +10,8 @@ import time
 
 from peptest import pep, settings
 from peptest.env import SLOW, amount
-from peptest.ktap import (case, expect, expect_least, expect_most, fail,
-                          families, note, wait_for)
+from peptest.ktap import (case, expect, expect_between, expect_least,
+                          expect_most, fail, families, note, wait_for)
 from peptest.netns import addr, impaired, ip, run, sysctl, sysctl_get
 from peptest.pep import (grows, kept_pair, least, pepadm, split_pair,
                          split_start)
@@ -484,8 +484,8 @@ def initial_window(family, connect_mode):
                 both = split_pair(family, opener, opened)
                 cwnd = {side: pep.number(line, r" cwnd:(\d+)")
                         for side, line in pep.legs().items()}
-                if not least_of <= cwnd["wireless"] <= most_of:
-                    fail(f"{opener} opens, {window}: {cwnd['wireless']}")
+                expect_between(f"cwnd with {window}, {opener} opens",
+                               cwnd["wireless"], least_of, most_of)
                 expect_most("of the server's leg", cwnd["server"], 20)
                 exchange(both, 100000)
                 pep.flows_end()

@@ -3,11 +3,13 @@
 mid-stream, and go on without a reset: by a command, and when a device is
 detached."""
 
+import time
+
 from peptest import pep
 from peptest.env import amount
 from peptest.firewall import strict
-from peptest.ktap import expect, families, wait_for
-from peptest.netns import WIRELESS, impaired, resets
+from peptest.ktap import expect, expect_between, families, wait_for
+from peptest.netns import SERVER, WIRELESS, addr, impaired, ip, resets
 from peptest.pep import grows, least, pepadm, released
 from peptest.tcp import (Load, exchange, exchange_part, expect_reset, one_way,
                          pair, reset, start)
@@ -212,6 +214,67 @@ def far_away(family):
     expect("resets", resets(), before)
     pepadm("drain", "off")
     pep.follow("handshake")
+
+
+@families("ended where an end is out of reach, after ten seconds and a sweep")
+def unreachable(family):
+    """The other end accepts its reset, which is behind payload that the end
+    has sent meanwhile; the end itself gets one when it sends again."""
+    for device, lost in (WIRELESS[0], 0), (SERVER[0], 1):
+        both = split(family, 1)[0]
+        reached = both[1 - lost]
+        with impaired((device,), "loss", "100%"):
+            reached.sendall(bytes(50000))
+            pep.quiet()
+            since = time.monotonic()
+            with grows(ended=False, flow_killed=1, flow_released=0):
+                expect("released", released(), 1)
+                both[lost].sendall(bytes(500))
+                expect("payload", len(reached.recv(1000)), 500)
+                expect_reset(reached, 30)
+            expect_between("seconds", time.monotonic() - since, 10, 26.5)
+            expect("flows", pep.stat("flows"), 0)
+        both[lost].sendall(bytes(1))
+        expect_reset(both[lost])
+
+
+@families("ended where an end's acknowledgments are late")
+def late(family):
+    """Both ends accept their resets: the one whose acknowledgments are on
+    their way has received more than its leg has sent. It would be late as a
+    neighbour, too."""
+    for (near, far), gateway, slow in (WIRELESS, "pep", 0), (SERVER, "sv", 1):
+        both = split(family, 1)[0]
+        for (ns, dev), other in (near, far[0]), (far, gateway):
+            ip(ns, f"neigh change {addr(other, family)} dev {dev} "
+                   "nud permanent")
+        with impaired((far,), "delay", "60s"):
+            both[1 - slow].sendall(bytes(1000))
+            expect("payload", len(both[slow].recv(2000)), 1000)
+            pep.quiet()
+            with grows(ended=False, flow_killed=1, flow_released=0):
+                expect("released", released(), 1)
+                both[1 - slow].sendall(bytes(500))
+                expect("more", len(both[slow].recv(2000)), 500)
+                expect_reset(both[slow], 30)
+            expect_reset(both[1 - slow], 1)
+
+
+@families("reset by an end while they are handed back")
+def meanwhile(family):
+    """The other end, two seconds away, gets the payload and then the reset."""
+    for devices, far in (WIRELESS, 0), (SERVER, 1):
+        both = split(family, 1)[0]
+        with impaired(devices, "delay", "2s"):
+            both[1 - far].sendall(bytes(1000))
+            pep.quiet()
+            with grows(ended=False, flow_reset=1, flow_released=0):
+                expect("released", released(), 1)
+                reset(both[1 - far])
+                wait_for("the end", lambda: not pep.stat("flows"))
+            both[far].settimeout(20)
+            expect("payload", len(both[far].recv(2000)), 1000)
+            expect_reset(both[far], 20)
 
 
 @families("connections that pep has answered itself cannot be handed back")

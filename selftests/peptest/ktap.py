@@ -108,6 +108,12 @@ def expect_most(what, got, most):
         raise Failure(f"{what} is {got!r} instead of at most {most!r}")
 
 
+def expect_between(what, got, least, most):
+    """Fail unless a number is at least one, and at most another."""
+    if not least <= got <= most:
+        raise Failure(f"{what} is {got!r}, not from {least!r} to {most!r}")
+
+
 def wait_for(what, test, seconds=30):
     """Call a function repeatedly until it returns a true value and return
     that; fail after some seconds."""
