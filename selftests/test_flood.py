@@ -2,20 +2,23 @@
 """A flood of SYNs with spoofed addresses: its use of memory is limited, the
 server receives no more SYNs than were sent, and real connections complete
 during the flood. Followed connections are still split; openers that would be
-answered early are followed beyond the limit."""
+answered early are followed beyond the limit. When the table is full an
+unanswered connection makes room for a new one."""
 
 import errno
+import ipaddress
 import socket
 import struct
 import time
 
 from peptest import pep
 from peptest.env import DEBUG, SLOW, amount
-from peptest.ktap import (after_case, expect, expect_least, expect_most,
-                          families, note)
-from peptest.netns import Within, addr, ip, sysctl
-from peptest.pep import pepadm
-from peptest.tcp import PORT, exchange, listen, pair
+from peptest.ktap import (after_case, case, expect, expect_least, expect_most,
+                          families, note, skip)
+from peptest.monitor import monitor
+from peptest.netns import SERVER, Within, addr, impaired, ip, sysctl
+from peptest.pep import grows, pepadm
+from peptest.tcp import PORT, exchange, exchange_part, listen, pair
 
 TRAITS = {"simulated"}
 
@@ -27,6 +30,8 @@ BACKLOG = 4096          # connections that the server has room for
 ROOM = 1 << 16          # room for all: the server repeats no SYN-ACK
 PENDING_KIB = 16        # KiB that a pending flow may occupy
 FOLLOWED_KIB = 0.5      # KiB that an unanswered connection may occupy
+STEP = 4096             # SYNs between two looks at the counters
+MOST = 1 << 21          # SYNs that fill the table of any guest
 SPOOFED = {4: "198.19.0.0", 6: "2001:db8:19::"}
 
 
@@ -140,13 +145,16 @@ class Flood:
                     raise
                 time.sleep(0.001)
 
+    def port(self):
+        """The port of the senders."""
+        return struct.unpack_from("!H", self.frame, self.down[-1] - 6)[0]
+
     def next_port(self):
         """All addresses have been used: take the next port, and a sequence
         number that compensates for it."""
         at = self.down[-1] - 6
-        port, = struct.unpack_from("!H", self.frame, at)
         high, = struct.unpack_from("!H", self.frame, at + 4)
-        struct.pack_into("!H", self.frame, at, port + 1)
+        struct.pack_into("!H", self.frame, at, self.port() + 1)
         struct.pack_into("!H", self.frame, at + 4, high - 1)
 
 
@@ -232,3 +240,30 @@ def early(family):
                  SYNS * 9 // 10)
     expect_least("followed beyond the limit", tide.grown["follow_new"],
                  SYNS // 2)
+
+
+@case("a full table: the one that has waited longest goes, others are split",
+      seconds=400)
+def full():
+    """As many connections as a sixteenth of the memory holds."""
+    if SLOW or DEBUG:
+        skip("half a million SYNs take too long here")
+    memory, flood = available(), Flood(4)
+    oldest, port = ipaddress.ip_address(SPOOFED[4]), flood.port() + 1
+    with impaired(SERVER[:1], "loss", "100%"), monitor("conns") as watch:
+        with grows(ended=False, follow_evicted=range(1, STEP), follow_full=0):
+            while not pep.stat("follow_evicted") and flood.sent < MOST:
+                flood.send(STEP)
+        note("full with", pep.stat("followed"))
+        gone = [watch.event() for _ in range(pep.stat("follow_evicted"))]
+        expect("their ends", {(event["cause"], event["stage"])
+                              for event in gone}, {("evicted", "opening")})
+        expect("the first to go", [event["subscriber"] for event in gone],
+               [{"addr": str(oldest + number), "port": port}
+                for number in range(len(gone))])
+    expect_most("KiB that the table occupies", memory - available(),
+                int(flood.sent * FOLLOWED_KIB) + 8192)
+    listen("srv", 4, backlog=BACKLOG)
+    # The one that comes is split, and so counts among the flows.
+    with grows(ended=False, followed=-1, follow_evicted=1, flow_established=1):
+        exchange_part(pep.split_pair(4, port=HONEST), 5000, 5000)
