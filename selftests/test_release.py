@@ -3,6 +3,7 @@
 mid-stream, and go on without a reset: by a command, and when a device is
 detached."""
 
+import socket
 import time
 
 from peptest import pep
@@ -275,6 +276,27 @@ def meanwhile(family):
             both[far].settimeout(20)
             expect("payload", len(both[far].recv(2000)), 1000)
             expect_reset(both[far], 20)
+
+
+@families("closed by both ends while they are handed back")
+def closing(family):
+    before = resets()
+    for devices, far in (WIRELESS, 0), (SERVER, 1):
+        both = split(family, 1)[0]
+        slow, near = both[far], both[1 - far]
+        with impaired(devices, "delay", "1s"), \
+                grows(flow_released=1, follow_closed=1, flow_killed=0):
+            near.sendall(bytes(1000))
+            pep.quiet()
+            expect("released", released(), 1)
+            for sender, receiver, size in (near, slow, 1000), (slow, near, 0):
+                sender.shutdown(socket.SHUT_WR)
+                receiver.settimeout(20)
+                got = receiver.recv(2000, socket.MSG_WAITALL)
+                expect("payload before the FIN", len(got), size)
+            near.close()
+            slow.close()
+    expect("resets", resets(), before)
 
 
 @families("connections that pep has answered itself cannot be handed back")
