@@ -17,6 +17,7 @@ from peptest.tcp import (Load, exchange, exchange_part, expect_reset, one_way,
 
 TRAITS = {"simulated"}
 
+CLOSE = 7               # TCP_CLOSE
 RATE = amount(2000000)  # bytes per second
 # A deep queue that fills.
 SLOW = "delay 10ms rate 20mbit limit 5000".split()
@@ -217,14 +218,25 @@ def far_away(family):
     pep.follow("handshake")
 
 
+def far_ends(family):
+    """Each link, as its devices at the gateway and at the end, with the number
+    of that end. The neighbours on it stay known to each other."""
+    for devices, gateway, number in (WIRELESS, "pep", 0), (SERVER, "sv", 1):
+        near, far = devices
+        for (ns, dev), other in (near, far[0]), (far, gateway):
+            ip(ns, f"neigh change {addr(other, family)} dev {dev} "
+                   "nud permanent")
+        yield near, far, number
+
+
 @families("ended where an end is out of reach, after ten seconds and a sweep")
 def unreachable(family):
     """The other end accepts its reset, which is behind payload that the end
     has sent meanwhile; the end itself gets one when it sends again."""
-    for device, lost in (WIRELESS[0], 0), (SERVER[0], 1):
+    for near, _, lost in far_ends(family):
         both = split(family, 1)[0]
         reached = both[1 - lost]
-        with impaired((device,), "loss", "100%"):
+        with impaired((near,), "loss", "100%"):
             reached.sendall(bytes(50000))
             pep.quiet()
             since = time.monotonic()
@@ -234,7 +246,7 @@ def unreachable(family):
                 expect("payload", len(reached.recv(1000)), 500)
                 expect_reset(reached, 30)
             expect_between("seconds", time.monotonic() - since, 10, 26.5)
-            expect("flows", pep.stat("flows"), 0)
+            pep.flows_end()
         both[lost].sendall(bytes(1))
         expect_reset(both[lost])
 
@@ -242,13 +254,9 @@ def unreachable(family):
 @families("ended where an end's acknowledgments are late")
 def late(family):
     """Both ends accept their resets: the one whose acknowledgments are on
-    their way has received more than its leg has sent. It would be late as a
-    neighbour, too."""
-    for (near, far), gateway, slow in (WIRELESS, "pep", 0), (SERVER, "sv", 1):
+    their way has received more than its leg has sent."""
+    for _, far, slow in far_ends(family):
         both = split(family, 1)[0]
-        for (ns, dev), other in (near, far[0]), (far, gateway):
-            ip(ns, f"neigh change {addr(other, family)} dev {dev} "
-                   "nud permanent")
         with impaired((far,), "delay", "60s"):
             both[1 - slow].sendall(bytes(1000))
             expect("payload", len(both[slow].recv(2000)), 1000)
@@ -278,6 +286,11 @@ def meanwhile(family):
             expect_reset(both[far], 20)
 
 
+def closed(sock):
+    """Is a connection over at an end, but for TIME_WAIT?"""
+    return sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] == CLOSE
+
+
 @families("closed by both ends while they are handed back")
 def closing(family):
     before = resets()
@@ -294,6 +307,8 @@ def closing(family):
                 receiver.settimeout(20)
                 got = receiver.recv(2000, socket.MSG_WAITALL)
                 expect("payload before the FIN", len(got), size)
+            wait_for("the last acknowledgment", lambda: closed(slow) and
+                     closed(near))
             near.close()
             slow.close()
     expect("resets", resets(), before)

@@ -39,6 +39,7 @@ lab_coverage() # [-o FOLDER] [-m MINUTES] [NAME...]
 		shift 2
 	done
 	test_names "$@"
+	# shellcheck disable=SC2034 # of build.sh and kernel.sh
 	LAB_COVERAGE=1
 	mkdir -p "$PEP_LAB_CACHE" "$out"
 	COVERAGE_RESULTS=$(mktemp -d "$PEP_LAB_CACHE/coverage-XXXXXX")
