@@ -82,8 +82,8 @@ enum pep_track_event {
  * @next: sequence number, as those below: all before it has passed without a
  *	hole
  * @high: number after the highest byte sent
- * @turn: where its turn began, see pep_follow_turn(); outdated where triggers are to
- *	begin anew, which set it
+ * @turn: where its turn began, see pep_follow_turn(); set anew where triggers begin
+ *	anew, and outdated until then
  * @ack: highest acknowledgment sent: all data of the other end before it has arrived
  * @edge: highest right edge offered: the other end may send up to it
  * @tsval: its clock, RFC 7323, as the other end has seen it in order

@@ -310,7 +310,7 @@ static const char * const docs_stat[] = {
 	[99] = "SYNs that passed and were not followed, as their subscriber has as many connections in the table as may be.",
 	[100] = "SYNs that passed and were not followed, as their subscriber has opened as many connections lately as may be.",
 	[101] = "Followed connections not split as their subscriber has as many flows as may be.",
-	[102] = "Followed connections not split as flows of their subscriber hold as much memory as may be.",
+	[102] = "Followed connections not split as flows of their subscriber, and copies of payload, hold as much memory as may be.",
 	[103] = "Flows reset that got nowhere, while their subscriber held more memory than may be, or TCP was short of it.",
 	[104] = "SYNs that connect early does not answer, as routing does not accept their source behind the device that they came by.",
 };
