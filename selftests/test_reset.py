@@ -16,7 +16,7 @@ from peptest import pep
 from peptest.env import amount
 from peptest.ktap import expect, expect_least, families, wait_for
 from peptest.netns import addr, impaired, ip, nstat, run
-from peptest.pep import grows
+from peptest.pep import grows, split_pair
 from peptest.raw import ACK, FIN, RST, Wire, segment
 from peptest.tcp import (End, exchange_part, expect_reset, expect_stream,
                          next_offset, one_way, outcome, pair, pieces, pump,
@@ -56,7 +56,7 @@ def busy(family, opener, opened, end):
 def idle(family, opener, opened, end):
     """On an idle connection."""
     with grows(flow_established=1, flow_reset=1, flow_closed=0):
-        both = pair(family, opener, opened)
+        both = split_pair(family, opener, opened)
         one_way(both[0], both[1], 1000)
         reset(both[end])
         expect_reset(both[1 - end])
@@ -91,7 +91,7 @@ def many(family, end):
 def unread(family, opener, opened):
     """Payload in flight, then a reset: no clean end."""
     with grows(flow_established=1, flow_reset=1, flow_closed=0):
-        near, far = pair(family, opener, opened)
+        near, far = split_pair(family, opener, opened)
         far.send(bytes(30000))
         near.send(bytes(30000))
         reset(near)
@@ -105,7 +105,7 @@ def ended(family):
     run("nft", "add table inet lost; add chain inet lost input "
         "{ type filter hook prerouting priority 0; }", ns="sub")
     with grows(flow_established=1, flow_killed=1):
-        near, far = pair(family)
+        near, far = split_pair(family)
         one_way(near, far, 1000, fin=True)
         run("nft", "add", "rule", "inet", "lost", "input",
             "tcp flags & rst == 0 drop", ns="sub")
@@ -151,7 +151,7 @@ def two_lost(*names):
 def killed_twice_lost(family):
     """The third one is enough for each end."""
     with two_lost("sub", "srv"), grows(flow_established=1, flow_killed=1):
-        both = pair(family)
+        both = split_pair(family)
         one_way(*both, 1000)
         pep.pepadm("flow", "kill", "all")
         for end in both:
@@ -163,7 +163,7 @@ def killed_twice_lost(family):
 def passed_twice_lost(family, end):
     """On this host's own links, with many CPUs; the third one is enough."""
     with two_lost("sub", "srv"), grows(flow_established=1, flow_reset=1):
-        both = pair(family)
+        both = split_pair(family)
         one_way(*both, 1000)
         reset(both[end])
         expect_reset(both[1 - end], 10)
@@ -192,7 +192,7 @@ def unanswered(family):
     challenge ACK; a repetition has the number that the end has
     acknowledged."""
     with silence("sub"), grows(flow_established=1, flow_killed=1):
-        near, far = pair(family)
+        near, far = split_pair(family)
         one_way(near, far, 1000)
         one_way(far, near, 1000)
         run("nft", "add rule inet silence input tcp flags & rst == 0 drop; "
@@ -212,7 +212,7 @@ def filtered(family):
         add rule inet own out tcp flags & rst != 0 counter drop
         """)
     with grows(flow_established=1, flow_killed=1):
-        both = pair(family)
+        both = split_pair(family)
         one_way(*both, 1000)
         pep.pepadm("flow", "kill", "all")
         wait_for("six resets", lambda: "packets 6 " in run(
@@ -225,7 +225,7 @@ def filtered(family):
 def detached_twice_lost(family):
     """Resets to a subscriber that waits for the rest."""
     with two_lost("sub"), grows(flow_established=1, flow_killed=1):
-        near, far = pair(family)
+        near, far = split_pair(family)
         one_way(near, far, 1000, fin=True)
         wait_for("FIN_WAIT2", lambda: run("ss", "-tnH", "state", "fin-wait-2",
                                           ns="sub").stdout)
@@ -246,7 +246,7 @@ def late(family, closed, opened, twice=False):
     gateway = {"sub": ("pep", "wl0"), "srv": ("pep", "sv0")}[closed]
     own = nstat(closed, "TcpOutRsts")
     with grows(flow_established=1, flow_closed=1, flow_reset=0) as before:
-        near, far = pair(family, closed, opened)
+        near, far = split_pair(family, closed, opened)
         one_way(near, far, 20000)
         run("nft", "add table inet lost; add chain inet lost input "
             "{ type filter hook prerouting priority 0; }", ns=opened)
@@ -306,7 +306,7 @@ def tail(family, opener, opened, loss="0%", fin=False):
     """The opener's link is slow; the other end sends and resets."""
     with impaired((FAR[opener],), *SLOW, "loss", loss, single=True):
         with grows(flow_established=1, flow_reset=1, flow_closed=0):
-            near, far = pair(family, opener, opened)
+            near, far = split_pair(family, opener, opened)
             one_way(near, far, 100)
             offset = send_tail(far)
             if fin:
@@ -347,7 +347,7 @@ def vain(family):
     """Nobody would receive its payload: it must not get a clean end itself."""
     with impaired((FAR["sub"],), *SLOW, single=True):
         with grows(flow_established=1, flow_reset=1, flow_closed=0):
-            near, far = pair(family)
+            near, far = split_pair(family)
             one_way(near, far, 100)
             send_tail(far)
             far.shutdown(socket.SHUT_WR)
@@ -367,7 +367,7 @@ def vain(family):
 def deadline(family):
     """The flow then ends by a reset."""
     with grows(flow_established=1, flow_reset=1):
-        near, far = pair(family)
+        near, far = split_pair(family)
         one_way(near, far, 100)
         far.setblocking(False)
         try:
@@ -387,7 +387,7 @@ def deadline(family):
 def deleted(family):
     with impaired((FAR["sub"],), *SLOW, single=True):
         with grows(flow_established=1, flow_killed=1):
-            near, far = pair(family)
+            near, far = split_pair(family)
             one_way(near, far, 100)
             send_tail(far)
             reset(far)
