@@ -220,21 +220,22 @@ def far_away(family):
 
 def far_ends(family):
     """Each link, as its devices at the gateway and at the end, with the number
-    of that end. The neighbours on it stay known to each other."""
+    of that end and a connection. The neighbours on it stay known to each
+    other."""
     for devices, gateway, number in (WIRELESS, "pep", 0), (SERVER, "sv", 1):
+        both = split(family, 1)[0]
         near, far = devices
         for (ns, dev), other in (near, far[0]), (far, gateway):
             ip(ns, f"neigh change {addr(other, family)} dev {dev} "
                    "nud permanent")
-        yield near, far, number
+        yield near, far, number, both
 
 
 @families("ended where an end is out of reach, after ten seconds and a sweep")
 def unreachable(family):
     """The other end accepts its reset, which is behind payload that the end
     has sent meanwhile; the end itself gets one when it sends again."""
-    for near, _, lost in far_ends(family):
-        both = split(family, 1)[0]
+    for near, _, lost, both in far_ends(family):
         reached = both[1 - lost]
         with impaired((near,), "loss", "100%"):
             reached.sendall(bytes(50000))
@@ -255,8 +256,7 @@ def unreachable(family):
 def late(family):
     """Both ends accept their resets: the one whose acknowledgments are on
     their way has received more than its leg has sent."""
-    for _, far, slow in far_ends(family):
-        both = split(family, 1)[0]
+    for _, far, slow, both in far_ends(family):
         with impaired((far,), "delay", "60s"):
             both[1 - slow].sendall(bytes(1000))
             expect("payload", len(both[slow].recv(2000)), 1000)
