@@ -4,13 +4,14 @@
 
 usage: coverage.py TABLE LIST COMMAND OBJECTS COUNTS
 
-TABLE becomes a table by file, LIST the functions that were never called and the
-lines that were never reached; COMMAND is named in the table. OBJECTS is the folder in which the module was built, and
-COUNTS has a folder for each guest with its counts, NAME.gcda. Lines of errors
-are those that name an error code, ERR_PTR or the counter of a lack of memory,
-or that jump to where an error is handled. A branch is a way that a condition
-can lead; one into a WARN is none, as it must not be taken. The exit code is 1
-when no guest has counts, and 2 when the command line is wrong.
+TABLE becomes a table by file, LIST the functions that were never called and
+the lines that were never reached; COMMAND is named in the table. OBJECTS is
+the folder in which the module was built, and COUNTS has a folder for each
+guest with its counts, NAME.gcda. Lines of errors are those that name an error
+code, ERR_PTR or the counter of a lack of memory, or that jump to where an
+error is handled. A branch is a way that a condition can lead; one into a WARN
+is none, as it must not be taken. The exit code is 1 when no guest has counts,
+and 2 when the command line is wrong.
 """
 
 import collections
