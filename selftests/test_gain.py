@@ -505,6 +505,25 @@ def dominated(family):
         expect_least(f"worth, {name}, not more", 6, size["worth"][name])
 
 
+@case("more profiles than a message holds")
+def many():
+    """Each profile and its comparison once, wherever a message ends."""
+    names = [f"{i:0{3 + i % 13}}" for i in range(200)]
+    pepadm("-b", "-", stdin="".join(f"profile add {name} control 1%\n"
+                                    for name in names))
+    shown = json.loads(pepadm("-j", "profile", "show").stdout)
+    compared = json.loads(pepadm("-j", "stat", "gain").stdout)
+    pepadm("-b", "-", stdin="".join(f"profile del {name}\n"
+                                    for name in names))
+    for found in ([one["name"] for one in shown],
+                  [one["profile"] for one in compared]):
+        expect("not shown once", {name: found.count(name) for name in names
+                                  if found.count(name) != 1}, {})
+    for one in compared:
+        expect(f"groups of {one['profile']}", list(one["groups"]),
+               ["control", "treated"])
+
+
 @case("bad words")
 def bad_words():
     """Refused by pepadm, and by the kernel."""
