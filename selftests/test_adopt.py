@@ -6,6 +6,7 @@ and both ends close normally."""
 import contextlib
 import os
 import socket
+import time
 
 from peptest import pep
 from peptest.env import amount
@@ -21,6 +22,7 @@ TRAITS = {"simulated", "longest"}
 BYTES = amount(4000000)
 COUNTERS = {"handshake": "split_handshake", "1": "split_bytes",
             "12000": "split_bytes", "100000": "split_bytes"}
+LINGER = 80             # seconds after which old settings split no more
 LOSSY = "delay 5ms loss random 1% limit 5000".split()
 REORDERED = "delay 5ms 2ms reorder 20% 50% duplicate 1% limit 5000".split()
 WAYS = ("sub", "srv"), ("srv", "sub")
@@ -198,6 +200,20 @@ for _split in "handshake", "12000", "100000":
                  _args, WIRELESS)(rough)
         families(f"split {_split}, {_what} on the server side", _split,
                  _args, SERVER)(rough)
+
+
+@families("undecided, a minute after its profile was changed: only forwarded")
+def outdated(family):
+    """A trigger that comes later takes over no connection with old settings,
+    and a new connection has the new ones."""
+    pep.follow("12000")
+    with grows(split_pass_stopping=1, split_bytes=1, follow_reset=0):
+        old = pair(family)
+        exchange_part(old, 100)
+        pep.follow("11000")
+        time.sleep(LINGER)
+        exchange(old, BYTES)
+        exchange(pair(family), BYTES)
 
 
 @families("split loss: at the first sign of it")

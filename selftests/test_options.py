@@ -3,16 +3,18 @@
 never split, and work as without pep."""
 
 import errno
+import itertools
 import os
 import socket
 import struct
 
 from peptest import pep
-from peptest.ktap import expect, families, skip
-from peptest.netns import addr, nstat, sysctl
+from peptest.ktap import expect, fail, families, skip
+from peptest.netns import addr, ip, nstat, sysctl, sysctls
 from peptest.pep import grows, least, pepadm
-from peptest.raw import SYN, Segment, Wire, inet, segment
-from peptest.tcp import accept, client, exchange, listen, mptcp_socket
+from peptest.raw import (ACK, AE, CWR, ECE, SYN, Segment, Wire, inet,
+                         segment)
+from peptest.tcp import accept, client, exchange, listen, mptcp_socket, pair
 
 BGP = 179
 TCP_MD5SIG = 14
@@ -22,6 +24,10 @@ IPPROTO_MPTCP = 262
 MSG_FASTOPEN = 0x20000000
 KEY = b"the peers' secret"
 BYTES = 100000
+# Hosts that do not exist, and their link address.
+ABSENT = {4: "198.18.0.9", 6: "2001:db8::9"}
+NOBODY = {4: "198.18.1.9", 6: "2001:db8:1::9"}
+NEXT = "02:00:00:00:00:09"
 
 
 def setup():
@@ -200,6 +206,63 @@ def strange(family):
             got = tap.find(lambda s, p=41000 + number: s.sport == p,
                            outgoing=False)
         expect(f"the SYN with {name}", got.tcp, Segment(packet).tcp)
+
+
+class Handshakes:
+    """SYNs and SYN-ACKs of two hosts that do not exist, so that nothing else
+    answers."""
+
+    ports = itertools.count(42000)
+
+    def __init__(self, family):
+        self.ends = ABSENT[family], NOBODY[family]
+        self.wires = Wire("sub"), Wire("srv", "eth0", ("pep", "sv0"))
+        for dev, host in zip(("wl0", "sv0"), self.ends):
+            ip("pep", f"neigh replace {host} lladdr {NEXT} dev {dev}")
+
+    def meet(self, syn=0, synack=0, options=b"", **counters):
+        """Send both, with further flags and options of the SYN-ACK; return it
+        as it arrives. The counters grow with the SYN-ACK."""
+        port = next(self.ports)
+        near, far = self.wires
+        near.send(segment(*self.ends, port, 5009, flags=SYN | syn, seq=1))
+        far.find(lambda s: s.sport == port, outgoing=False)
+        with grows(ended=False, **counters):
+            far.send(segment(*self.ends[::-1], 5009, port, ack=2,
+                             flags=SYN | ACK | synack, options=options))
+            return near.find(lambda s: s.dport == port, outgoing=False)
+
+
+@families("SYN-ACKs with all kinds of options")
+def answered(family):
+    """They arrive unchanged, and their connections stay unsplit."""
+    hosts = Handshakes(family)
+    for name, (options, _) in STRANGE.items():
+        got = hosts.meet(options=b"\x01\x01\x04\x02" + options,
+                         split_pass_option=1)
+        if not got.tcp.endswith(options):
+            fail(f"the SYN-ACK with {name} arrived as {got.tcp.hex()}")
+    hosts.meet(options=b"\x01\x01\x04\x02", split_pass_option=0)
+
+
+@families("both ends have AccECN, or one of them")
+def accecn(family):
+    hosts = Handshakes(family)
+    for syn, synack in itertools.product((0, ECE | CWR, AE | ECE | CWR),
+                                         (0, ECE, CWR, AE, AE | CWR)):
+        agreed = syn & AE and synack & (AE | CWR)
+        hosts.meet(syn, synack, split_pass_option=int(bool(agreed)))
+
+
+@families("a server that may look at the distance")
+def distant(family):
+    """A TTL of 255 in the SYN-ACK is as good as an option."""
+    pep.follow("handshake")
+    name = ("net.ipv4.ip_default_ttl" if family == 4 else
+            "net.ipv6.conf.eth0.hop_limit")
+    with sysctls("srv", f"{name}=255"), grows(split_pass_option=1,
+                                              flow_established=0):
+        exchange(pair(family), BYTES)
 
 
 @families("one more path of Multipath TCP")

@@ -3,7 +3,9 @@
 mid-stream, and go on without a reset: by a command, and when a device is
 detached."""
 
+import json
 import socket
+import threading
 import time
 
 from peptest import pep
@@ -267,6 +269,33 @@ def late(family):
                 expect("more", len(both[slow].recv(2000)), 500)
                 expect_reset(both[slow], 30)
             expect_reset(both[1 - slow], 1)
+
+
+@families("beside others of the device, which stay with their ends")
+def leaving(family):
+    """A device that is being detached takes no connection over."""
+    before = resets()
+    pep.follow("12000")
+    beside, (near, far) = pair(family), pair(family)
+    exchange_part(beside, 10)
+    exchange_part((near, far), 20000)
+    pep.wait_flows(1)
+    with impaired(WIRELESS, "delay", "1s"), \
+            grows(ended=False, flow_released=1, split_pass_route=1):
+        far.sendall(bytes(1000))
+        detaching = threading.Thread(target=pepadm,
+                                     args=("dev", "del", "wl0"))
+        detaching.start()
+        wait_for("the release", lambda: json.loads(pepadm(
+            "-j", "conn", "show", "stage", "releasing").stdout))
+        one_way(*beside[::-1], 50000)
+        detaching.join()
+    expect("payload", len(near.recv(2000, socket.MSG_WAITALL)), 1000)
+    pepadm("dev", "add", "wl0", "side", "wireless")
+    for both in (near, far), beside:
+        exchange(both, 50000)
+    expect("resets", resets(), before)
+    pep.follow("handshake")
 
 
 @families("reset by an end while they are handed back")

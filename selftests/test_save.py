@@ -11,9 +11,9 @@ import stat
 import struct
 
 from peptest import env, genl, pep, service
-from peptest.env import EXACT, amount
+from peptest.env import DEBUG, EXACT, SLOW, amount
 from peptest.ktap import (after_case, case, expect, expect_least, fail,
-                          families, note, wait_for)
+                          families, note, skip, wait_for)
 from peptest.netns import (ip, netem, netem_end, paws, resets, run, spaces,
                            sysctls)
 from peptest.pep import pepadm
@@ -34,6 +34,8 @@ NOBODY = {4: "198.18.1.9", 6: "2001:db8:1::9"}
 SOON = "1000,loss"
 WINDOW = 10000000       # bytes, more than an end offers
 NEVER = 1 << 32         # more than a number of 32 bits
+PORTS = 1 << 15         # connections of a subscriber that are restored
+MOST = 1 << 21          # connections that fill the table of any guest
 
 
 def setup():
@@ -556,6 +558,34 @@ def detached():
     pep.attach()
     write(lines)
     restore(restored=1)
+
+
+@case("a full table: connections are forwarded, not followed", seconds=400)
+def full():
+    """As many connections as a sixteenth of the memory holds."""
+    if SLOW or DEBUG:
+        skip("half a million connections take too long here")
+    head = pepadm("flow", "save", "-").stdout.splitlines()[0]
+    restored, done = 0, None
+    for number in range(MOST // PORTS):
+        line = "conn " + changed(LINE, subscriber=f"198.19.0.{number}",
+                                 subscriber_port="{}")
+        path = write([head, *map(line.format, range(1, PORTS + 1)),
+                      f"end {PORTS}"])
+        done = pepadm("-j", "flow", "restore", path, check=False)
+        counts = json.loads(done.stdout)
+        restored += counts["restored"]
+        if done.returncode:
+            break
+    note("full with", restored)
+    expect("message", done.stderr, f"pepadm: {path}:"
+           f"{counts['restored'] + 2}: flow restore: "
+           "the table of connections is full\n")
+    expect("followed", pep.stat("followed"), restored)
+    for family in 4, 6:
+        with pep.grows(ended=False, followed=0, follow_full=1,
+                       flow_established=0):
+            exchange(pair(family), 20000)
 
 
 @case("only for the administrator")

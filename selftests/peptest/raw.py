@@ -18,7 +18,7 @@ ETH = {4: 0x0800, 6: 0x86dd}
 VLAN = 0x8100
 QINQ = 0x88a8
 TCP, UDP, ICMP = 6, 17, {4: 1, 6: 58}
-FIN, SYN, RST, PSH, ACK, ECE, CWR = 1, 2, 4, 8, 16, 64, 128
+FIN, SYN, RST, PSH, ACK, ECE, CWR, AE = 1, 2, 4, 8, 16, 64, 128, 256
 SO_RCVBUFFORCE = 33
 PACKET_OUTGOING = 4
 TUN_MTU = 1400          # leaves room for additions by a test
@@ -92,11 +92,11 @@ def fragments(packet, proto, payload, size=512):
 
 def tcp_header(src, dst, sport, dport, flags=ACK, seq=0, ack=0, options=b"",
                payload=b"", window=8192, csum=None):
-    """A TCP segment."""
+    """A TCP segment; flags with AE as their ninth bit."""
     size = 5 + len(options) // 4
     data = struct.pack("!HHIIBBHHH", sport, dport, seq & 0xffffffff,
-                       ack & 0xffffffff, size << 4, flags, window, 0,
-                       0) + options + payload
+                       ack & 0xffffffff, size << 4 | flags >> 8, flags & 255,
+                       window, 0, 0) + options + payload
     if csum is None:
         csum = checksum(pseudo(src, dst, TCP, len(data)) + data)
     return data[:16] + struct.pack("!H", csum) + data[18:]
