@@ -213,6 +213,13 @@ static enum pep_relay_result pep_relay_fin(struct pep_flow *flow,
 
 	if (leg->fin_sent)
 		return PEP_RELAY_IDLE;
+	/* TCP takes a socket that enters TIME_WAIT for one that is in its table. A leg that
+	 * is being released is not; from CLOSE_WAIT it cannot get there. The FIN was on
+	 * its way to the other leg at the cut, and the release ends with resets unless
+	 * this leg's end sends one, too.
+	 */
+	if (sk_unhashed(leg->sk) && leg->sk->sk_state == TCP_ESTABLISHED)
+		return PEP_RELAY_IDLE;
 	leg->fin_sent = true;
 	pep_stamp(flow, PEP_FLOW_TIME_FIN + to);
 	pep_flow_advance(flow, PEP_FLOW_FIN);

@@ -8,17 +8,18 @@ import socket
 
 from peptest import pep
 from peptest.ktap import expect, families, wait_for
-from peptest.netns import resets, run, sysctls
+from peptest.netns import impaired, resets, run, sysctls
 from peptest.nfqueue import Queue
 from peptest.pep import grows
-from peptest.tcp import (exchange, exchange_part, expect_stream, next_offset,
-                         pieces)
+from peptest.tcp import (exchange, exchange_part, expect_reset, expect_stream,
+                         next_offset, pieces)
 
 TRAITS = {"machine"}
 
 QUEUE = 7
 SIZE = 1000             # bytes of a message, one packet
 TCP = "meta l4proto tcp"
+FIN = f"{TCP} tcp flags & fin == fin"
 PAYLOAD = f"{TCP} meta length > {SIZE // 2}"
 SECONDS = 5             # for a release; ends repeat lost packets meanwhile
 
@@ -141,6 +142,62 @@ def hold_second(deaf, one, other, dev):
             late[1].expect(other)
         lost.expect(one)
         answer.expect(one)
+
+
+@families("both ends' FINs", "wl0", "sv0")
+@families("both ends' FINs, the other order", "sv0", "wl0")
+def fins(family, *order):
+    """The second end acknowledges the FIN that its leg sends after the leg has
+    received its own: that would be TIME_WAIT, if the leg were still in the
+    table of sockets."""
+    near, far = pep.split_pair(family)
+    exchange_part((near, far), SIZE)
+    pep.quiet()
+    ends = {"wl0": near, "sv0": far}
+    hosts = {"wl0": ("sub", "eth0"), "sv0": ("srv", "eth0")}
+    release = pep.order("flow_release")
+    packets = {}
+    with holding("{ wl0, sv0 }", FIN) as queue:
+        with rule("sub", f"{PAYLOAD} drop"):
+            lost = relayed(far, "wl0")
+            for dev in order:
+                ends[dev].shutdown(socket.SHUT_WR)
+                packets[dev] = queue.wait()
+            with impaired((hosts[order[1]],), "loss", "100%"):
+                release()
+                for dev in order:
+                    queue.accept(packets[dev])
+                    pep.quiet()
+        lost.expect(near)
+        wait_for("the end of the flow",
+                 lambda: release() and not pep.stat("flows"))
+    for sock in near, far:
+        sock.settimeout(30)
+        expect("the other end's FIN", sock.recv(1), b"")
+
+
+@families("one end's FIN", "wl0")
+@families("one end's FIN, of the server", "sv0")
+def fin(family, dev):
+    """The other end gets all payload, and then a reset."""
+    near, far = pep.split_pair(family)
+    exchange_part((near, far), SIZE)
+    pep.quiet()
+    one, other = (near, far) if dev == "wl0" else (far, near)
+    release = pep.order("flow_release")
+    with grows(flow_released=0, flow_killed=1):
+        with Queue("pep", QUEUE) as queue, \
+                rule("pep", f"iifname {dev} {FIN} queue to {QUEUE}"):
+            with rule("sub" if dev == "sv0" else "srv", f"{PAYLOAD} drop"):
+                last = relayed(one, "sv0" if dev == "wl0" else "wl0")
+                one.shutdown(socket.SHUT_WR)
+                packet = queue.wait()
+                release()
+                queue.accept(packet)
+                pep.quiet()
+            last.expect(other)
+        expect_reset(other, 40)
+        pep.flows_end()
 
 
 @families("the subscriber's last acknowledgment", "wl0")
