@@ -75,44 +75,48 @@ static void pep_follow_scan(const struct pep_packet *pkt,
 	}
 }
 
-/* The subscriber holds too much memory. A connection that may be split again is checked
- * once more when the next payload comes; it counts once until there is room.
+/* Does the subscriber hold too much memory for copies? A connection that may be split
+ * again is checked once more when the next payload comes; it is refused, and counts,
+ * once until there is room.
  */
-static void pep_follow_no_room(struct pep_net *pn, struct pep_conn *conn,
-			       enum pep_stat reason)
+static bool pep_follow_crowded(struct pep_net *pn, struct pep_conn *conn)
 {
-	if (!conn->tally) {
-		pep_adopt_give_up(pn, conn, reason);
-		return;
+	enum pep_stat reason;
+
+	if (conn->crowded) {
+		conn->crowded = pep_share_over(pn, conn->path);
+		if (conn->crowded)
+			pep_share_relieve(pn);
+	} else {
+		reason = pep_share_room(pn, conn->path);
+		if (reason && !conn->tally) {
+			pep_adopt_give_up(pn, conn, reason);
+			return true;
+		}
+		if (reason)
+			pep_stat_unsplit(pn, conn->opener, &conn->tuple,
+					 reason);
+		conn->crowded = reason != PEP_STAT_NONE;
 	}
-	if (!conn->crowded)
-		pep_stat_unsplit(pn, conn->opener, &conn->tuple, reason);
-	conn->crowded = true;
-	conn->trigger = 0;
-	conn->due = 0;
+	if (conn->crowded) {
+		conn->trigger = 0;
+		conn->due = 0;
+	}
+	return conn->crowded;
 }
 
 /* Keep copies from here on. */
 static void pep_follow_keep(struct pep_net *pn, struct pep_gen *gen,
 			    struct pep_conn *conn)
 {
-	enum pep_stat reason;
-
 	conn->due = conn->trigger & PEP_SPLIT_TRIGGER_HANDSHAKE;
-	reason = pep_share_room(pn, conn->path);
-	if (reason) {
-		pep_follow_no_room(pn, conn, reason);
+	if (pep_follow_crowded(pn, conn))
 		return;
-	}
-	conn->crowded = false;
 	conn->copies = pep_copies_new(gen, conn->path, conn->end);
 	if (!conn->copies) {
 		pep_adopt_give_up(pn, conn, PEP_STAT_SPLIT_PASS_NO_MEMORY);
 		return;
 	}
-	if (conn->path)
-		pep_path_handshake(conn->path,
-				   conn->end[PEP_SIDE_WIRELESS].rtt);
 	pep_adopt_prepare(conn);
 }
 
@@ -134,8 +138,12 @@ static void pep_follow_choose(struct pep_net *pn, struct pep_gen *gen,
 
 	pep_meter_begin(gen, conn, held_back ? PEP_GAIN_GROUP_CONTROL :
 					       PEP_GAIN_GROUP_TREATED);
-	if (!held_back)
-		pep_follow_keep(pn, gen, conn);
+	if (held_back)
+		return;
+	pep_follow_keep(pn, gen, conn);
+	if (conn->copies && conn->path)
+		pep_path_handshake(conn->path,
+				   conn->end[PEP_SIDE_WIRELESS].rtt);
 }
 
 /* Handle the first payload of a connection since it was handed back as idle: the
@@ -244,7 +252,9 @@ static void pep_follow_ack(struct pep_conn *conn, enum pep_side side,
 		self->edge = edge;
 }
 
-/* Is the packet plausible? The other end would drop it otherwise. */
+/* Is the packet plausible? The other end would drop it otherwise. Payload has to begin
+ * in the window; an end may take all of it, or acknowledge the part that has room.
+ */
 static bool pep_follow_plausible(const struct pep_conn *conn,
 				 enum pep_side side, const struct sk_buff *skb,
 				 const struct pep_packet *pkt)
@@ -253,7 +263,7 @@ static bool pep_follow_plausible(const struct pep_conn *conn,
 	const struct tcphdr *th = pkt->th;
 
 	return th->ack && !after(ntohl(th->ack_seq), peer->high) &&
-	       !after(ntohl(th->seq) + pkt->payload, peer->edge) &&
+	       !after(ntohl(th->seq), peer->edge) &&
 	       !before(ntohl(th->seq) + pkt->payload, peer->ack) &&
 	       (!(conn->copies || conn->tally) || pep_packet_csum_ok(skb, pkt));
 }
@@ -325,6 +335,38 @@ static void pep_follow_resume(struct pep_net *pn, struct pep_gen *gen,
 		pep_follow_keep(pn, gen, conn);
 }
 
+/* Packets may have passed unseen since the latest one: the connection goes on from the
+ * next packets, like an imported one, and is not measured any more.
+ */
+static void pep_follow_lapse(struct pep_net *pn, struct pep_conn *conn)
+{
+	conn->gaps = atomic_read(&pn->gaps);
+	if (conn->stage < PEP_TRACK_FOLLOWED)
+		return;
+	pep_meter_end(conn);
+	if (conn->stage != PEP_TRACK_FOLLOWED)
+		return;
+	pep_track_disarm(conn);
+	conn->resume = true;
+}
+
+/*
+ * Does an end acknowledge payload that the other has not sent here? It came by another
+ * way, in fragments, with headers that pep does not skip, or while a device was
+ * detached. The sequence number has to be in the window, as that of a reset.
+ */
+static bool pep_follow_unseen(const struct pep_conn *conn, enum pep_side side,
+			      const struct sk_buff *skb,
+			      const struct pep_packet *pkt)
+{
+	const struct pep_track_end *peer = &conn->end[!side];
+	u32 seq = ntohl(pkt->th->seq);
+
+	return pkt->th->ack && after(ntohl(pkt->th->ack_seq), peer->high) &&
+	       !before(seq, peer->ack) && !after(seq, peer->edge) &&
+	       pep_packet_csum_ok(skb, pkt);
+}
+
 /* Handle a packet of an established connection. */
 static void pep_follow_segment(struct pep_net *pn, struct pep_gen *gen,
 			       struct pep_conn *conn, enum pep_side side,
@@ -334,8 +376,14 @@ static void pep_follow_segment(struct pep_net *pn, struct pep_gen *gen,
 	bool fin = pkt->th->fin, urg = pkt->th->urg;
 	u32 seq = ntohl(pkt->th->seq);
 
-	if (!pep_follow_plausible(conn, side, skb, pkt))
+	if (!pep_follow_plausible(conn, side, skb, pkt)) {
+		if (pep_follow_unseen(conn, side, skb, pkt)) {
+			pep_stat_inc(pn, PEP_STAT_FOLLOW_UNSEEN);
+			pep_follow_lapse(pn, conn);
+			pep_follow_resume(pn, gen, conn, side, skb, pkt);
+		}
 		return;
+	}
 	if (conn->tally && !conn->copies &&
 	    after(seq + pkt->payload, self->next))
 		pep_follow_rearm(pn, side == conn->opener ? gen : NULL, conn);
@@ -383,21 +431,6 @@ static bool pep_follow_reset(const struct pep_conn *conn, enum pep_side side,
 		return true;
 	return conn->resume ||
 	       (!before(seq, peer->ack) && !after(seq, peer->edge));
-}
-
-/* A side had no device since the latest packet: the connection goes on from the next
- * packets, like an imported one, and is not measured any more.
- */
-static void pep_follow_lapse(struct pep_net *pn, struct pep_conn *conn)
-{
-	conn->gaps = atomic_read(&pn->gaps);
-	if (conn->stage < PEP_TRACK_FOLLOWED)
-		return;
-	pep_meter_end(conn);
-	if (conn->stage != PEP_TRACK_FOLLOWED)
-		return;
-	pep_track_disarm(conn);
-	conn->resume = true;
 }
 
 /* Handle a packet that is no SYN, of a connection that has no flow. */

@@ -106,6 +106,7 @@ static const char * const pep_stat_names[] = {
 	[PEP_STAT_SPLIT_PASS_MEMORY] = "split_pass_memory",
 	[PEP_STAT_FLOW_EVICTED] = "flow_evicted",
 	[PEP_STAT_SYN_PASS_SOURCE] = "syn_pass_source",
+	[PEP_STAT_FOLLOW_UNSEEN] = "follow_unseen",
 };
 
 static const u16 pep_stat_attrs[] = {
@@ -211,6 +212,7 @@ static const u16 pep_stat_attrs[] = {
 	[PEP_STAT_SPLIT_PASS_MEMORY] = PEP_A_STAT_SPLIT_PASS_MEMORY,
 	[PEP_STAT_FLOW_EVICTED] = PEP_A_STAT_FLOW_EVICTED,
 	[PEP_STAT_SYN_PASS_SOURCE] = PEP_A_STAT_SYN_PASS_SOURCE,
+	[PEP_STAT_FOLLOW_UNSEEN] = PEP_A_STAT_FOLLOW_UNSEEN,
 };
 
 #endif

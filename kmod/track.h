@@ -131,7 +131,7 @@ struct pep_track_end {
  *	round trip
  * @early: its opener is to be answered early; constant
  * @resume: packets may have passed unseen since its numbers were noted: it was
- *	imported, or a side had no device meanwhile
+ *	imported, a side had no device meanwhile, or an end has acknowledged more
  * @renew: its SYN-ACK may be sent again when that gets lost, see synack.c; constant
  * @crowded: its subscriber had no room to split it again, which has been counted
  * @gaps: pep_net.gaps when its latest packet came, modulo 256

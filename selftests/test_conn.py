@@ -11,11 +11,12 @@ import struct
 import time
 
 from peptest import env, genl, pep
+from peptest.absent import SERVER as NOBODY, Absent, neighbours
 from peptest.env import amount
 from peptest.ktap import (case, expect, expect_between, expect_least, fail,
                           families, note, wait_for)
 from peptest.monitor import monitor
-from peptest.netns import (addr, delayed, ip, netem, netem_end, run,
+from peptest.netns import (addr, delayed, netem, netem_end, run,
                            single_packets)
 from peptest.pep import pepadm
 from peptest.raw import ACK, RST, SYN, Wire, inet, segment
@@ -27,9 +28,6 @@ TRAITS = {"simulated"}
 COMMANDS = {name: number for number, name in genl.names("PEP_CMD_").items()}
 ATTRS = {name: number for number, name in genl.names("PEP_A_CONN_").items()}
 NETS = {4: "198.18.0.0/16", 6: "2001:db8::/64"}
-# Hosts that do not exist: packets for them are lost.
-ABSENT = {4: "198.18.0.9", 6: "2001:db8::9"}
-NOBODY = {4: "198.18.1.9", 6: "2001:db8:1::9"}
 # MSS 1400, SACK, timestamps, a window scale of 9
 OPTIONS = (b"\2\4\5\x78" b"\4\2" b"\x08\x0a\0\0\0\1\0\0\0\0" b"\1"
            b"\3\3\x09")
@@ -42,9 +40,7 @@ def setup():
     addresses of the server's network are never answered."""
     pep.load()
     pep.topology_up()
-    for dev, hosts in ("wl0", ABSENT), ("sv0", NOBODY):
-        ip("pep", *(f"neigh add {host} lladdr 02:00:00:00:00:09 dev {dev}"
-                    for host in hosts.values()))
+    neighbours()
     single_packets("srv", "eth0")
     pep.attach()
     for family in 4, 6:
@@ -174,27 +170,72 @@ def repeated(family):
 def no_sample(family):
     """With a round trip of 20 ms to either end; with one SYN, then with
     two."""
-    near, far = Wire("sub"), Wire("srv", "eth0", ("pep", "sv0"))
-    for port, syns in (2100, 1), (2101, 2):
-        up = ABSENT[family], NOBODY[family], port, PORT
-        down = NOBODY[family], ABSENT[family], PORT, port
+    for syns in 1, 2:
+        hosts = Absent(family)
         for _ in range(syns):
-            near.send(segment(*up, flags=SYN, seq=999))
+            hosts.up(flags=SYN, seq=999)
         time.sleep(0.02)
-        far.send(segment(*down, flags=SYN | ACK, seq=10, ack=1000))
-        wait_for("the answer", lambda: one(family, port)["stage"] ==
+        hosts.down(flags=SYN | ACK, seq=10, ack=1000)
+        wait_for("the answer", lambda h=hosts: h.shown()["stage"] ==
                  "answered")
-        expect("ends", sorted(one(family, port)["ends"]),
-               ["server", "wireless"])
+        expect("ends", sorted(hosts.shown()["ends"]), ["server", "wireless"])
         time.sleep(0.02)
-        near.send(segment(*up, flags=ACK, seq=1000, ack=11))
-        wait_for("the handshake", lambda: one(family, port)["stage"] ==
+        hosts.up(seq=1000, ack=11)
+        wait_for("the handshake", lambda h=hosts: h.shown()["stage"] ==
                  "followed")
-        for end in one(family, port)["ends"].values():
+        for end in hosts.shown()["ends"].values():
             expect("is there a round trip", "rtt_us" in end, syns == 1)
             expect("MSS", end["mss"], 536)
             expect("options", (end["flags"], end["wscale"]), ([], 0))
-        near.send(segment(*up, flags=RST, seq=1000))
+        hosts.end()
+
+
+@families("payload that begins in the window and ends beyond it")
+def beyond(family):
+    """The receiver may take the part that it has room for."""
+    hosts = Absent(family)
+    with pep.grows(ended=False, follow_unseen=0):
+        hosts.open(window=500)
+        hosts.down(seq=10, ack=1000, payload=bytes(1000))
+        hosts.until("server", bytes=1000, unacked=1000)
+        hosts.up(seq=1000, ack=510, window=500)
+        hosts.until("server", unacked=500)
+        hosts.down(seq=510, ack=1000, payload=bytes(500))
+        hosts.until("server", bytes=1500, repeated=500)
+        hosts.up(seq=1000, ack=1010)
+        hosts.until("server", unacked=0)
+    hosts.end()
+
+
+@families("payload that has passed unseen is acknowledged")
+def unseen(family):
+    """The connection goes on from there, and may be split later. An
+    acknowledgment outside of the window, maybe a forged one, changes
+    nothing."""
+    pep.follow("5000")
+    hosts = Absent(family)
+    hosts.open()
+    hosts.down(seq=10, ack=1000, payload=bytes(1000))
+    hosts.until("server", bytes=1000)
+    with pep.grows(ended=False, follow_unseen=0):
+        hosts.up(seq=200000, ack=3010)
+        hosts.up(seq=1000, ack=1010)
+        hosts.until("server", unacked=0)
+    expect("triggers", hosts.shown()["trigger"], ["bytes"])
+    with pep.grows(ended=False, follow_unseen=1, split_bytes=1):
+        hosts.up(seq=1000, ack=3010)
+        wait_for("the lapse", lambda: not hosts.shown()["trigger"])
+        hosts.down(seq=3010, ack=1000, payload=bytes(1000))
+        hosts.until("server", bytes=2000)
+        hosts.up(seq=1000, ack=4010)
+        wait_for("triggers", lambda: hosts.shown()["trigger"])
+        for at in range(4010, 10010, 1000):
+            hosts.down(seq=at, ack=1000, payload=bytes(1000))
+        hosts.up(seq=1000, ack=10010)
+        pep.wait_flows(1)
+    hosts.end()
+    pep.flows_end()
+    pep.follow("never")
 
 
 @families("one that may be split, and one that is")

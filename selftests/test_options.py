@@ -9,8 +9,9 @@ import socket
 import struct
 
 from peptest import pep
+from peptest.absent import Absent
 from peptest.ktap import expect, fail, families, skip
-from peptest.netns import addr, ip, nstat, sysctl, sysctls
+from peptest.netns import addr, nstat, sysctl, sysctls
 from peptest.pep import grows, least, pepadm
 from peptest.raw import (ACK, AE, CWR, ECE, SYN, Segment, Wire, inet,
                          segment)
@@ -24,10 +25,6 @@ IPPROTO_MPTCP = 262
 MSG_FASTOPEN = 0x20000000
 KEY = b"the peers' secret"
 BYTES = 100000
-# Hosts that do not exist, and their link address.
-ABSENT = {4: "198.18.0.9", 6: "2001:db8::9"}
-NOBODY = {4: "198.18.1.9", 6: "2001:db8:1::9"}
-NEXT = "02:00:00:00:00:09"
 
 
 def setup():
@@ -208,50 +205,35 @@ def strange(family):
         expect(f"the SYN with {name}", got.tcp, Segment(packet).tcp)
 
 
-class Handshakes:
-    """SYNs and SYN-ACKs of two hosts that do not exist, so that nothing else
-    answers."""
-
-    ports = itertools.count(42000)
-
-    def __init__(self, family):
-        self.ends = ABSENT[family], NOBODY[family]
-        self.wires = Wire("sub"), Wire("srv", "eth0", ("pep", "sv0"))
-        for dev, host in zip(("wl0", "sv0"), self.ends):
-            ip("pep", f"neigh replace {host} lladdr {NEXT} dev {dev}")
-
-    def meet(self, syn=0, synack=0, options=b"", **counters):
-        """Send both, with further flags and options of the SYN-ACK; return it
-        as it arrives. The counters grow with the SYN-ACK."""
-        port = next(self.ports)
-        near, far = self.wires
-        near.send(segment(*self.ends, port, 5009, flags=SYN | syn, seq=1))
-        far.find(lambda s: s.sport == port, outgoing=False)
-        with grows(ended=False, **counters):
-            far.send(segment(*self.ends[::-1], 5009, port, ack=2,
-                             flags=SYN | ACK | synack, options=options))
-            return near.find(lambda s: s.dport == port, outgoing=False)
+def meet(family, syn=0, synack=0, options=b"", **counters):
+    """A SYN and its SYN-ACK, with further flags, and options of the SYN-ACK;
+    return that as it arrives. The counters grow with it."""
+    hosts = Absent(family)
+    hosts.up(flags=SYN | syn, seq=1)
+    hosts.far.find(lambda s: s.sport == hosts.port, outgoing=False)
+    with grows(ended=False, **counters):
+        hosts.down(flags=SYN | ACK | synack, ack=2, options=options)
+        return hosts.near.find(lambda s: s.dport == hosts.port,
+                               outgoing=False)
 
 
 @families("SYN-ACKs with all kinds of options")
 def answered(family):
     """They arrive unchanged, and their connections stay unsplit."""
-    hosts = Handshakes(family)
     for name, (options, _) in STRANGE.items():
-        got = hosts.meet(options=b"\x01\x01\x04\x02" + options,
-                         split_pass_option=1)
+        got = meet(family, options=b"\x01\x01\x04\x02" + options,
+                   split_pass_option=1)
         if not got.tcp.endswith(options):
             fail(f"the SYN-ACK with {name} arrived as {got.tcp.hex()}")
-    hosts.meet(options=b"\x01\x01\x04\x02", split_pass_option=0)
+    meet(family, options=b"\x01\x01\x04\x02", split_pass_option=0)
 
 
 @families("both ends have AccECN, or one of them")
 def accecn(family):
-    hosts = Handshakes(family)
     for syn, synack in itertools.product((0, ECE | CWR, AE | ECE | CWR),
                                          (0, ECE, CWR, AE, AE | CWR)):
         agreed = syn & AE and synack & (AE | CWR)
-        hosts.meet(syn, synack, split_pass_option=int(bool(agreed)))
+        meet(family, syn, synack, split_pass_option=int(bool(agreed)))
 
 
 @families("a server that may look at the distance")

@@ -11,14 +11,14 @@ import stat
 import struct
 
 from peptest import env, genl, pep, service
+from peptest.absent import Absent
 from peptest.env import DEBUG, EXACT, SLOW, amount
 from peptest.ktap import (after_case, case, expect, expect_least, fail,
                           families, note, skip, wait_for)
-from peptest.netns import (ip, netem, netem_end, paws, resets, run, spaces,
+from peptest.netns import (netem, netem_end, paws, resets, run, spaces,
                            sysctls)
 from peptest.pep import pepadm
-from peptest.raw import ACK, RST, SYN, Wire, segment
-from peptest.tcp import (PORT, Load, exchange, exchange_part, one_way, pair,
+from peptest.tcp import (Load, exchange, exchange_part, one_way, pair,
                          start)
 
 TRAITS = {"simulated"}
@@ -27,12 +27,10 @@ COMMANDS = {name: number for number, name in genl.names("PEP_CMD_").items()}
 CONN = {name: number for number, name in genl.names("PEP_A_CONN_").items()}
 END = {name: number for number, name in genl.names("PEP_A_END_").items()}
 RATE = amount(2000000)  # bytes per second, of all connections together
-# Hosts that do not exist.
-ABSENT = {4: "198.18.0.9", 6: "2001:db8::9"}
-NOBODY = {4: "198.18.1.9", 6: "2001:db8:1::9"}
 # For connections that send a little at a time, and wait for an answer.
 SOON = "1000,loss"
 WINDOW = 10000000       # bytes, more than an end offers
+DAY = 86400 * 1000      # ms
 NEVER = 1 << 32         # more than a number of 32 bits
 PORTS = 1 << 15         # connections of a subscriber that are restored
 MOST = 1 << 21          # connections that fill the table of any guest
@@ -373,35 +371,16 @@ def reopened(family):
 def hole(family):
     """As when it was in flight while the module was unloaded: acknowledged
     payload is no hole."""
-    for dev, host in ("wl0", ABSENT[family]), ("sv0", NOBODY[family]):
-        ip("pep", f"neigh replace {host} lladdr 02:00:00:00:00:09 dev {dev}")
-    near, far = Wire("sub"), Wire("srv", "eth0", ("pep", "sv0"))
-
-    def up(**kwargs):
-        near.send(segment(ABSENT[family], NOBODY[family], 7000, PORT,
-                          window=60000, **kwargs))
-
-    def down(**kwargs):
-        far.send(segment(NOBODY[family], ABSENT[family], PORT, 7000,
-                         window=60000, **kwargs))
-
-    def until(side, key, value):
-        wait_for(f"{key} of {side}", lambda: conns().get(7000, {}).get(
-            "ends", {}).get(side, {}).get(key) == value)
-    up(flags=SYN, seq=999)
-    until("wireless", "mss", 536)
-    down(flags=SYN | ACK, seq=9, ack=1000)
-    until("server", "mss", 536)
-    up(flags=ACK, seq=1000, ack=10)
-    wait_for("the handshake", lambda: conns()[7000]["stage"] == "followed")
-    down(flags=ACK, seq=10, ack=1000, payload=bytes(1000))
-    until("server", "bytes", 1000)
-    down(flags=ACK, seq=20010, ack=1000, payload=bytes(1000))
-    until("server", "bytes", 2000)
+    hosts = Absent(family)
+    hosts.open()
+    hosts.down(seq=10, ack=1000, payload=bytes(1000))
+    hosts.until("server", bytes=1000)
+    hosts.down(seq=20010, ack=1000, payload=bytes(1000))
+    hosts.until("server", bytes=2000)
     expect("flows", pep.stat("flows"), 0)
-    up(flags=ACK, seq=1000, ack=21010)
+    hosts.up(seq=1000, ack=21010)
     pep.wait_flows(1)
-    up(flags=RST, seq=1000)
+    hosts.end()
     pep.flows_end()
 
 
@@ -426,6 +405,10 @@ def known():
     write([changed(lines[0], time_ms=str(int(time) - 9000 * 1000))] +
           lines[1:])
     restore(expired=2)
+    for days in 1, 3, 60:
+        write([changed(lines[0], time_ms=str(int(time) - days * DAY))] +
+              lines[1:])
+        restore(expired=2)
     # A clock that was set back.
     write([changed(lines[0], time_ms=str(int(time) + 10 ** 9))] + lines[1:])
     restore(restored=2)

@@ -9,6 +9,7 @@
   tcp     both ends of connections, payload, hashes
   udp     numbered datagrams
   raw     hand-made packets
+  absent  connections of hosts that do not exist, from such packets
   nfqueue packets held by netfilter
   genl    generic netlink
   rtnl    links and filters that iproute2 cannot make

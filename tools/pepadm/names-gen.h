@@ -206,6 +206,7 @@ static const char * const names_stat[] = {
 	[102] = "split_pass_memory",
 	[103] = "flow_evicted",
 	[104] = "syn_pass_source",
+	[105] = "follow_unseen",
 };
 
 static const char * const docs_stat[] = {
@@ -313,6 +314,7 @@ static const char * const docs_stat[] = {
 	[102] = "Followed connections not split as flows of their subscriber, and copies of payload, hold as much memory as may be.",
 	[103] = "Flows reset that got nowhere, while their subscriber held more memory than may be, or TCP was short of it.",
 	[104] = "SYNs that connect early does not answer, as routing does not accept their source behind the device that they came by.",
+	[105] = "Times that an end of a followed connection acknowledged payload which had not passed.",
 };
 
 #endif
