@@ -101,7 +101,7 @@ pep_action_parse(struct net *net, struct nlattr **tb,
 	}
 	atomic_inc(&params->profile->pn->devices[params->side]);
 	/* A device is attached, maybe the one that was to be detached. */
-	WRITE_ONCE(params->profile->pn->leaving, 0);
+	xa_destroy(&params->profile->pn->leaving);
 	return params;
 }
 

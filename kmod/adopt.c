@@ -495,13 +495,10 @@ static enum pep_stat pep_adopt_trigger(unsigned int due)
 }
 
 /* Is a device of the connection being detached? See pep_release_leave(). */
-static bool pep_adopt_leaving(const struct pep_net *pn,
-			      const struct pep_conn *conn)
+static bool pep_adopt_leaving(struct pep_net *pn, const struct pep_conn *conn)
 {
-	int leaving = pep_release_leaving(pn);
-
-	return leaving && (conn->end[0].ifindex == leaving ||
-			   conn->end[1].ifindex == leaving);
+	return pep_release_leaves(pn, conn->end[0].ifindex) ||
+	       pep_release_leaves(pn, conn->end[1].ifindex);
 }
 
 /* Try again when the pool has been filled, unless filling it failed. */

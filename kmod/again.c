@@ -27,6 +27,8 @@
 #include <net/ip.h>
 #include <net/ipv6.h>
 
+#include "scope.h"
+
 /* Milliseconds from a reset to its repetitions: a namespace that is removed waits
  * longer, see PEP_INSTANCE_LINGER.
  */
@@ -37,23 +39,6 @@ static const unsigned int pep_again_after[PEP_AGAIN_TIMES] = { 50, 170 };
 
 /* Resets of a namespace that may wait for each repetition. */
 #define PEP_AGAIN_MOST		4096
-
-/* As TCP does: this host's rules for its own packets apply to a repetition, too. */
-static void pep_again_out(struct pep_net *pn, struct sk_buff *skb)
-{
-	if (IS_ENABLED(CONFIG_IPV6) && skb->protocol == htons(ETH_P_IPV6))
-		ip6_local_out(pn->net, NULL, skb);
-	else
-		ip_local_out(pn->net, NULL, skb);
-}
-
-static void pep_again_send(struct pep_net *pn, struct sk_buff *skb)
-{
-	skb->tstamp = 0;
-	local_bh_disable();
-	pep_again_out(pn, skb);
-	local_bh_enable();
-}
 
 /* Send the resets that are due; true when more wait, the first one until @next. */
 static bool pep_again_run(struct pep_net *pn, ktime_t *next)
@@ -67,7 +52,8 @@ static bool pep_again_run(struct pep_net *pn, ktime_t *next)
 		while ((skb = skb_peek(&pn->again[time])) &&
 		       ktime_compare(skb->tstamp, ktime_get()) <= 0) {
 			skb_unlink(skb, &pn->again[time]);
-			pep_again_send(pn, skb);
+			skb->tstamp = 0;
+			pep_scope_send(pn->net, skb);
 			cond_resched();
 		}
 		if (!skb)

@@ -24,6 +24,7 @@
 #include <net/sock.h>
 
 #include "packet.h"
+#include "scope.h"
 #include "stat.h"
 #include "untrack.h"
 
@@ -288,7 +289,7 @@ void pep_deliver_local(struct pep_net *pn, struct sk_buff *skb,
 		       struct sock *sk)
 {
 	bool v4 = skb->protocol == htons(ETH_P_IP);
-	struct pep_untrack_scope scope;
+	struct pep_scope scope;
 	struct dst_entry *dst;
 
 	/* The routes are freed a grace period after pn->stopping is set. */
@@ -309,12 +310,12 @@ void pep_deliver_local(struct pep_net *pn, struct sk_buff *skb,
 	}
 	pep_untrack_skb(skb);
 	pep_stat_inc(pn, PEP_STAT_DELIVERED);
-	pep_untrack_enter(&scope, pn->net);
+	pep_scope_enter(&scope, pn->net);
 	if (v4)
 		ip_local_deliver(skb);
 	else
 		ip6_input(skb);
-	pep_untrack_leave(&scope);
+	pep_scope_leave(&scope);
 }
 
 /**
@@ -363,7 +364,7 @@ bool pep_deliver_unhold(struct pep_net *pn, struct sk_buff *skb)
  *
  * The packet goes on behind the classifier: tc_skip_classify keeps it from coming
  * here again. Packet taps have seen it already; a netdev ingress chain does
- * not see it.
+ * not see it; a program of generic XDP, which comes first, sees it twice.
  *
  * Context: softirq, RCU read side, no socket locked.
  */

@@ -28,6 +28,7 @@
 #include "relay.h"
 #include "release.h"
 #include "reopen.h"
+#include "route.h"
 #include "share.h"
 #include "source.h"
 #include "stamp.h"
@@ -143,33 +144,46 @@ static const struct pep_flow_ops pep_early_ops = {
 	.ended = pep_adopt_ended,
 };
 
+/* Would the leg send by a device that is about to be detached? */
+static bool pep_early_leaves(const struct pep_flow *flow, const struct sock *sk,
+			     bool local)
+{
+	struct pep_tuple tuple = flow->tuple;
+	struct pep_net *pn = flow->pn;
+	struct dst_entry *dst;
+	bool leaves;
+
+	if (likely(xa_empty(&pn->leaving)))
+		return false;
+	if (local)
+		memset(&tuple.src, 0, sizeof(tuple.src));
+	dst = pep_route_out(pn->net, &tuple, sk->sk_bound_dev_if, sk->sk_mark,
+			    inet_sk(sk)->tos);
+	leaves = dst && pep_release_leaves(pn, dst->dev->ifindex);
+	dst_release(dst);
+	return leaves;
+}
+
 /* Send the SYN of the leg towards the target, with flow and leg locked. */
 static int pep_early_connect(struct pep_flow *flow, struct sock *sk,
 			     const struct pep_conn *conn)
 {
 	const struct pep_values *values = &flow->gen->values;
+	bool local = flow->opener == PEP_SIDE_WIRELESS &&
+		     values->source == PEP_SOURCE_MODE_LOCAL;
 
 	WRITE_ONCE(sk->sk_bound_dev_if,
 		   pep_gen_bound(flow->gen, !flow->opener, flow->ifindex));
 	if (values->dscp == PEP_DSCP_COPY)
 		pep_leg_set_dsfield(sk, conn->dsfield[flow->opener]);
-	if (flow->opener == PEP_SIDE_WIRELESS &&
-	    values->source == PEP_SOURCE_MODE_LOCAL)
+	if (pep_early_leaves(flow, sk, local))
+		return -ENETUNREACH;
+	if (local)
 		return pep_leg_connect_local(sk, &flow->tuple);
 	/* The opener's number identifies a SYN that comes back, see
 	 * pep_reopen().
 	 */
 	return pep_leg_connect(sk, &flow->tuple, conn->end[conn->opener].isn);
-}
-
-/* Does the leg's route use a device that is about to be detached? The leg may have
- * sent its SYN, which the opener's SYN repeats.
- */
-static bool pep_early_leaves(const struct pep_net *pn, struct sock *sk)
-{
-	const struct dst_entry *dst = __sk_dst_get(sk);
-
-	return dst && pep_release_leaving(pn) == dst->dev->ifindex;
 }
 
 /* The share of the subscriber that opens a connection; IPv6: a network of 64 bits. */
@@ -199,8 +213,6 @@ static enum pep_stat pep_early_begin(struct pep_flow *flow, struct pep_sock *ps,
 	pep_flow_lock_legs(flow);
 	pep_callback_attach(flow, sk);
 	err = pep_early_connect(flow, sk, conn);
-	if (!err && pep_early_leaves(flow->pn, sk))
-		err = -ENETUNREACH;
 	if (err) {
 		reason = err == -EADDRINUSE || err == -EADDRNOTAVAIL ?
 			 PEP_STAT_SYN_PASS_IN_USE :
@@ -241,6 +253,27 @@ static enum pep_stat pep_early_flow(struct pep_gen *gen, struct pep_conn *conn,
 	return reason;
 }
 
+/* Make the flow of a connection that is in the table, and locked; its entry goes when that
+ * fails. Return: PEP_STAT_NONE, or the counter of the reason.
+ */
+static enum pep_stat pep_early_entered(struct pep_gen *gen,
+				       struct pep_conn *conn,
+				       struct pep_sock *ps)
+{
+	enum pep_stat reason;
+
+	if (conn->stage != PEP_TRACK_OPENING) {
+		pep_pool_release(ps);
+		return PEP_STAT_SYN_PASS_NO_MEMORY;
+	}
+	reason = pep_early_flow(gen, conn, ps);
+	if (reason)
+		pep_track_advance(gen->pn, conn, PEP_TRACK_END);
+	else
+		pep_meter_begin(gen, conn, PEP_GAIN_GROUP_TREATED);
+	return reason;
+}
+
 /*
  * Enter the connection into the table and make its flow. Return: PEP_STAT_NONE, or the
  * counter of the reason against it; PEP_STAT_DROPPED when another CPU has entered it.
@@ -253,6 +286,7 @@ static enum pep_stat pep_early_enter(struct pep_gen *gen, enum pep_side side,
 	struct pep_net *pn = gen->pn;
 	enum pep_stat reason;
 	struct pep_conn *conn;
+	struct pep_path *path;
 	int err;
 
 	conn = pep_handshake_new(pn, side, skb, pkt, &reason);
@@ -263,25 +297,21 @@ static enum pep_stat pep_early_enter(struct pep_gen *gen, enum pep_side side,
 		return reason == PEP_STAT_FOLLOW_NO_MEMORY ?
 		       PEP_STAT_SYN_PASS_NO_MEMORY : reason;
 	}
+	path = conn->path;
 	conn->early = true;
 	err = pep_track_insert(pn, conn);
 	if (err) {
 		pep_pool_release(ps);
-		return err == -EEXIST ? PEP_STAT_DROPPED :
-					PEP_STAT_SYN_PASS_NO_MEMORY;
-	}
-	spin_lock(&conn->lock);
-	if (conn->stage == PEP_TRACK_OPENING) {
-		reason = pep_early_flow(gen, conn, ps);
-		if (reason)
-			pep_track_advance(pn, conn, PEP_TRACK_END);
-		else
-			pep_meter_begin(gen, conn, PEP_GAIN_GROUP_TREATED);
+		reason = err == -EEXIST ? PEP_STAT_DROPPED :
+					  PEP_STAT_SYN_PASS_NO_MEMORY;
 	} else {
-		pep_pool_release(ps);
-		reason = PEP_STAT_SYN_PASS_NO_MEMORY;
+		spin_lock(&conn->lock);
+		reason = pep_early_entered(gen, conn, ps);
+		spin_unlock(&conn->lock);
 	}
-	spin_unlock(&conn->lock);
+	/* The connection is going to be followed, or is there: it costs a token once. */
+	if (reason && path)
+		pep_share_return(pn, path);
 	return reason;
 }
 
@@ -355,7 +385,7 @@ enum pep_follow_verdict pep_early_open(struct pep_gen *gen, enum pep_side side,
 
 	/* The answers of an end would not arrive here, or soon stop. */
 	if (!atomic_read(&pn->devices[!side]) ||
-	    pep_release_leaving(pn) == skb->dev->ifindex)
+	    pep_release_leaves(pn, skb->dev->ifindex))
 		return PEP_FOLLOW_UNKNOWN;
 	reason = pep_limit_check(gen);
 	if (reason) {

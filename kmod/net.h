@@ -83,10 +83,9 @@ struct pep_limits {
  * @sweep: looks for connections that have long been silent; see sweep.c
  * @max_followed: limit of the number of connections in @track
  * @gaps: times that a side has lost its last device: packets pass unseen then
- * @leaving: device whose connections are handed back, 0 for none; no connection
- *	with packets from it is taken over until @leaving_until, jiffies, or until
- *	a device is attached
- * @leaving_until: see @leaving; both read locklessly
+ * @leaving: devices whose connections are handed back: no connection with packets from
+ *	one of them is taken over until the second that its value has, of
+ *	ktime_get_seconds(), or until a device is attached
  * @copied: memory that the copies of unacknowledged payload keep, bytes, except
  *	the amounts that CPUs count by themselves; see copy.c
  * @paths: struct pep_path, the known properties of subscribers' links; see path.c
@@ -137,8 +136,7 @@ struct pep_net {
 	struct delayed_work sweep;
 	u32 max_followed;
 	atomic_t gaps;
-	int leaving;
-	unsigned long leaving_until;
+	struct xarray leaving;
 	struct percpu_counter copied;
 	struct rhashtable paths;
 	spinlock_t paths_lock; /* paths_lru, npaths */

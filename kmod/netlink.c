@@ -364,8 +364,8 @@ int pep_nl_flow_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
  * reply with their number.
  */
 static int pep_netlink_flows(struct genl_info *info, int attr,
-			     unsigned int (*act)(struct pep_net *pn,
-						 const struct pep_filter *filter))
+			     int (*act)(struct pep_net *pn,
+					const struct pep_filter *filter))
 {
 	struct pep_net *pn = pep_netlink_net(info);
 	struct pep_filter filter;
@@ -383,22 +383,25 @@ static int pep_netlink_flows(struct genl_info *info, int attr,
 	reply = pep_reply_begin(info, &hdr);
 	if (!reply)
 		return -ENOMEM;
-	err = nla_put_u32(reply, attr, act(pn, &filter));
+	err = act(pn, &filter);
+	if (err >= 0)
+		err = nla_put_u32(reply, attr, err);
 	return pep_reply_send(reply, info, hdr, err);
 }
 
-static unsigned int pep_netlink_kill(struct pep_net *pn,
-				     const struct pep_filter *filter)
+static int pep_netlink_kill(struct pep_net *pn, const struct pep_filter *filter)
 {
 	return pep_flow_kill(pn, pep_filter_match, filter);
 }
 
-static unsigned int pep_netlink_release(struct pep_net *pn,
-					const struct pep_filter *filter)
+static int pep_netlink_release(struct pep_net *pn,
+			       const struct pep_filter *filter)
 {
+	int err = 0;
+
 	if (filter->ifindex)
-		pep_release_leave(pn, filter->ifindex);
-	return pep_release_flows(pn, pep_filter_match, filter);
+		err = pep_release_leave(pn, filter->ifindex);
+	return err ?: pep_release_flows(pn, pep_filter_match, filter);
 }
 
 /**

@@ -23,8 +23,10 @@
 #include "stat.h"
 #include "untrack.h"
 
-/* How long a device that is being detached takes over no connection. */
-#define PEP_RELEASE_LEAVE	(5 * HZ)
+/* How long a device that is being detached takes over no connection: more than five
+ * seconds, as a second may have begun long ago.
+ */
+#define PEP_RELEASE_LEAVE	6
 
 /* How long a release may take, jiffies; pep_sweep_work() looks after it. */
 #define PEP_RELEASE_DEADLINE	(10 * HZ)
@@ -379,7 +381,9 @@ static bool pep_release_begin(struct pep_flow *flow)
 		goto out;
 	}
 	spin_lock(&flow->lock);
-	if (flow->state == PEP_FLOW_STATE_ESTABLISHED && !flow->pinned) {
+	if (flow->state == PEP_FLOW_STATE_ESTABLISHED && flow->pinned) {
+		way = true;		/* in a moment, maybe */
+	} else if (flow->state == PEP_FLOW_STATE_ESTABLISHED) {
 		pep_flow_lock_legs(flow);
 		way = pep_release_start(conn, flow);
 		pep_flow_unlock_legs(flow);
@@ -396,32 +400,35 @@ out:
  * @ifindex: device that is about to be detached
  *
  * No connection is taken over after the others have been handed back and before
- * the device's filters are removed. Of several devices the last one counts: they
- * are the two sides of the same connections.
+ * the device's filters are removed.
  *
- * Context: any.
+ * Context: may sleep.
+ * Return: 0 or -ENOMEM.
  */
-void pep_release_leave(struct pep_net *pn, int ifindex)
+int pep_release_leave(struct pep_net *pn, int ifindex)
 {
-	WRITE_ONCE(pn->leaving_until, jiffies + PEP_RELEASE_LEAVE);
-	/* Pairs with pep_release_leaving(). */
-	smp_store_release(&pn->leaving, ifindex);
+	unsigned long until = ktime_get_seconds() + PEP_RELEASE_LEAVE;
+
+	return xa_err(xa_store_bh(&pn->leaving, ifindex, xa_mk_value(until),
+				  GFP_KERNEL));
 }
 
 /**
- * pep_release_leaving() - is a device about to be detached?
+ * pep_release_leaves() - is a device about to be detached?
  * @pn: instance
+ * @ifindex: device
  *
  * Context: any.
- * Return: the device, by number, or 0.
+ * Return: true when it is so.
  */
-int pep_release_leaving(const struct pep_net *pn)
+bool pep_release_leaves(struct pep_net *pn, int ifindex)
 {
-	/* Before the time; pairs with pep_release_leave(). */
-	int leaving = smp_load_acquire(&pn->leaving);
+	void *until;
 
-	return leaving && time_before(jiffies, READ_ONCE(pn->leaving_until)) ?
-	       leaving : 0;
+	if (likely(xa_empty(&pn->leaving)))
+		return false;
+	until = xa_load(&pn->leaving, ifindex);
+	return until && ktime_get_seconds() < (time64_t)xa_to_value(until);
 }
 
 /**

@@ -146,6 +146,22 @@ enum pep_stat pep_share_open(struct pep_net *pn, struct pep_path *path, u64 now)
 }
 
 /**
+ * pep_share_return() - give back the token of a connection that has come to nothing
+ * @pn: started instance
+ * @path: entry of its subscriber, under RCU
+ *
+ * Context: BH off.
+ */
+void pep_share_return(struct pep_net *pn, struct pep_path *path)
+{
+	u32 rate = READ_ONCE(pn->limits.subscriber_rate);
+
+	spin_lock(&path->lock);
+	path->tokens_at -= NSEC_PER_SEC / rate;
+	spin_unlock(&path->lock);
+}
+
+/**
  * pep_share_enter() - count a connection that is in the table
  * @path: entry of its subscriber
  *

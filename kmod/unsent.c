@@ -16,12 +16,12 @@
 #include <linux/sched.h>
 #include <net/inet_ecn.h>
 #include <net/ip6_checksum.h>
-#include <net/ip6_route.h>
 #include <net/ipv6.h>
-#include <net/route.h>
 #include <net/tcp.h>
 
 #include "again.h"
+#include "route.h"
+#include "scope.h"
 
 /* Time between two looks for a route. */
 #define PEP_UNSENT_RETRY	(HZ / 10)
@@ -49,45 +49,27 @@ struct pep_unsent_cb {
 
 #define PEP_UNSENT_CB(skb)	((struct pep_unsent_cb *)(skb)->cb)
 
-static struct dst_entry *pep_unsent_route4(struct pep_net *pn,
-					   const struct sk_buff *skb)
+/* Read the addresses, ports and TOS or traffic class of a reset. */
+static void pep_unsent_parse(const struct sk_buff *skb, struct pep_tuple *tuple,
+			     u8 *dsfield)
 {
-	const struct iphdr *iph = ip_hdr(skb);
-	const struct tcphdr *th = tcp_hdr(skb);
-	struct flowi4 fl4;
-	struct rtable *rt;
-
-	flowi4_init_output(&fl4, skb->skb_iif, skb->mark,
-			   iph->tos & INET_DSCP_MASK, RT_SCOPE_UNIVERSE, IPPROTO_TCP,
-			   FLOWI_FLAG_ANYSRC, iph->daddr, iph->saddr, th->dest,
-			   th->source, sock_net_uid(pn->net, NULL));
-	rt = ip_route_output_flow(pn->net, &fl4, NULL);
-	return IS_ERR(rt) ? NULL : &rt->dst;
+	memset(tuple, 0, sizeof(*tuple));
+	tuple->sport = tcp_hdr(skb)->source;
+	tuple->dport = tcp_hdr(skb)->dest;
+	if (skb->protocol == htons(ETH_P_IP)) {
+		tuple->family = AF_INET;
+		tuple->src.v4 = ip_hdr(skb)->saddr;
+		tuple->dst.v4 = ip_hdr(skb)->daddr;
+		*dsfield = ip_hdr(skb)->tos;
+	} else {
+		tuple->family = AF_INET6;
+		tuple->src.v6 = ipv6_hdr(skb)->saddr;
+		tuple->dst.v6 = ipv6_hdr(skb)->daddr;
+		*dsfield = ipv6_get_dsfield(ipv6_hdr(skb));
+	}
 }
 
 #if IS_ENABLED(CONFIG_IPV6)
-static struct dst_entry *pep_unsent_route6(struct pep_net *pn,
-					   const struct sk_buff *skb)
-{
-	const struct ipv6hdr *hdr = ipv6_hdr(skb);
-	const struct tcphdr *th = tcp_hdr(skb);
-	struct flowi6 fl6 = {
-		.flowi6_oif = skb->skb_iif,
-		.flowi6_mark = skb->mark,
-		.flowi6_proto = IPPROTO_TCP,
-		.flowi6_flags = FLOWI_FLAG_ANYSRC,
-		.flowlabel = ip6_flowinfo(hdr),
-		.flowi6_uid = sock_net_uid(pn->net, NULL),
-		.daddr = hdr->daddr,
-		.saddr = hdr->saddr,
-		.fl6_dport = th->dest,
-		.fl6_sport = th->source,
-	};
-	struct dst_entry *dst = ip6_dst_lookup_flow(pn->net, NULL, &fl6, NULL);
-
-	return IS_ERR(dst) ? NULL : dst;
-}
-
 static void pep_unsent_ip6(struct sk_buff *skb, const struct pep_net *pn,
 			   const struct pep_unsent *reset)
 {
@@ -101,12 +83,6 @@ static void pep_unsent_ip6(struct sk_buff *skb, const struct pep_net *pn,
 	skb->protocol = htons(ETH_P_IPV6);
 }
 #else
-static struct dst_entry *pep_unsent_route6(struct pep_net *pn,
-					   const struct sk_buff *skb)
-{
-	return NULL;
-}
-
 static void pep_unsent_ip6(struct sk_buff *skb, const struct pep_net *pn,
 			   const struct pep_unsent *reset)
 {
@@ -116,11 +92,13 @@ static void pep_unsent_ip6(struct sk_buff *skb, const struct pep_net *pn,
 /* Send a reset; false without a route. */
 static bool pep_unsent_send(struct pep_net *pn, struct sk_buff *skb)
 {
-	bool v4 = skb->protocol == htons(ETH_P_IP);
 	u32 una = PEP_UNSENT_CB(skb)->una;
+	struct pep_tuple tuple;
 	struct dst_entry *dst;
+	u8 dsfield;
 
-	dst = v4 ? pep_unsent_route4(pn, skb) : pep_unsent_route6(pn, skb);
+	pep_unsent_parse(skb, &tuple, &dsfield);
+	dst = pep_route_out(pn->net, &tuple, skb->skb_iif, skb->mark, dsfield);
 	if (!dst)
 		return false;
 	memset(skb->cb, 0, sizeof(skb->cb));
@@ -129,11 +107,8 @@ static bool pep_unsent_send(struct pep_net *pn, struct sk_buff *skb)
 	skb_dst_set(skb, dst);
 	local_bh_disable();
 	pep_again_keep(pn, skb, una);
-	if (IS_ENABLED(CONFIG_IPV6) && !v4)
-		ip6_local_out(pn->net, NULL, skb);
-	else
-		ip_local_out(pn->net, NULL, skb);
 	local_bh_enable();
+	pep_scope_send(pn->net, skb);
 	return true;
 }
 

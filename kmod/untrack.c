@@ -9,11 +9,6 @@
  * sends in answer to a packet of ours: SYN cookies, resets, and the answers of
  * TIME_WAIT, which TCP's control sockets send.
  *
- * Each CPU notes the packets of ours that are in the stack, in a list because
- * devices that hand a packet over at once make deliveries nest. Deliveries run
- * with BH off and so stay on their CPU, but with PREEMPT_RT others may run on
- * it meanwhile, hence the task.
- *
  * Conntrack has an entry for a connection that was followed first, but sees none
  * of its packets while it is split. The entry is made liberal about windows, so
  * that packets are valid when the connection is handed back. It would expire
@@ -27,8 +22,6 @@
 #include <linux/netfilter.h>
 #include <linux/netfilter_ipv4.h>
 #include <linux/netfilter/nf_conntrack_common.h>
-#include <linux/percpu.h>
-#include <linux/sched.h>
 #include <linux/workqueue.h>
 #include <net/inet_sock.h>
 #include <net/ip.h>
@@ -41,6 +34,7 @@
 #include "again.h"
 #include "callback.h"
 #include "flow.h"
+#include "scope.h"
 #include "tuple.h"
 
 #if IS_ENABLED(CONFIG_NF_CONNTRACK)
@@ -50,8 +44,6 @@
  */
 #define PEP_UNTRACK_LAST	(300 * HZ)
 #define PEP_UNTRACK_PERIOD	(60 * HZ)
-
-static DEFINE_PER_CPU(struct pep_untrack_scope *, pep_untrack_scopes);
 
 /**
  * pep_untrack_skb() - make conntrack ignore a packet
@@ -63,41 +55,6 @@ void pep_untrack_skb(struct sk_buff *skb)
 {
 	nf_reset_ct(skb);
 	skb_set_nfct(skb, IP_CT_UNTRACKED);
-}
-
-/**
- * pep_untrack_enter() - note that a packet of ours enters the local stack
- * @scope: for pep_untrack_leave() when the stack has returned
- * @net: namespace
- *
- * Context: softirq or BH off.
- */
-void pep_untrack_enter(struct pep_untrack_scope *scope, const struct net *net)
-{
-	scope->net = net;
-	scope->task = current;
-	preempt_disable();
-	scope->next = __this_cpu_read(pep_untrack_scopes);
-	__this_cpu_write(pep_untrack_scopes, scope);
-	preempt_enable();
-}
-
-/**
- * pep_untrack_leave() - undo pep_untrack_enter()
- * @scope: scope on this CPU, the first one but for those of other tasks
- *
- * Context: as pep_untrack_enter().
- */
-void pep_untrack_leave(struct pep_untrack_scope *scope)
-{
-	struct pep_untrack_scope **p;
-
-	preempt_disable();
-	p = this_cpu_ptr(&pep_untrack_scopes);
-	while (*p != scope)
-		p = &(*p)->next;
-	*p = scope->next;
-	preempt_enable();
 }
 
 /*
@@ -253,19 +210,6 @@ static void pep_untrack_work(struct work_struct *work)
 	schedule_delayed_work(&pn->untrack_work, PEP_UNTRACK_PERIOD);
 }
 
-/* Is this task, here, handing a packet of ours to the stack of @net? */
-static bool pep_untrack_within(const struct net *net)
-{
-	const struct pep_untrack_scope *scope;
-
-	preempt_disable();
-	scope = __this_cpu_read(pep_untrack_scopes);
-	while (scope && (scope->task != current || scope->net != net))
-		scope = scope->next;
-	preempt_enable();
-	return scope;
-}
-
 static bool pep_untrack_is_tcp(const struct sk_buff *skb, u8 family)
 {
 	if (family == NFPROTO_IPV6)
@@ -288,7 +232,7 @@ static bool pep_untrack_is_ours(const struct sk_buff *skb,
 		return false;
 	if (sk && !sk_fullsock(sk) && pep_callback_owns(sk))
 		return true;
-	return pep_untrack_within(state->net);
+	return pep_scope_within(state->net);
 }
 
 /* The flow of a leg whose end has to get a reset, whatever is lost, or NULL. A closed
@@ -309,13 +253,16 @@ static unsigned int pep_untrack_out(void *priv, struct sk_buff *skb,
 				    const struct nf_hook_state *state)
 {
 	struct pep_flow *flow;
+	struct pep_leg *leg;
 
 	if (!pep_untrack_is_ours(skb, state))
 		return NF_ACCEPT;
 	pep_untrack_skb(skb);
 	flow = pep_untrack_ends(state->sk);
-	if (flow) {
-		flow->leg[pep_flow_side(flow, state->sk)].reset_sent = true;
+	leg = flow ? &flow->leg[pep_flow_side(flow, state->sk)] : NULL;
+	/* By a VRF the packet comes here twice. */
+	if (leg && !leg->reset_sent) {
+		leg->reset_sent = true;
 		pep_again_keep(pep_net(state->net), skb,
 			       tcp_sk(state->sk)->snd_una);
 	}
@@ -381,14 +328,6 @@ void pep_untrack_back(struct net *net, const struct pep_tuple *tuple, u32 next,
 }
 
 void pep_untrack_skb(struct sk_buff *skb)
-{
-}
-
-void pep_untrack_enter(struct pep_untrack_scope *scope, const struct net *net)
-{
-}
-
-void pep_untrack_leave(struct pep_untrack_scope *scope)
 {
 }
 

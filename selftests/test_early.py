@@ -99,6 +99,22 @@ def one_side(family, opener, opened):
         pep.pepadm("dev", "add", dev, "side", side)
 
 
+def leaving(family, opener, opened):
+    """The SYN of a leg that would send by a device which is to be detached
+    does not leave: the target answers the options of the first SYN it sees."""
+    exchange(pair(family, opener, opened), 100)
+    dev, side = {"srv": ("sv0", "server"), "sub": ("wl0", "wireless")}[opened]
+    tap = Wire(opened, "eth0", ("pep", dev))
+    pep.released("dev", dev)
+    with grows(syn_answered=0, syn_pass_connect=1, follow_new=1):
+        exchange(pair(family, opener, opened), 1000)
+    expect("SYNs", len([seen for seen in tap.segments(outgoing=False)
+                        if seen.flags & (SYN | ACK) == SYN]), 1)
+    tap.close()
+    pep.pepadm("dev", "del", dev)
+    pep.pepadm("dev", "add", dev, "side", side)
+
+
 for _text, *_ends in WAYS:
     families("both ways" + _text, *_ends)(both_ways)
     families("half-closed" + _text, *_ends)(half_closed)
@@ -107,6 +123,7 @@ for _text, *_ends in WAYS:
     families("payload before the target's answer" + _text, *_ends)(ahead)
     families("openers that are gone when accepted" + _text, *_ends)(gone)
     families("a device on one side only" + _text, *_ends)(one_side)
+    families("a device that is to be detached" + _text, *_ends)(leaving)
 
 
 def control_users():

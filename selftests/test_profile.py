@@ -10,12 +10,13 @@ import time
 
 from peptest import pep, settings
 from peptest.env import SLOW, amount
+from peptest.firewall import strict
 from peptest.ktap import (case, expect, expect_between, expect_least,
                           expect_most, fail, families, note, wait_for)
 from peptest.netns import addr, impaired, ip, run, sysctl, sysctl_get
 from peptest.pep import (grows, kept_pair, least, pepadm, split_pair,
                          split_start)
-from peptest.raw import SYN, Wire, segment
+from peptest.raw import RST, SYN, Wire, segment
 from peptest.tcp import (PORT, End, accept, connect_errno,
                          exchange, exchange_all, exchange_part, expect_same,
                          fill, listen, mptcp_socket, one_way, pair, pump)
@@ -27,6 +28,15 @@ LATER = 4 if SLOW else 1
 TABLE = 100
 VRF_TABLE = 200
 FAR = {4: "198.18.9.1", 6: "2001:db8:9::1"}
+# Of a firewall: it drops packets of the gateway's own that make no sense.
+OUTPUT = """
+table inet strict {
+chain output {
+type filter hook output priority 0;
+ct state invalid drop
+}
+}
+"""
 
 
 def setup():
@@ -636,6 +646,23 @@ def vrf_servers_early(family, dev):
     with vrf("sv0"), profile(connect="early", server_dev=dev):
         with grows(flow_established=1, flow_closed=1):
             exchange(pair(family), 50000)
+
+
+@families("both devices in a VRF: a reset is sent three times", "follow")
+@families("both devices in a VRF: a reset is sent three times, early", "early")
+def vrf_reset(family, mode):
+    """LOCAL_OUT sees each packet of a VRF twice, and conntrack, which has no
+    entry of an early connection, would find repetitions invalid."""
+    with vrf("wl0", "sv0"), profile(connect=mode), strict("pep", OUTPUT):
+        both = split_pair(family, size=10)
+        wire = Wire("sub")
+        with grows(flow_killed=1):
+            pepadm("flow", "kill", "all")
+        time.sleep(1)       # for more than those
+        expect("resets", [bool(seen.flags & RST) for seen in
+                          wire.segments(outgoing=False)], [True] * 3)
+        for sock in both:
+            sock.close()
 
 
 @families("device deleted in a VRF")

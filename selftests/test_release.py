@@ -298,6 +298,25 @@ def leaving(family):
     pep.follow("handshake")
 
 
+@families("each of several devices that are to be detached")
+def several(family):
+    """The latest request is not the only one that counts."""
+    pep.follow("12000")
+    beside = pair(family)
+    exchange_part(beside, 10)
+    with grows(ended=False, split_pass_route=1):
+        for dev in "wl0", "lo":
+            released("dev", dev)
+        exchange_part(beside, 50000)
+    pepadm("dev", "del", "wl0")
+    pepadm("dev", "add", "wl0", "side", "wireless")
+    with grows(ended=False, split_bytes=1):
+        exchange_part(beside, 50000)
+        pep.wait_flows(1)
+    exchange(beside, 10)
+    pep.follow("handshake")
+
+
 @families("reset by an end while they are handed back")
 def meanwhile(family):
     """The other end, two seconds away, gets the payload and then the reset."""

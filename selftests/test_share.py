@@ -38,6 +38,7 @@ UNDER_WAY = 10_000_000  # bytes in one turn, megabytes of them at once
 TURNS = 4
 TRIGGER = 16 << 20      # bytes, the largest
 FAR = "delay 250ms limit 50000".split()
+MARK = 77               # of legs that have no route
 DEFAULTS = pep.default_limits()
 # A subscriber's link. A gateway holds what a link carries in a part of a
 # second, which is megabytes where links are as fast as memory.
@@ -175,13 +176,16 @@ def connections(family, opener, opened):
 @families("no more new connections per second than its share", "follow")
 @families("no more new connections per second than its share, connect early",
           "early")
-def rate(family, connect):
+@families("no more new connections per second than its share, connect early "
+          "without routes of legs", "early", MARK)
+def rate(family, connect, mark=0):
     """A burst of twice the rate, then one per interval; each that is refused
-    counts once."""
+    counts once, and each that is not costs once."""
     known(family)
     count, per_second = 30, 10
     limit("rate", per_second)
-    pepadm("profile", "set", "default", "connect", connect)
+    pepadm("profile", "set", "default", "connect", connect, "mark", str(mark))
+    ip("pep", f"rule add fwmark {MARK} unreachable", family=family)
     before = shares(family)[2]
     with grows() as stats:
         both = start(family, count)
@@ -197,6 +201,7 @@ def rate(family, connect):
     expect("all", sum(after[name] - stats[name]
                       for name in ("follow_new", "syn_answered")),
            count + 1 - refused)
+    ip("pep", f"rule del fwmark {MARK} unreachable", family=family)
 
 
 @families("SYNs of a subscriber who is known are counted, those of others not")
@@ -404,8 +409,10 @@ def later(family):
     deaf = unread(family, DEAF)
     limit("memory", LEAST)
     expect_least("memory, bytes", memory(family), LEAST + 1)
+    before = shares(family)[2]
     with grows(ended=False, split_handshake=0, split_pass_memory=1):
         exchange_part(both, BYTES)
+    expect("refused, for all packets", shares(family)[2] - before, 1)
     for sub, srv in deaf:
         reset(sub)
         srv.close()

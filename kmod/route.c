@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Routes of packets that are sent from here for an end, without asking a socket.
+ */
+
+#include "route.h"
+
+#include <net/ip6_route.h>
+#include <net/ipv6.h>
+#include <net/route.h>
+
+static struct dst_entry *pep_route_out4(struct net *net,
+					const struct pep_tuple *tuple, int oif,
+					u32 mark, u8 dsfield)
+{
+	struct flowi4 fl4;
+	struct rtable *rt;
+
+	flowi4_init_output(&fl4, oif, mark, dsfield & INET_DSCP_MASK,
+			   RT_SCOPE_UNIVERSE, IPPROTO_TCP, FLOWI_FLAG_ANYSRC,
+			   tuple->dst.v4, tuple->src.v4, tuple->dport,
+			   tuple->sport, sock_net_uid(net, NULL));
+	rt = ip_route_output_flow(net, &fl4, NULL);
+	return IS_ERR(rt) ? NULL : &rt->dst;
+}
+
+#if IS_ENABLED(CONFIG_IPV6)
+static struct dst_entry *pep_route_out6(struct net *net,
+					const struct pep_tuple *tuple, int oif,
+					u32 mark, u8 dsfield)
+{
+	struct flowi6 fl6 = {
+		.flowi6_oif = oif,
+		.flowi6_mark = mark,
+		.flowi6_proto = IPPROTO_TCP,
+		.flowi6_flags = FLOWI_FLAG_ANYSRC,
+		.flowlabel = ip6_make_flowinfo(dsfield, 0),
+		.flowi6_uid = sock_net_uid(net, NULL),
+		.daddr = tuple->dst.v6,
+		.saddr = tuple->src.v6,
+		.fl6_dport = tuple->dport,
+		.fl6_sport = tuple->sport,
+	};
+	struct dst_entry *dst = ip6_dst_lookup_flow(net, NULL, &fl6, NULL);
+
+	return IS_ERR(dst) ? NULL : dst;
+}
+#else
+static struct dst_entry *pep_route_out6(struct net *net,
+					const struct pep_tuple *tuple, int oif,
+					u32 mark, u8 dsfield)
+{
+	return NULL;
+}
+#endif
+
+/**
+ * pep_route_out() - look up the route of a TCP packet from here
+ * @net: namespace
+ * @tuple: its addresses and ports; a source of zero is chosen by routing
+ * @oif: device that it has to leave by, 0 for any
+ * @mark: its mark
+ * @dsfield: its TOS or traffic class
+ *
+ * Context: any.
+ * Return: the route with a reference, or NULL when there is none.
+ */
+struct dst_entry *pep_route_out(struct net *net, const struct pep_tuple *tuple,
+				int oif, u32 mark, u8 dsfield)
+{
+	return tuple->family == AF_INET6 ?
+	       pep_route_out6(net, tuple, oif, mark, dsfield) :
+	       pep_route_out4(net, tuple, oif, mark, dsfield);
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _PEP_ROUTE_H
+#define _PEP_ROUTE_H
+
+#include <net/dst.h>
+
+#include "tuple.h"
+
+struct dst_entry *pep_route_out(struct net *net, const struct pep_tuple *tuple,
+				int oif, u32 mark, u8 dsfield);
+
+#endif
