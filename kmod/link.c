@@ -175,7 +175,8 @@ void pep_link_share(struct pep_flow *flow)
 		room = total > others ? total - others : 0;
 		room = max(room, total / busy);
 		window = max(room / tp->mss_cache, PEP_LINK_LEAST);
-		rate = pep_link_part(tp, known.rate / 4 * 5, busy, known.rtt);
+		rate = min_t(u64, pep_link_part(tp, known.rate / 4 * 5, busy,
+						known.rtt), ULONG_MAX);
 	}
 	pep_link_limit(flow, window, rate);
 }

@@ -272,7 +272,8 @@ bool pep_path_known(const struct pep_path *path,
 	known->rate = max(READ_ONCE(path->rate[0]), READ_ONCE(path->rate[1]));
 	known->rtt = min_not_zero(READ_ONCE(path->rtt[0]),
 				  READ_ONCE(path->rtt[1]));
-	known->age = (u32)ktime_get_seconds() - READ_ONCE(path->seen);
+	/* Another CPU may renew it meanwhile. */
+	known->age = max_t(s32, ktime_get_seconds() - READ_ONCE(path->seen), 0);
 	known->full = READ_ONCE(path->flat) >= PEP_PATH_FLAT;
 	return known->rate && known->rtt && known->age <= PEP_PATH_LIFETIME;
 }
@@ -286,14 +287,17 @@ bool pep_path_known(const struct pep_path *path,
  */
 void pep_path_rtt(struct pep_path *path, u32 rtt)
 {
-	u32 now = ktime_get_seconds(), least = READ_ONCE(path->rtt[0]);
+	u32 now, least = READ_ONCE(path->rtt[0]);
+	s32 age;
 
 	if (rtt)
 		WRITE_ONCE(path->rtt_latest, rtt);
-	if (!rtt || (least && rtt >= least &&
-		     now - READ_ONCE(path->rtt_since) < PEP_PATH_RTT_PERIOD))
+	age = ktime_get_seconds() - READ_ONCE(path->rtt_since);
+	/* Another CPU may have ended the period since the time was read. */
+	if (!rtt || (least && rtt >= least && age < PEP_PATH_RTT_PERIOD))
 		return;
 	spin_lock(&path->lock);
+	now = ktime_get_seconds();
 	if (now - path->rtt_since >= PEP_PATH_RTT_PERIOD) {
 		WRITE_ONCE(path->rtt[1], now - path->rtt_since <
 					 2 * PEP_PATH_RTT_PERIOD ?
@@ -500,28 +504,28 @@ void pep_path_end(struct pep_path *path, u32 segs, u32 again)
 unsigned int pep_path_flush(struct pep_net *pn, pep_path_match *match,
 			    const void *filter)
 {
+	struct rhashtable_iter iter;
+	unsigned int seen = 0, n = 0;
 	struct pep_path *path;
-	unsigned int left, n = 0;
-	LIST_HEAD(kept);
 
-	spin_lock_bh(&pn->paths_lock);
-	for (left = pn->npaths; left; left--) {
-		path = list_first_entry_or_null(&pn->paths_lru,
-						struct pep_path, lru);
-		if (!path)
-			break;
-		if (match(path, filter))
-			n += pep_path_remove(pn, path);
-		else
-			list_move_tail(&path->lru, &kept);
-		if (left % PEP_PATH_BATCH)
+	rhashtable_walk_enter(&pn->paths, &iter);
+	rhashtable_walk_start(&iter);
+	while ((path = rhashtable_walk_next(&iter))) {
+		/* Begins anew when the table is resized. */
+		if (!IS_ERR(path)) {
+			spin_lock_bh(&pn->paths_lock);
+			if (match(path, filter))
+				n += pep_path_remove(pn, path);
+			spin_unlock_bh(&pn->paths_lock);
+		}
+		if (++seen % PEP_PATH_BATCH)
 			continue;
-		spin_unlock_bh(&pn->paths_lock);
+		rhashtable_walk_stop(&iter);
 		cond_resched();
-		spin_lock_bh(&pn->paths_lock);
+		rhashtable_walk_start(&iter);
 	}
-	list_splice(&kept, &pn->paths_lru);
-	spin_unlock_bh(&pn->paths_lock);
+	rhashtable_walk_stop(&iter);
+	rhashtable_walk_exit(&iter);
 	return n;
 }
 
@@ -534,12 +538,12 @@ unsigned int pep_path_flush(struct pep_net *pn, pep_path_match *match,
  */
 int pep_path_start(struct pep_net *pn)
 {
-	unsigned long room = (totalram_pages() << PAGE_SHIFT) / PEP_PATH_SHARE;
+	u64 room = div_u64((u64)totalram_pages() << PAGE_SHIFT, PEP_PATH_SHARE);
 
 	spin_lock_init(&pn->paths_lock);
 	INIT_LIST_HEAD(&pn->paths_lru);
 	pn->npaths = 0;
-	pn->max_paths = room / kmem_cache_size(pep_path_cache);
+	pn->max_paths = div_u64(room, kmem_cache_size(pep_path_cache));
 	return rhashtable_init(&pn->paths, &pep_path_params);
 }
 

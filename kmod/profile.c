@@ -136,14 +136,19 @@ static bool pep_profile_compares(const struct pep_tally *tally,
 	return *gain;
 }
 
-/* Install the comparison of the profile's connections. */
-static void pep_profile_compare(struct pep_tally *tally, struct pep_gain *gain)
+/* Install the comparison of the profile's connections. A dump that has begun is marked:
+ * it has parts of the old one.
+ */
+static void pep_profile_compare(struct pep_profile *profile,
+				struct pep_gain *gain)
 {
+	struct pep_tally *tally = profile->tally;
 	struct pep_gain *old = rcu_access_pointer(tally->gain);
 
 	if (old == gain)
 		return;
 	rcu_assign_pointer(tally->gain, gain);
+	profile->pn->profiles_seq++;
 	pep_gain_put(old);
 }
 
@@ -176,8 +181,8 @@ int pep_profile_add(struct pep_net *pn, const char *name,
 		kfree(profile);
 		return -ENOMEM;
 	}
-	pep_profile_compare(profile->tally, gain);
 	profile->pn = pn;
+	pep_profile_compare(profile, gain);
 	strscpy(profile->name, name);
 	profile->values = *values;
 	profile->listed = true;
@@ -276,7 +281,7 @@ int pep_profile_set(struct pep_profile *profile,
 			pep_gain_put(gain);
 		return err;
 	}
-	pep_profile_compare(tally, gain);
+	pep_profile_compare(profile, gain);
 	profile->values = *values;
 	return 0;
 }

@@ -108,6 +108,16 @@ static bool pep_relief_flow(struct pep_flow *flow, u64 most, bool pressed)
 	return over;
 }
 
+/* In a walk of the flows, of which there may be a hundred thousand: let others run. */
+static void pep_relief_breathe(void)
+{
+	if (need_resched()) {
+		rcu_read_unlock();
+		cond_resched();
+		rcu_read_lock();
+	}
+}
+
 /* The largest holding of a subscriber, bytes. */
 static u64 pep_relief_top(struct pep_net *pn)
 {
@@ -121,6 +131,7 @@ static u64 pep_relief_top(struct pep_net *pn)
 
 		if (path)
 			top = max(top, pep_share_held(path));
+		pep_relief_breathe();
 	}
 	rcu_read_unlock();
 	return top;
@@ -145,12 +156,7 @@ static void pep_relief_work(struct work_struct *work)
 
 		if (path && pep_share_held(path) > most)
 			again |= pep_relief_flow(flow, most, pressed);
-		/* There may be a hundred thousand flows. */
-		if (need_resched()) {
-			rcu_read_unlock();
-			cond_resched();
-			rcu_read_lock();
-		}
+		pep_relief_breathe();
 	}
 	rcu_read_unlock();
 	if (again)

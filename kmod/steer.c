@@ -278,14 +278,20 @@ static void pep_steer_catch_up(struct sock *sk, struct sk_buff *skb,
 	const struct pep_flow *flow = rcu_dereference_sk_user_data(sk);
 	const struct tcp_sock *tp;
 	const struct sock *other;
+	u32 sent;
 
 	if (!flow || flow->mode != PEP_CONNECT_MODE_FOLLOW)
 		return;
+	/* TCP notes a segment as sent after it has sent it, under the lock. */
+	bh_lock_sock_nested(sk);
+	sent = tcp_sk(sk)->snd_nxt;
+	bh_unlock_sock(sk);
 	other = flow->leg[!pep_flow_side(flow, sk)].sk;
 	tp = tcp_sk(other);
-	if (!after(ntohl(pkt->th->ack_seq), READ_ONCE(tp->rcv_wup) +
+	if (after(ntohl(pkt->th->ack_seq), sent) &&
+	    !after(ntohl(pkt->th->ack_seq), READ_ONCE(tp->rcv_wup) +
 					    READ_ONCE(tp->rcv_wnd)))
-		pep_packet_set_ack(skb, pkt, READ_ONCE(tcp_sk(sk)->snd_nxt));
+		pep_packet_set_ack(skb, pkt, sent);
 }
 
 #if IS_ENABLED(CONFIG_SYN_COOKIES)

@@ -8,7 +8,7 @@ import select
 import statistics
 import time
 
-from peptest import pep
+from peptest import genl, pep
 from peptest.ktap import (after_case, case, expect, expect_least, fail,
                           families, note, wait_for)
 from peptest.netns import addr, impaired, ip
@@ -522,6 +522,25 @@ def many():
     for one in compared:
         expect(f"groups of {one['profile']}", list(one["groups"]),
                ["control", "treated"])
+
+
+@case("a comparison that begins anew while it is dumped")
+def anew():
+    """A later part is marked: it may belong to another one."""
+    names = [f"p{i}" for i in range(100)]
+    pepadm("-b", "-", stdin="".join(f"profile add {name} control 1%\n"
+                                    for name in names))
+    command = next(number for number, name in genl.names("PEP_CMD_").items()
+                   if name == "gain_get")
+    with genl.ask("pep", genl.family_id("pep", "pep"), command,
+                  dump=True) as sock:
+        pepadm("profile", "set", names[0], "control", "2%")
+        marks = [flags & genl.NLM_F_DUMP_INTR
+                 for flags, _ in genl.answers(sock)]
+    pepadm("-b", "-", stdin="".join(f"profile del {name}\n"
+                                    for name in names))
+    expect("is the first one marked", bool(marks[0]), False)
+    expect("is one marked", any(marks), True)
 
 
 @case("bad words")
