@@ -458,6 +458,44 @@ def comment():
         run("ip", "-n", "pep", "link", "set", "#d0", "name", "d0")
 
 
+@case("a device by an alternative name")
+def alternative():
+    """It is the device: a second sync changes nothing, and there is no line
+    for either name."""
+    run("ip", "-n", "pep", "link", "property", "add", "dev", "d0", "altname",
+        "port0")
+    text = PLAIN + "dev port0 side server\n"
+    pepadm("conf", "sync", "-", stdin=text)
+    same_lines("conf save", saved(),
+               PLAIN + "dev d0 side server profile default\n")
+    before = filters("d0")
+    pepadm("conf", "sync", "-", stdin=text)
+    expect("filters", filters("d0"), before)
+    done = pepadm("conf", "sync", "-", check=False,
+                  stdin=PLAIN + "dev d0 side server\ndev port0 side server\n")
+    number = len(PLAIN.splitlines()) + 2
+    expect("two lines", (done.returncode, done.stderr),
+           (2, f"pepadm: standard input:{number}: conf sync: dev port0: is "
+            f"d0, given in line {number - 1}\n"))
+    expect("filters", filters("d0"), before)
+    run("ip", "-n", "pep", "link", "property", "del", "dev", "d0", "altname",
+        "port0")
+    pepadm("dev", "del", "d0")
+
+
+@case("a file whose place is unknown is not overwritten")
+def unreachable():
+    """In a directory without a path no file can take the place of another."""
+    with tempfile.TemporaryDirectory() as path:
+        done = run("unshare", "-m", "sh", "-c", f"mount -t tmpfs none {path} "
+                   f"&& cd {path} && echo old > file && umount -l {path} && "
+                   f"ip netns exec pep {PEPADM} conf save file; echo $?; "
+                   "cat file", check=False)
+    expect("exit code and file", done.stdout, "1\nold\n")
+    expect("message", done.stderr,
+           "pepadm: conf save: file: No such file or directory\n")
+
+
 @case("what does not work changes nothing")
 def restored():
     """The kernel refuses a line after others: their changes are reverted, and

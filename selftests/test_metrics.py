@@ -347,8 +347,11 @@ def namespace():
     with tempfile.TemporaryDirectory() as path:
         odd = os.path.join(path, 'a"b\\c')
         os.symlink("/run/netns/pep", odd)
-        for name in "pep", odd:
+        no_text = os.path.join(path, os.fsdecode(b"\xff\xe4a"))
+        os.symlink("/run/netns/pep", no_text)
+        for name in "pep", odd, no_text:
             quoted = name.replace("\\", "\\\\").replace('"', '\\"')
+            quoted = os.fsencode(quoted).decode(errors="replace")
             text = pepadm("-N", name, "stat", "show", "--prometheus",
                           ns="sub").stdout
             checked(text)

@@ -86,7 +86,7 @@ def split(text):
 
 @case("wrong objects, commands and options")
 def frame():
-    objects = ("dev, profile, flow, conn, stat, limit, drain, conf, "
+    objects = ("dev, profile, flow, conn, path, stat, limit, drain, conf, "
                "monitor, help")
     wrong((f"OBJECT: missing, one of: {objects}", []),
           *((f'OBJECT: "{word}" is not one of: {objects}', [word])
@@ -323,8 +323,8 @@ def limits():
           ("conf sync: wait: missing", split("conf sync wait")),
           ('conf load: wait: "x" is not a number from 1 to 4294967295',
            split("conf load wait x")),
-          ('OBJECT: "foo" is not one of: dev, profile, flow, conn, stat, '
-           "limit, drain, conf, monitor, help", split("help foo")))
+          ('OBJECT: "foo" is not one of: dev, profile, flow, conn, path, '
+           "stat, limit, drain, conf, monitor, help", split("help foo")))
 
 
 @case("a newline in an argument")

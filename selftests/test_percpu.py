@@ -11,7 +11,7 @@ from peptest.ktap import (after_case, case, expect, expect_between, fail,
                           families)
 from peptest.netns import rps, run
 from peptest.pep import pepadm
-from peptest.tcp import exchange_part
+from peptest.tcp import exchange, exchange_part, pair
 
 TRAITS = {"machine", "races"}
 
@@ -109,7 +109,14 @@ def offline():
 
 @case("as text")
 def text():
-    """A row for each counter of any CPU, in columns."""
+    """A row for each counter of any CPU, in columns; one has the longest
+    name."""
+    pepadm("profile", "set", "default", "max-flows", "1")
+    with pep.grows(split_pass_profile_flows=1):
+        held = pep.split_pair(4)
+        exchange_part(pair(4), BYTES)
+    pepadm("profile", "set", "default", "max-flows", "0")
+    exchange(held, 10)
     traffic(4)
     before = told()
     lines = pepadm("stat", "show", "percpu").stdout.splitlines()

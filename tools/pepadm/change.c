@@ -199,7 +199,7 @@ static enum pep_exit change(const struct pep_config *conf, bool anew)
 
 /**
  * pep_change() - go to a configuration
- * @conf: the configuration
+ * @conf: the configuration; alternative names of devices are replaced
  * @anew: over no devices at all, which ends the flows
  *
  * All or nothing, and to its end, despite signals meanwhile; not while another
@@ -208,12 +208,15 @@ static enum pep_exit change(const struct pep_config *conf, bool anew)
  * Return: PEP_OK; after a message PEP_USAGE or PEP_FAILED, with nothing changed
  * unless a warning reports otherwise.
  */
-enum pep_exit pep_change(const struct pep_config *conf, bool anew)
+enum pep_exit pep_change(struct pep_config *conf, bool anew)
 {
-	int lock = pep_lock_take();
-	enum pep_exit err;
+	enum pep_exit err = pep_config_resolve(conf);
 	sigset_t old;
+	int lock;
 
+	if (err)
+		return err;
+	lock = pep_lock_take();
 	pep_hold_begin(&old);
 	err = change(conf, anew);
 	pep_hold_end(&old);

@@ -8,6 +8,6 @@
 #include "config.h"
 #include "err.h"
 
-enum pep_exit pep_change(const struct pep_config *conf, bool anew);
+enum pep_exit pep_change(struct pep_config *conf, bool anew);
 
 #endif

@@ -14,6 +14,8 @@
 
 #include "limit.h"
 #include "lines.h"
+#include "link.h"
+#include "nl.h"
 #include "profile.h"
 
 static const char * const names_kind[] = {
@@ -176,6 +178,60 @@ static enum pep_exit check_names(const struct pep_config *conf)
 				    line->dev.profile);
 	}
 	pep_err_place(NULL, 0);
+	return err;
+}
+
+/* Put another name of its device into a line. */
+static bool rename_dev(struct pep_config_line *line, const char *name)
+{
+	for (int i = 0; i < line->n_words; i++) {
+		if (line->words[i] != line->name)
+			continue;
+		line->words[i] = strdup(name);
+		free((char *)line->name);
+		line->name = line->words[i];
+		line->dev.name = line->words[i];
+		return line->name;
+	}
+	return false;
+}
+
+/**
+ * pep_config_resolve() - replace alternative names of devices
+ * @conf: configuration
+ *
+ * The name of a device that is missing stays.
+ *
+ * Return: PEP_OK; after a message PEP_USAGE when two lines are about one device, or
+ * PEP_FAILED.
+ */
+enum pep_exit pep_config_resolve(struct pep_config *conf)
+{
+	const struct pep_config_line *twin;
+	struct pep_config_line *line;
+	enum pep_exit err = PEP_OK;
+	struct pep_link link;
+	struct pep_nl nl;
+
+	err = pep_nl_open(&nl, NETLINK_ROUTE);
+	if (err)
+		return err;
+	for (size_t i = 0; i < conf->n && !err; i++) {
+		line = &conf->lines[i];
+		if (line->kind != PEP_CONFIG_DEV ||
+		    pep_link_by_name(&nl, line->name, &link) ||
+		    !strcmp(link.name, line->name))
+			continue;
+		pep_config_place(conf, line);
+		twin = pep_config_find(conf, PEP_CONFIG_DEV, link.name);
+		if (twin)
+			err = pep_err_usage("dev %s: is %s, given in line %u",
+					    line->name, link.name, twin->number);
+		else if (!rename_dev(line, link.name))
+			err = pep_err_failed("%s", strerror(ENOMEM));
+	}
+	pep_err_place(NULL, 0);
+	pep_nl_close(&nl);
 	return err;
 }
 

@@ -55,6 +55,7 @@ struct pep_config {
 
 enum pep_exit pep_config_read(FILE *file, const char *name,
 			      struct pep_config *conf);
+enum pep_exit pep_config_resolve(struct pep_config *conf);
 enum pep_exit pep_config_now(struct pep_config *conf);
 enum pep_exit pep_config_write(FILE *file, bool tell);
 void pep_config_free(struct pep_config *conf);

@@ -115,8 +115,12 @@ enum pep_exit pep_file_write(const char *path, mode_t mode, pep_file_fn *write)
 					      strerror(errno));
 		return write_whole(path, NULL, mode, write);
 	}
-	if (S_ISREG(st.st_mode) && realpath(path, real))
+	if (S_ISREG(st.st_mode)) {
+		if (!realpath(path, real))
+			return pep_err_failed("%.256s: %s", path,
+					      strerror(errno));
 		return write_whole(real, &st, mode, write);
+	}
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
 		return pep_err_failed("%.256s: %s", path, strerror(errno));

@@ -8,18 +8,24 @@
 #include <stdio.h>
 
 #include "netns.h"
+#include "utf8.h"
 
 /* Show one label, after others if there are any. */
 static void show_label(const char *name, const char *value, bool *others)
 {
+	size_t len;
+
 	printf("%c%s=\"", *others ? ',' : '{', name);
-	for (; *value; value++) {
+	for (; *value; value += len ? len : 1) {
+		len = pep_utf8_len(value);
 		if (*value == '\\' || *value == '"')
 			putchar('\\');
 		if (*value == '\n')
 			fputs("\\n", stdout);
+		else if (len)
+			fwrite(value, 1, len, stdout);
 		else
-			putchar(*value);
+			fputs("\xef\xbf\xbd", stdout);	/* U+FFFD, as in JSON */
 	}
 	putchar('"');
 	*others = true;

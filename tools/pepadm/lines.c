@@ -66,7 +66,8 @@ enum pep_exit pep_lines_read(FILE *file, const char *name, pep_lines_fn *run,
 		err = run_line(line, (size_t)len, number, run, data);
 	}
 	pep_err_place(NULL, 0);
-	if (!err && ferror(file))
+	/* Without memory getline() ends as at the end of the file. */
+	if (!err && !feof(file))
 		err = pep_err_failed("%.256s: %s", name ? name : "",
 				     strerror(errno));
 	free(line);

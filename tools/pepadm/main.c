@@ -102,14 +102,17 @@ static enum pep_exit run_object(const struct pep_cmd_object *object,
 /* Carry out the words that follow the options. */
 static enum pep_exit run(struct pep_args *args)
 {
-	static const char list[] =
-		"dev, profile, flow, conn, stat, limit, drain, conf, monitor, help";
+	char list[96] = "";
 	const char *word;
 	bool help;
 	size_t i;
 
+	for (i = 0; i < ARRAY_SIZE(objects); i++) {
+		strcat(list, objects[i]->name);
+		strcat(list, ", ");
+	}
 	if (!args->argc)
-		return pep_err_usage("OBJECT: missing, one of: %s", list);
+		return pep_err_usage("OBJECT: missing, one of: %shelp", list);
 
 	help = !strcmp(*args->argv, "help");
 	if (help && args->argc == 1)
@@ -122,7 +125,7 @@ static enum pep_exit run(struct pep_args *args)
 		if (!strcmp(word, objects[i]->name))
 			return help ? usage(objects[i]) :
 				      run_object(objects[i], args);
-	return pep_err_usage("OBJECT: \"%.64s\" is not one of: %s", word, list);
+	return pep_err_usage("OBJECT: \"%.64s\" is not one of: %shelp", word, list);
 }
 
 static const struct option longs[] = {

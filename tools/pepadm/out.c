@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "utf8.h"
+
 /* Chosen on the command line. */
 static bool json_mode;
 static bool pretty_mode;
@@ -96,46 +98,6 @@ static void json_line(void)
 		printf("\n%*s", (int)(INDENT * depth), "");
 }
 
-/*
- * Length in bytes of the UTF-8 character at @s (RFC 3629), 0 when the bytes
- * there are none.
- */
-static size_t utf8_len(const char *s)
-{
-	const unsigned char *u = (const unsigned char *)s;
-	unsigned char low = 0x80, high = 0xbf;
-	size_t len, i;
-
-	if (u[0] < 0x80)
-		return 1;
-	if (u[0] >= 0xc2 && u[0] <= 0xdf)
-		len = 2;
-	else if (u[0] >= 0xe0 && u[0] <= 0xef)
-		len = 3;
-	else if (u[0] >= 0xf0 && u[0] <= 0xf4)
-		len = 4;
-	else
-		return 0;
-
-	/* Overlong forms, surrogates, and code points beyond U+10FFFF. */
-	if (u[0] == 0xe0)
-		low = 0xa0;
-	else if (u[0] == 0xed)
-		high = 0x9f;
-	else if (u[0] == 0xf0)
-		low = 0x90;
-	else if (u[0] == 0xf4)
-		high = 0x8f;
-
-	for (i = 1; i < len; i++) {
-		if (u[i] < low || u[i] > high)
-			return 0;
-		low = 0x80;
-		high = 0xbf;
-	}
-	return len;
-}
-
 /* Write a JSON string (RFC 8259) with its quotation marks. */
 static void json_string(const char *s)
 {
@@ -143,7 +105,7 @@ static void json_string(const char *s)
 
 	putchar('"');
 	while (*s) {
-		len = utf8_len(s);
+		len = pep_utf8_len(s);
 		if (!len) {
 			/* A device's name may be any bytes: replace these. */
 			fputs("\\ufffd", stdout);

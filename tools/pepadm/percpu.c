@@ -18,6 +18,7 @@
 
 /* Room for a counter, or the head of its column, with its zero byte. */
 #define CELL_LEN 24
+#define NAME_LEN 40
 
 /**
  * struct column - counters of one CPU
@@ -119,16 +120,28 @@ static void show_cell(const struct column *column, size_t stat)
 	pep_out_word(widest);
 }
 
+/* Length of the longest name of a counter. */
+static size_t name_width(void)
+{
+	size_t width = 0;
+
+	for (size_t i = 1; i < ARRAY_SIZE(names_stat); i++)
+		if (strlen(names_stat[i]) > width)
+			width = strlen(names_stat[i]);
+	return width;
+}
+
 /* Show a row for each counter, below the CPUs' numbers. */
 static void show_text(const struct table *table)
 {
-	char name[CELL_LEN];
+	int width = (int)name_width();
+	char name[NAME_LEN];
 	size_t i, stat;
 
 	for (stat = 0; stat < ARRAY_SIZE(names_stat); stat++) {
 		if (stat && !counted(table, stat))
 			continue;
-		snprintf(name, sizeof(name), "%-*s", CELL_LEN - 1,
+		snprintf(name, sizeof(name), "%-*s", width,
 			 stat ? names_stat[stat] : "NAME");
 		pep_out_word(name);
 		for (i = 0; i < table->n; i++)

@@ -64,7 +64,8 @@ bool pep_rate_read(const char *text, __u64 *rate)
 	    text[strspn(text, "0123456789.")] == 'X')
 		return false;
 	errno = 0;
-	value = strtod(text, &end) * read_unit(end);
+	value = strtod(text, &end);
+	value *= read_unit(end);
 	if (errno || read_unit(end) == 0 || value > RATE_MAX)
 		return false;
 	/* A rate next to nothing must not become unlimited. */

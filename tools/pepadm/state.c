@@ -365,7 +365,7 @@ static void put_fields(struct pep_nl_request *req, const struct field *fields,
 /* Add some ms to a time, up to @most. */
 static __u64 later(__u64 time, __u64 elapsed, __u64 most)
 {
-	return time > most - elapsed ? most : time + elapsed;
+	return elapsed >= most || time > most - elapsed ? most : time + elapsed;
 }
 
 /* Add the present values of a connection to a request. */
