@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Follow a KTAP stream: show what fails while it runs, count the cases.
+"""Follow a KTAP stream: show each test at its end, and all failures; count.
 
 usage: ktap.py TITLE RAW-LOG COUNTS < STREAM
 
@@ -109,6 +109,8 @@ class Stream:
             self.show(f"skip {name}: {directive[4:].strip()}")
         elif good:
             self.counts["passed"] += 1
+            if not depth:
+                self.show(f"ok   {name}")
         else:
             level.failed += 1
             self.fail(name)

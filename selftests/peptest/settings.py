@@ -122,7 +122,8 @@ def line(**other):
 
 def unusual():
     """For each option that is no name, another value than its default, as
-    pepadm writes it; no two numbers are the same."""
+    pepadm writes it; no two numbers are the same unless their range is
+    small."""
     found = {}
     for at, one in enumerate(OPTIONS, 2):
         if one.word == "split":
@@ -132,5 +133,5 @@ def unusual():
                                   if word != one.usual)
         elif one.kind == "number":
             found[one.key] = one.text(125000 * at if one.is_rate else
-                                      max(one.low, 1) + at)
+                                      min(max(one.low, 1) + at, one.high))
     return found
