@@ -32,6 +32,7 @@
 #include "pool.h"
 #include "relay.h"
 #include "release.h"
+#include "route.h"
 #include "share.h"
 #include "stat.h"
 #include "untrack.h"
@@ -111,10 +112,7 @@ static bool pep_adopt_routed(struct net *net, struct sock *sk, int ifindex)
 	struct net_device *dev = dev_get_by_index_rcu(net, ifindex);
 	struct dst_entry *dst = __sk_dst_get(sk);
 
-	if (!dev || !dst)
-		return false;
-	/* A port has the bridge above it, and the route leads to the bridge. */
-	return dst->dev == dev || netdev_has_upper_dev_all_rcu(dev, dst->dev);
+	return dev && dst && pep_route_uses(dst, dev);
 }
 
 /* Note one sample of the round trip as TCP would, RFC 6298. Without a sample the
@@ -539,8 +537,11 @@ static void pep_adopt_take(struct pep_conn *conn, struct pep_queue *queue)
 		pep_adopt_give_up(pn, conn, reason);
 		return;
 	}
-	/* A leg would receive nothing from a side without a device. */
+	/* A leg would receive nothing from a side without a device, and packets have
+	 * passed unseen where it had none for a while.
+	 */
 	if (pep_adopt_leaving(pn, conn) ||
+	    conn->gaps != (u8)atomic_read(&pn->gaps) ||
 	    !atomic_read(&pn->devices[PEP_SIDE_WIRELESS]) ||
 	    !atomic_read(&pn->devices[PEP_SIDE_SERVER])) {
 		pep_adopt_give_up(pn, conn, PEP_STAT_SPLIT_PASS_ROUTE);
@@ -563,6 +564,22 @@ static void pep_adopt_take(struct pep_conn *conn, struct pep_queue *queue)
 	pep_track_disarm(conn);
 }
 
+/* Drop copies that nothing has acknowledged for long. */
+static void pep_adopt_expire(struct pep_conn *conn)
+{
+	struct pep_copies *copies = conn->copies;
+	enum pep_side side;
+
+	for (side = 0; side < 2; side++) {
+		if (!pep_copies_stale(copies, side) ||
+		    pep_copies_restart(copies, side, &conn->end[side]))
+			continue;
+		pep_adopt_give_up(copies->gen->pn, conn,
+				  PEP_STAT_SPLIT_PASS_COPIES);
+		return;
+	}
+}
+
 /**
  * pep_adopt_run() - take a connection over, hand it back, or forget one whose flow
  *	has ended
@@ -580,6 +597,8 @@ unsigned int pep_adopt_run(struct pep_job *job, struct pep_queue *queue)
 	if (conn->stage == PEP_TRACK_FOLLOWED && conn->due &&
 	    pep_adopt_ready(conn))
 		pep_adopt_take(conn, queue);
+	else if (conn->stage == PEP_TRACK_FOLLOWED && conn->copies)
+		pep_adopt_expire(conn);
 	else if (conn->stage == PEP_TRACK_RELEASING)
 		pep_release_poll(conn);
 	else if (conn->stage == PEP_TRACK_SPLIT &&

@@ -25,10 +25,18 @@
 /* Memory that a connection's copies may keep, bytes. */
 #define PEP_COPY_MOST		(1024 * 1024)
 
+/* Copies of a connection: each packet that is out of order is compared with them. */
+#define PEP_COPY_COUNT		1024
+
 /* The share of the machine's memory that the copies of a namespace may keep, a
  * divisor.
  */
 #define PEP_COPY_SHARE		32
+
+/* Time after which a copy that nothing has acknowledged is dropped, ns: the other end
+ * may have lost it for ever, or not exist.
+ */
+#define PEP_COPY_LIFE		(30ULL * NSEC_PER_SEC)
 
 /* How often a connection may restart its copies. */
 #define PEP_COPY_RESTARTS	16
@@ -136,6 +144,7 @@ static void pep_copy_free(struct pep_copies *copies, struct pep_copy *copy)
 {
 	unsigned int i;
 
+	copies->count--;
 	pep_copies_charge(copies, -copy->memory);
 	for (i = 0; i < copy->n; i++)
 		if (copy->bvec[i].bv_page)
@@ -342,6 +351,7 @@ static bool pep_copies_room(const struct pep_copies *copies)
 	u64 most = (u64)totalram_pages() << PAGE_SHIFT;
 
 	return copies->memory <= PEP_COPY_MOST &&
+	       copies->count < PEP_COPY_COUNT &&
 	       !pep_share_over(copies->gen->pn, copies->path) &&
 	       percpu_counter_read(&copies->gen->pn->copied) <
 	       (s64)(most / PEP_COPY_SHARE);
@@ -353,8 +363,9 @@ static void pep_copies_again(struct pep_copies *copies, enum pep_side side,
 {
 	struct pep_copy *copy;
 
-	for (copy = copies->first[side]; copy; copy = copy->next)
-		if (before(copy->seq, last) && after(pep_copy_end(copy), seq))
+	for (copy = copies->first[side]; copy && before(copy->seq, last);
+	     copy = copy->next)
+		if (after(pep_copy_end(copy), seq))
 			copy->again = true;
 }
 
@@ -397,7 +408,7 @@ bool pep_copies_add(struct pep_copies *copies, enum pep_side side,
 	/* A local sender's pages are to be given back to it: other pages replace
 	 * them, and may be more.
 	 */
-	if (skb_orphan_frags_rx(skb, GFP_ATOMIC))
+	if (pep_packet_lent(skb) || skb_orphan_frags_rx(skb, GFP_ATOMIC))
 		return false;
 	n = pep_copy_count(skb);
 	if (n > PEP_COPY_BVECS)
@@ -409,6 +420,7 @@ bool pep_copies_add(struct pep_copies *copies, enum pep_side side,
 	copy->seq = seq;
 	copy->len = pkt->payload;
 	filled = pep_copy_fill(copy, skb, off, pkt->payload);
+	copies->count++;
 	pep_copies_charge(copies, copy->memory);
 	if (!filled) {
 		pep_copy_free(copies, copy);
@@ -439,6 +451,25 @@ bool pep_copies_restart(struct pep_copies *copies, enum pep_side side,
 	end->next = end->high;
 	copies->start[side] = end->high;
 	return true;
+}
+
+/**
+ * pep_copies_stale() - has a copy been kept for long?
+ * @copies: copies of the connection
+ * @side: side of the sender, enum pep_side
+ *
+ * Context: any, with the connection locked.
+ * Return: true when it is time for pep_copies_restart().
+ */
+bool pep_copies_stale(const struct pep_copies *copies, enum pep_side side)
+{
+	const struct pep_copy *copy;
+	u64 now = ktime_get_ns();
+
+	for (copy = copies->first[side]; copy; copy = copy->next)
+		if (now - copy->at > PEP_COPY_LIFE)
+			return true;
+	return false;
 }
 
 /**

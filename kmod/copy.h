@@ -22,6 +22,7 @@ struct sock;
  * @last: by side of the sender, the last one of @first, unless that is NULL
  * @start: by side of the sender, sequence number from which they are complete
  * @memory: memory that they keep, bytes
+ * @count: how many they are, both ways
  * @restarts: number of calls of pep_copies_restart()
  */
 struct pep_copies {
@@ -32,6 +33,7 @@ struct pep_copies {
 	struct pep_copy *last[2];
 	u32 start[2];
 	u32 memory;
+	u16 count;
 	u8 restarts;
 };
 
@@ -55,6 +57,7 @@ bool pep_copies_add(struct pep_copies *copies, enum pep_side side,
 		    const struct pep_packet *pkt);
 bool pep_copies_restart(struct pep_copies *copies, enum pep_side side,
 			struct pep_track_end *end);
+bool pep_copies_stale(const struct pep_copies *copies, enum pep_side side);
 void pep_copies_acked(struct pep_copies *copies, enum pep_side side, u32 ack,
 		      u32 *next);
 int pep_copies_load(struct pep_copies *copies, enum pep_side side,

@@ -259,10 +259,11 @@ static bool pep_follow_plausible(const struct pep_conn *conn,
 				 enum pep_side side, const struct sk_buff *skb,
 				 const struct pep_packet *pkt)
 {
+	const struct pep_track_end *self = &conn->end[side];
 	const struct pep_track_end *peer = &conn->end[!side];
 	const struct tcphdr *th = pkt->th;
 
-	return th->ack && !after(ntohl(th->ack_seq), peer->high) &&
+	return th->ack && pep_track_acks(self, peer, ntohl(th->ack_seq)) &&
 	       !after(ntohl(th->seq), peer->edge) &&
 	       !before(ntohl(th->seq) + pkt->payload, peer->ack) &&
 	       (!(conn->copies || conn->tally) || pep_packet_csum_ok(skb, pkt));
@@ -277,8 +278,11 @@ static void pep_follow_note(struct pep_conn *conn, enum pep_side side,
 	struct pep_follow_options options;
 
 	pep_follow_scan(pkt, &options);
-	/* The other end ignores the clock of a segment behind a hole. */
+	/* The other end ignores the clock of a segment behind a hole, and that of one
+	 * with an old acknowledgment.
+	 */
 	if (options.has_ts && !after(ntohl(pkt->th->seq), self->next) &&
+	    !before(ntohl(pkt->th->ack_seq), self->ack) &&
 	    (s32)(options.tsval - self->tsval) > 0)
 		self->tsval = options.tsval;
 	self->seen = jiffies;
@@ -353,16 +357,19 @@ static void pep_follow_lapse(struct pep_net *pn, struct pep_conn *conn)
 /*
  * Does an end acknowledge payload that the other has not sent here? It came by another
  * way, in fragments, with headers that pep does not skip, or while a device was
- * detached. The sequence number has to be in the window, as that of a reset.
+ * detached. The sequence number has to be in the window, as that of a reset, and the
+ * acknowledgment not further ahead than the windows that this end may have offered.
  */
 static bool pep_follow_unseen(const struct pep_conn *conn, enum pep_side side,
 			      const struct sk_buff *skb,
 			      const struct pep_packet *pkt)
 {
+	const struct pep_track_end *self = &conn->end[side];
 	const struct pep_track_end *peer = &conn->end[!side];
-	u32 seq = ntohl(pkt->th->seq);
+	u32 seq = ntohl(pkt->th->seq), ack = ntohl(pkt->th->ack_seq);
 
-	return pkt->th->ack && after(ntohl(pkt->th->ack_seq), peer->high) &&
+	return pkt->th->ack && after(ack, peer->high) &&
+	       !after(ack, self->edge + pep_track_window(self)) &&
 	       !before(seq, peer->ack) && !after(seq, peer->edge) &&
 	       pep_packet_csum_ok(skb, pkt);
 }
@@ -391,11 +398,13 @@ static void pep_follow_segment(struct pep_net *pn, struct pep_gen *gen,
 	pep_follow_ack(conn, side, pkt);
 	if (pkt->payload)
 		pep_follow_payload(pn, conn, side, skb, pkt);
-	if (fin && self->high == seq + pkt->payload &&
+	/* It may come behind a hole, and without the FIN when it is sent again. */
+	if (fin && !before(seq + pkt->payload, self->high) &&
 	    !(self->flags & PEP_TRACK_FIN)) {
 		self->flags |= PEP_TRACK_FIN;
-		self->high++;
-		self->next++;
+		if (self->next == seq + pkt->payload)
+			self->next++;
+		self->high = seq + pkt->payload + 1;
 		if (conn->end[!side].flags & PEP_TRACK_FIN) {
 			pep_track_advance(pn, conn, PEP_TRACK_FINS);
 			pep_stat_inc(pn, PEP_STAT_FOLLOW_CLOSED);
@@ -458,8 +467,8 @@ static void pep_follow_step(struct pep_net *pn, struct pep_gen *gen,
 	if (conn->stage == PEP_TRACK_ANSWERED && side == conn->opener && gen &&
 	    pep_follow_plausible(conn, side, skb, pkt) &&
 	    ntohl(th->ack_seq) == conn->end[!side].next) {
-		pep_handshake_complete(pn, conn);
-		if (conn->trigger)
+		pep_handshake_complete(pn, gen, conn);
+		if (conn->stage == PEP_TRACK_FOLLOWED && conn->trigger)
 			pep_follow_choose(pn, gen, conn);
 	}
 	if (conn->stage >= PEP_TRACK_FOLLOWED && conn->meter && !conn->resume)

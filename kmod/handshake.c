@@ -13,6 +13,7 @@
 #include "meter.h"
 #include "option.h"
 #include "path.h"
+#include "route.h"
 #include "share.h"
 #include "stat.h"
 #include "synack.h"
@@ -142,7 +143,9 @@ void pep_handshake_syn(struct pep_gen *gen, enum pep_side side,
 	enum pep_stat counter = PEP_STAT_FOLLOW_NO_MEMORY;
 	u32 trigger = gen->values.split_trigger;
 	struct pep_net *pn = gen->pn;
+	struct pep_path *path = NULL;
 	struct pep_conn *conn;
+	int err = 0;
 
 	splittable = splittable && !pep_handshake_gtsm(skb);
 	conn = pep_handshake_new(pn, side, skb, pkt, &counter);
@@ -151,7 +154,11 @@ void pep_handshake_syn(struct pep_gen *gen, enum pep_side side,
 		if (!splittable)
 			conn->end[side].flags |= PEP_TRACK_UNSPLIT;
 		conn->renew = pep_handshake_renew(gen, conn);
-		switch (pep_track_insert(pn, conn)) {
+		path = conn->path;
+		err = pep_track_insert(pn, conn);
+		if (err && path)
+			pep_share_return(pn, path);
+		switch (err) {
 		case 0:
 			counter = PEP_STAT_FOLLOW_NEW;
 			if (trigger && !splittable)
@@ -254,24 +261,68 @@ void pep_handshake_answer(struct pep_net *pn, struct pep_conn *conn,
 		pep_handshake_again(conn, side, pkt);
 }
 
+/* Does the route to an end lead to the device that its packets come by? */
+static bool pep_handshake_routed(struct pep_net *pn, const struct pep_gen *gen,
+				 const struct pep_conn *conn,
+				 enum pep_side side)
+{
+	struct pep_tuple tuple = conn->tuple;
+	struct net_device *dev;
+	struct dst_entry *dst;
+	bool routed;
+
+	if (side == conn->opener)
+		pep_tuple_reverse(&tuple, &conn->tuple);
+	dev = dev_get_by_index_rcu(pn->net, conn->end[side].ifindex);
+	dst = pep_route_out(pn->net, &tuple, conn->vrf, gen->values.mark, 0);
+	routed = dev && dst && pep_route_uses(dst, dev);
+	dst_release(dst);
+	return routed;
+}
+
+/* Has one host made the handshake of two ends, of which one is elsewhere? */
+static bool pep_handshake_spoofed(struct pep_net *pn, const struct pep_gen *gen,
+				  const struct pep_conn *conn)
+{
+	return conn->end[0].ifindex == conn->end[1].ifindex &&
+	       (!pep_handshake_routed(pn, gen, conn, 0) ||
+		!pep_handshake_routed(pn, gen, conn, 1));
+}
+
 /**
  * pep_handshake_complete() - note that the opener has acknowledged the SYN-ACK
  * @pn: instance
+ * @gen: generation of the opener's profile
  * @conn: connection in stage answered, locked
  *
- * Context: softirq.
+ * The entry goes when it is beyond its subscriber's share, or when both ends' packets come
+ * by one device and routing has another one for an end: one host may have sent them all.
+ *
+ * Context: softirq, RCU read side.
  */
-void pep_handshake_complete(struct pep_net *pn, struct pep_conn *conn)
+void pep_handshake_complete(struct pep_net *pn, const struct pep_gen *gen,
+			    struct pep_conn *conn)
 {
 	struct pep_track_end *opener = &conn->end[conn->opener];
 	struct pep_track_end *target = &conn->end[!conn->opener];
+	enum pep_stat reason = PEP_STAT_NONE;
 
-	if (conn->path) {
+	if (pep_handshake_spoofed(pn, gen, conn)) {
+		reason = PEP_STAT_FOLLOW_SPOOFED;
+	} else if (conn->path) {
 		pep_path_touch(pn, conn->path);
 	} else {
 		conn->path = pep_path_get(pn, &conn->tuple, conn->opener);
 		if (conn->path)
-			pep_share_enter(conn->path);
+			reason = pep_share_join(pn, conn->path);
+	}
+	/* An entry would be the other subscriber's, or beyond the share of one who has
+	 * opened many connections before they were known.
+	 */
+	if (reason) {
+		pep_stat_inc(pn, reason);
+		pep_track_end(pn, conn, PEP_CONN_CAUSE_EVICTED);
+		return;
 	}
 	opener->rtt = pep_handshake_age(conn) - target->rtt;
 	/* Karn's algorithm, RFC 6298. */

@@ -21,7 +21,8 @@ void pep_handshake_syn(struct pep_gen *gen, enum pep_side side,
 void pep_handshake_answer(struct pep_net *pn, struct pep_conn *conn,
 			  enum pep_side side, const struct sk_buff *skb,
 			  const struct pep_packet *pkt);
-void pep_handshake_complete(struct pep_net *pn, struct pep_conn *conn);
+void pep_handshake_complete(struct pep_net *pn, const struct pep_gen *gen,
+			    struct pep_conn *conn);
 bool pep_handshake_splittable(const struct pep_conn *conn);
 
 #endif

@@ -107,6 +107,7 @@ static const char * const pep_stat_names[] = {
 	[PEP_STAT_FLOW_EVICTED] = "flow_evicted",
 	[PEP_STAT_SYN_PASS_SOURCE] = "syn_pass_source",
 	[PEP_STAT_FOLLOW_UNSEEN] = "follow_unseen",
+	[PEP_STAT_FOLLOW_SPOOFED] = "follow_spoofed",
 };
 
 static const u16 pep_stat_attrs[] = {
@@ -213,6 +214,7 @@ static const u16 pep_stat_attrs[] = {
 	[PEP_STAT_FLOW_EVICTED] = PEP_A_STAT_FLOW_EVICTED,
 	[PEP_STAT_SYN_PASS_SOURCE] = PEP_A_STAT_SYN_PASS_SOURCE,
 	[PEP_STAT_FOLLOW_UNSEEN] = PEP_A_STAT_FOLLOW_UNSEEN,
+	[PEP_STAT_FOLLOW_SPOOFED] = PEP_A_STAT_FOLLOW_SPOOFED,
 };
 
 #endif

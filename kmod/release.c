@@ -37,7 +37,7 @@
 /* How far a leg's clock may be ahead of its end's, ms; see PAWS, RFC 7323. */
 #define PEP_RELEASE_AHEAD	1000
 
-/* Beyond this no number is plausible, bytes, and no clock, ms. */
+/* A clock that is further behind, ms, is another one. */
 #define PEP_RELEASE_FAR		0x40000000
 
 /*
@@ -455,15 +455,21 @@ static bool pep_release_plausible(const struct pep_conn *conn,
 				  enum pep_side side, const struct sk_buff *skb,
 				  const struct pep_packet *pkt)
 {
+	const struct tcp_sock *tp = tcp_sk(conn->flow->leg[side].sk);
 	const struct pep_track_end *self = &conn->end[side];
 	const struct pep_track_end *peer = &conn->end[!side];
+	u32 edge = READ_ONCE(tp->rcv_wup) + READ_ONCE(tp->rcv_wnd);
 	u32 seq = ntohl(pkt->th->seq);
 
+	/* The leg may have offered more than the other end. */
+	if (after(peer->edge, edge))
+		edge = peer->edge;
 	return (pkt->th->ack || pkt->th->rst) && !pkt->th->syn &&
-	       !before(seq, self->next - PEP_RELEASE_FAR) &&
-	       !after(seq, self->next + PEP_RELEASE_FAR) &&
+	       !before(seq + pkt->payload,
+		       self->next - pep_track_window(peer)) &&
+	       !after(seq, edge) &&
 	       (!pkt->th->ack ||
-		!after(ntohl(pkt->th->ack_seq), peer->high)) &&
+		pep_track_acks(self, peer, ntohl(pkt->th->ack_seq))) &&
 	       pep_packet_csum_ok(skb, pkt);
 }
 

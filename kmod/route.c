@@ -5,6 +5,7 @@
 
 #include "route.h"
 
+#include <linux/netdevice.h>
 #include <net/ip6_route.h>
 #include <net/ipv6.h>
 #include <net/route.h>
@@ -53,6 +54,21 @@ static struct dst_entry *pep_route_out6(struct net *net,
 	return NULL;
 }
 #endif
+
+/**
+ * pep_route_uses() - does a route use the device that receives from its target?
+ * @dst: route
+ * @dev: the device
+ *
+ * A port has the bridge above it, and the route leads to the bridge.
+ *
+ * Context: RCU read side.
+ * Return: true when it does.
+ */
+bool pep_route_uses(const struct dst_entry *dst, struct net_device *dev)
+{
+	return dst->dev == dev || netdev_has_upper_dev_all_rcu(dev, dst->dev);
+}
 
 /**
  * pep_route_out() - look up the route of a TCP packet from here

@@ -173,6 +173,24 @@ void pep_share_enter(struct pep_path *path)
 }
 
 /**
+ * pep_share_join() - count a connection whose subscriber was unknown until now
+ * @pn: started instance
+ * @path: entry of its subscriber
+ *
+ * Context: BH off, RCU read side.
+ * Return: PEP_STAT_NONE, or the counter of the reason why the connection has to leave
+ * the table again, for the caller to count; listeners are notified.
+ */
+enum pep_stat pep_share_join(struct pep_net *pn, struct pep_path *path)
+{
+	pep_share_enter(path);
+	if (atomic_read(&path->connections) <=
+	    READ_ONCE(pn->limits.subscriber_connections))
+		return PEP_STAT_NONE;
+	return pep_share_refuse(pn, path, PEP_STAT_FOLLOW_SUBSCRIBER);
+}
+
+/**
  * pep_share_leave() - undo pep_share_open() or pep_share_enter()
  * @path: entry of the subscriber, whose reference goes
  *

@@ -49,6 +49,15 @@ static bool pep_sweep_over(const struct pep_conn *conn)
 	return stage < PEP_TRACK_SPLIT && pep_sweep_silent(conn, stage);
 }
 
+/* Is there something for the connection's job, pep_adopt_run(), to look after? */
+static bool pep_sweep_due(const struct pep_conn *conn)
+{
+	unsigned int stage = READ_ONCE(conn->stage);
+
+	return stage == PEP_TRACK_RELEASING ||
+	       (stage == PEP_TRACK_FOLLOWED && READ_ONCE(conn->copies));
+}
+
 /* End the connections that are over, or all of them. */
 static void pep_sweep_run(struct pep_net *pn, bool all)
 {
@@ -62,7 +71,7 @@ static void pep_sweep_run(struct pep_net *pn, bool all)
 		/* The table is being resized: some come twice. */
 		if (IS_ERR(conn))
 			continue;
-		if (!all && READ_ONCE(conn->stage) == PEP_TRACK_RELEASING) {
+		if (!all && pep_sweep_due(conn)) {
 			local_bh_disable();
 			pep_track_schedule(conn);
 			local_bh_enable();

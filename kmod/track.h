@@ -5,6 +5,7 @@
 #include <linux/refcount.h>
 #include <linux/rhashtable-types.h>
 #include <linux/spinlock.h>
+#include <net/tcp.h>
 
 #include "net.h"
 #include "queue.h"
@@ -115,6 +116,32 @@ struct pep_track_end {
 	u8 wscale;
 	u8 flags;
 };
+
+/**
+ * pep_track_window() - largest window that an end can offer
+ * @end: end
+ *
+ * Return: bytes.
+ */
+static inline u32 pep_track_window(const struct pep_track_end *end)
+{
+	return U16_MAX << end->wscale;
+}
+
+/**
+ * pep_track_acks() - does the other end take an acknowledgment? RFC 5961, section 5.2
+ * @end: end that acknowledges
+ * @peer: the other one
+ * @ack: the acknowledgment
+ *
+ * Return: false when it is of payload that was not sent, or older than a window.
+ */
+static inline bool pep_track_acks(const struct pep_track_end *end,
+				  const struct pep_track_end *peer, u32 ack)
+{
+	return !after(ack, peer->high) &&
+	       !before(ack, end->ack - pep_track_window(end));
+}
 
 /**
  * struct pep_conn - a connection that is followed

@@ -11,15 +11,15 @@ import struct
 import time
 
 from peptest import env, genl, pep
-from peptest.absent import SERVER as NOBODY, Absent, neighbours
+from peptest.absent import SERVER as NOBODY, SUBSCRIBER, Absent, neighbours
 from peptest.env import amount
-from peptest.ktap import (case, expect, expect_between, expect_least, fail,
-                          families, note, wait_for)
+from peptest.ktap import (case, expect, expect_between, expect_least,
+                          expect_most, fail, families, note, wait_for)
 from peptest.monitor import monitor
 from peptest.netns import (addr, delayed, netem, netem_end, run,
                            single_packets)
 from peptest.pep import pepadm
-from peptest.raw import ACK, RST, SYN, Wire, inet, segment
+from peptest.raw import ACK, FIN, RST, SYN, Wire, inet, segment
 from peptest.tcp import (PORT, connect_errno, exchange, exchange_part,
                          one_way, outcome, pair, reset)
 
@@ -32,6 +32,8 @@ NETS = {4: "198.18.0.0/16", 6: "2001:db8::/64"}
 OPTIONS = (b"\2\4\5\x78" b"\4\2" b"\x08\x0a\0\0\0\1\0\0\0\0" b"\1"
            b"\3\3\x09")
 # Number of connections that stay during a dump.
+CRUMBS = 1500           # packets of one byte
+CRUMB_MEMORY = 256      # bytes of a copy of one
 STAY = max(amount(600), 300)
 
 
@@ -205,6 +207,84 @@ def beyond(family):
         hosts.up(seq=1000, ack=1010)
         hosts.until("server", unacked=0)
     hosts.end()
+
+
+@families("payload behind a hole that nobody acknowledges")
+def unclaimed(family):
+    """Its copy goes after half a minute, and a sweep."""
+    pep.follow("1000000")
+    hosts = Absent(family)
+    hosts.open()
+    hosts.down(seq=2010, ack=1000, payload=bytes(1000))
+    hosts.until("server", bytes=1000)
+    expect_least("memory of copies", hosts.shown()["copies"], 1000)
+    since = time.monotonic()
+    wait_for("its end", lambda: not hosts.shown()["copies"], 60)
+    expect_between("seconds", time.monotonic() - since, 29, 50)
+    hosts.end()
+    pep.follow("never")
+
+
+@families("small payload behind a hole, thousands of times")
+def crumbs(family):
+    """Copies are bounded in their number, too."""
+    pep.follow("1000000")
+    hosts = Absent(family)
+    hosts.open()
+    for at in range(1, CRUMBS):
+        hosts.down(seq=10 + 2 * at, ack=1000, payload=b"x")
+    hosts.until("server", bytes=CRUMBS - 1)
+    expect_most("memory of copies", hosts.shown()["copies"],
+                1024 * CRUMB_MEMORY)
+    hosts.end()
+    pep.follow("never")
+
+
+@families("a FIN behind a hole, which is not sent again")
+def fin_ahead(family):
+    hosts = Absent(family)
+    hosts.open()
+    hosts.down(flags=FIN | ACK, seq=1010, ack=1000)
+    hosts.down(seq=10, ack=1000, payload=bytes(1000))
+    hosts.until("server", bytes=1000)
+    with pep.grows(ended=False, follow_closed=1, follow_unseen=0):
+        hosts.up(seq=1000, ack=1011)
+        hosts.up(flags=FIN | ACK, seq=1000, ack=1011)
+        wait_for("both FINs", lambda: hosts.shown()["stage"] == "closing")
+
+
+@families("packets that a third party may guess")
+def guessed(family):
+    """An acknowledgment that is older than any window, or a clock with an old
+    one, is nobody's: TCP ignores such packets."""
+    hosts = Absent(family)
+    hosts.open(window=1000)
+    hosts.down(seq=10, ack=1000, payload=bytes(500))
+    hosts.up(seq=1000, ack=510)
+    hosts.until("server", bytes=500, unacked=0)
+    for ack in 1000 - (1 << 20), 1000 - (1 << 30):
+        hosts.down(seq=510, ack=ack, payload=bytes(300))
+    hosts.down(seq=510, ack=1000, payload=bytes(200))
+    hosts.until("server", bytes=700)
+    hosts.end()
+
+
+@families("one host in the name of two ends")
+def spoofed(family):
+    """Its connection is not followed, and nothing is learned of a subscriber;
+    where a device leads to both ends it is."""
+    wire = Wire("sub")
+    ends = SUBSCRIBER[family], NOBODY[family], 41000, PORT
+    back = NOBODY[family], SUBSCRIBER[family], PORT, 41000
+    pepadm("path", "flush", "all")
+    with pep.grows(ended=False, follow_new=1, follow_spoofed=1,
+                   follow_established=0):
+        wire.send(segment(*ends, flags=SYN, seq=999))
+        wire.send(segment(*back, flags=SYN | ACK, seq=9, ack=1000))
+        wire.send(segment(*ends, flags=ACK, seq=1000, ack=10))
+        wait_for("its end", lambda: not ports("subscriber-port", "41000"))
+    expect("subscribers", json.loads(pepadm(
+        "-j", "path", "show", "subscriber", SUBSCRIBER[family]).stdout), [])
 
 
 @families("payload that has passed unseen is acknowledged")

@@ -14,11 +14,13 @@ from peptest.firewall import strict
 from peptest.ktap import expect, expect_between, families, wait_for
 from peptest.netns import SERVER, WIRELESS, addr, impaired, ip, resets
 from peptest.pep import grows, least, pepadm, released
-from peptest.tcp import (Load, exchange, exchange_part, expect_reset, one_way,
-                         pair, reset, start)
+from peptest.raw import Wire, segment
+from peptest.tcp import (PORT, Load, exchange, exchange_part, expect_reset,
+                         one_way, pair, reset, start)
 
 TRAITS = {"simulated"}
 
+FORGED = 1 << 28        # bytes beyond the window
 CLOSE = 7               # TCP_CLOSE
 RATE = amount(2000000)  # bytes per second
 # A deep queue that fills.
@@ -315,6 +317,33 @@ def several(family):
         pep.wait_flows(1)
     exchange(beside, 10)
     pep.follow("handshake")
+
+
+@families("packets that a third party may guess")
+def guessed(family):
+    """A packet far beyond the window, and an acknowledgment of it, do not end
+    the legs: they still have payload that the server thinks delivered."""
+    near, far = split(family, 1)[0]
+    ends = (addr("sub", family), addr("srv", family),
+            near.getsockname()[1], PORT)
+    wires = Wire("sub"), Wire("srv", "eth0", ("pep", "sv0"))
+    exchange_part((near, far), 10)
+    pep.quiet()
+    last = [seen for seen in wires[1].segments(outgoing=True)][-1]
+    with impaired(WIRELESS[:1], "loss", "100%"):
+        far.sendall(bytes(1000))
+        pep.quiet()
+        expect("released", released(), 1)
+        seq = last.ends + 1000 + FORGED
+        wires[1].send(segment(*ends[1::-1], *ends[:1:-1], seq=seq,
+                              ack=last.ack, payload=b"x"))
+        wires[0].send(segment(*ends, seq=last.ack, ack=seq + 1))
+        pep.quiet()
+        expect("flows", pep.stat("flows"), 1)
+    near.settimeout(20)
+    expect("payload", len(near.recv(2000, socket.MSG_WAITALL)), 1000)
+    pep.flows_end()
+    exchange((near, far), 1000)
 
 
 @families("reset by an end while they are handed back")

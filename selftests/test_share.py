@@ -9,12 +9,13 @@ import tempfile
 import time
 
 from peptest import pep
+from peptest.absent import Absent
 from peptest.ktap import (Failure, after_case, case, expect, expect_least,
                           families, wait_for)
 from peptest.monitor import monitor
 from peptest.netns import WIRELESS, addr, impaired, ip, sysctls
 from peptest.pep import grows, least, pepadm, split_pair
-from peptest.raw import SYN, Wire, segment
+from peptest.raw import ACK, SYN, Wire, segment
 from peptest.tcp import (End, Load, PORT, exchange, exchange_part, fill,
                          one_way, outcome, pair, reset, start)
 
@@ -221,6 +222,28 @@ def unanswered(family):
     names = [row["subscriber"] for row in top()]
     expect("the first one", NAME[family] in names, True)
     expect("the other one", [name for name in names if "77" in name], [])
+
+
+@families("connections of a subscriber who is unknown until they are complete")
+def unknown(family):
+    """Those beyond the share leave the table."""
+    pep.follow("1000000")
+    pepadm("path", "flush", "all")
+    limit("connections", 3)
+    hosts = [Absent(family) for _ in range(5)]
+    for each in hosts:
+        each.up(flags=SYN, seq=999)
+        each.until("wireless", mss=536)
+        each.down(flags=SYN | ACK, seq=9, ack=1000)
+        each.until("server", mss=536)
+    with grows(ended=False, follow_established=3, follow_subscriber=2):
+        for each in hosts:
+            each.up(seq=1000, ack=10)
+        wait_for("the end of two", lambda: [
+            (each.shown() or {}).get("stage") for each in hosts] ==
+            ["followed"] * 3 + [None] * 2)
+    for each in hosts[:3]:
+        each.end()
 
 
 @families("a connection that is handed back counts")

@@ -207,6 +207,7 @@ static const char * const names_stat[] = {
 	[103] = "flow_evicted",
 	[104] = "syn_pass_source",
 	[105] = "follow_unseen",
+	[106] = "follow_spoofed",
 };
 
 static const char * const docs_stat[] = {
@@ -315,6 +316,7 @@ static const char * const docs_stat[] = {
 	[103] = "Flows reset that got nowhere, while their subscriber held more memory than may be, or TCP was short of it.",
 	[104] = "SYNs that connect early does not answer, as routing does not accept their source behind the device that they came by.",
 	[105] = "Times that an end of a followed connection acknowledged payload which had not passed.",
+	[106] = "Connections that are not followed, as both ends' packets came by one device and routing has another one for an end.",
 };
 
 #endif
