@@ -115,10 +115,11 @@ static bool pep_adopt_routed(struct net *net, struct sock *sk, int ifindex)
 	return dev && dst && pep_route_uses(dst, dev);
 }
 
-/* Note one sample of the round trip as TCP would, RFC 6298. Without a sample the
- * leg starts with TCP's initial values.
+/* Note one sample of the round trip as TCP would, RFC 6298, until the end has
+ * acknowledged all that is @sent. Without a sample the leg starts with TCP's initial
+ * values.
  */
-static void pep_adopt_set_rtt(struct tcp_sock *tp, u32 rtt)
+static void pep_adopt_set_rtt(struct tcp_sock *tp, u32 rtt, u32 sent)
 {
 	if (!rtt)
 		return;
@@ -126,6 +127,7 @@ static void pep_adopt_set_rtt(struct tcp_sock *tp, u32 rtt)
 	tp->mdev_us = rtt << 1;
 	tp->rttvar_us = max(tp->mdev_us, tcp_rto_min_us((struct sock *)tp));
 	tp->mdev_max_us = tp->rttvar_us;
+	tp->rtt_seq = sent;
 	minmax_reset(&tp->rtt_min, tcp_jiffies32, rtt);
 }
 
@@ -156,7 +158,7 @@ static int pep_adopt_connect(const struct pep_conn *conn, enum pep_side side,
 	tp->repair_queue = TCP_SEND_QUEUE;
 	tp->rcv_nxt = peer->next;
 	tp->rx_opt.user_mss = peer->mss;
-	pep_adopt_set_rtt(tp, peer->rtt);
+	pep_adopt_set_rtt(tp, peer->rtt, peer->ack);
 	err = pep_leg_connect(sk, &tuple, peer->ack);
 	tp->rx_opt.user_mss = 0;
 	if (!err && sk->sk_state != TCP_ESTABLISHED)

@@ -5,14 +5,15 @@ and both ends close normally."""
 
 import contextlib
 import os
+import re
 import socket
 import time
 
 from peptest import pep
 from peptest.env import amount
-from peptest.ktap import case, expect, expect_least, families
+from peptest.ktap import case, expect, expect_least, expect_most, families
 from peptest.netns import (SERVER, WIRELESS, addr, contiguous, impaired, ip,
-                           sysctls)
+                           run, sysctls)
 from peptest.pep import grows, least
 from peptest.tcp import (exchange, exchange_all, exchange_part, expect_stream,
                          next_offset, one_way, pair, pieces, start)
@@ -183,6 +184,25 @@ def flight(family):
         lost(family, 100, 200)
     finally:
         ip("srv", route)
+
+
+@families("legs whose round trip does not change: TCP's time-out falls")
+def timeout(family):
+    """Whatever the numbers of an end: TCP updates its estimate once for each
+    window."""
+    pep.follow("handshake")
+    with impaired(WIRELESS, *"delay 100ms limit 5000".split()):
+        ends = [pep.split_pair(family) for _ in range(8)]
+        for _ in range(12):
+            for both in ends:
+                one_way(both[1], both[0], 5000)
+        found = [float(rto) for rto, rtt in re.findall(
+            r"rto:([\d.]+).* rtt:([\d.]+)/", run(
+                "ss", "-HOtni", "state", "established", ns="pep").stdout)
+            if float(rtt) > 150]
+        expect("legs", len(found), len(ends))
+        expect_most("the longest time-out, ms", max(found), 400)
+        exchange_all(ends, 1000)
 
 
 def rough(family, split, args, devices):
