@@ -135,6 +135,8 @@ static void pep_again_copy(struct pep_net *pn, const struct sk_buff *skb,
 		kfree_skb(copy);
 		return;
 	}
+	/* Only the route has a reference to its device. */
+	copy->dev = NULL;
 	th = tcp_hdr(copy);
 	inet_proto_csum_replace4(&th->check, copy, th->seq, seq, false);
 	th->seq = seq;

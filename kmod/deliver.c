@@ -60,13 +60,14 @@ static int pep_deliver_start6(struct pep_net *pn)
 /* See pep_deliver_route(). */
 static struct dst_entry *pep_deliver_route6(const struct pep_net *pn)
 {
+	struct rt6_info *rt = READ_ONCE(pn->rt6);
 	int now = rt_genid_ipv6(pn->net);
 
-	if (!pn->rt6)
+	if (!rt)
 		return NULL;
-	if (READ_ONCE(pn->rt6->sernum) != now)
-		WRITE_ONCE(pn->rt6->sernum, now);
-	return &pn->rt6->dst;
+	if (READ_ONCE(rt->sernum) != now)
+		WRITE_ONCE(rt->sernum, now);
+	return &rt->dst;
 }
 
 static void pep_deliver_stop6(struct pep_net *pn)
@@ -102,16 +103,18 @@ static void pep_deliver_stop6(struct pep_net *pn)
  */
 static struct dst_entry *pep_deliver_route(const struct pep_net *pn, bool v4)
 {
+	struct rtable *rt;
 	int now;
 
 	if (!v4)
 		return pep_deliver_route6(pn);
-	if (!pn->rt4)
+	rt = READ_ONCE(pn->rt4);
+	if (!rt)
 		return NULL;
 	now = rt_genid_ipv4(pn->net);
-	if (READ_ONCE(pn->rt4->rt_genid) != now)
-		WRITE_ONCE(pn->rt4->rt_genid, now);
-	return &pn->rt4->dst;
+	if (READ_ONCE(rt->rt_genid) != now)
+		WRITE_ONCE(rt->rt_genid, now);
+	return &rt->dst;
 }
 
 /**
@@ -226,7 +229,8 @@ static bool pep_deliver_prepare(struct sk_buff *skb, struct dst_entry *dst)
 	/* A local sender's zero-copy pages would be reported as done when
 	 * this skb is freed, while the other leg still sends from them.
 	 */
-	if (skb_orphan_frags_rx(skb, GFP_ATOMIC))
+	if (pep_packet_lent(skb) ? skb_linearize(skb) :
+				   skb_orphan_frags_rx(skb, GFP_ATOMIC))
 		return false;
 	pep_deliver_vrf(skb);
 	skb_dst_drop(skb);
@@ -256,7 +260,7 @@ static void pep_deliver_note(struct sock *sk, const struct sk_buff *skb)
  *
  * Context: softirq.
  * Return: a copy in place of @skb, which is consumed; or @skb, where it is in slab
- * memory, is too large to be copied into that, or no memory is left.
+ * memory or a list of packets, is too large to be copied, or no memory is left.
  */
 struct sk_buff *pep_deliver_compact(struct sk_buff *skb)
 {
@@ -264,7 +268,8 @@ struct sk_buff *pep_deliver_compact(struct sk_buff *skb)
 	struct sk_buff *copy;
 
 	if ((!skb_is_nonlinear(skb) && !skb->head_frag) ||
-	    skb->len > PEP_DELIVER_COMPACT)
+	    skb->len > PEP_DELIVER_COMPACT ||
+	    skb_shinfo(skb)->gso_type & SKB_GSO_FRAGLIST)
 		return skb;
 	copy = skb_copy_expand(skb, headroom, 0, GFP_ATOMIC | __GFP_NOWARN);
 	if (!copy)
@@ -292,7 +297,7 @@ void pep_deliver_local(struct pep_net *pn, struct sk_buff *skb,
 	struct pep_scope scope;
 	struct dst_entry *dst;
 
-	/* The routes are freed a grace period after pn->stopping is set. */
+	/* The routes are freed a grace period after the last socket has gone. */
 	dst = pep_deliver_route(pn, v4);
 	skb = skb_share_check(skb, GFP_ATOMIC);
 	if (!skb || !dst || !pep_deliver_prepare(skb, dst)) {

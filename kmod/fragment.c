@@ -58,6 +58,17 @@ static int pep_fragment_gather6(struct net *net, struct sk_buff *skb)
 }
 #endif
 
+/* Was one of the fragments a list itself, as the payload of a tunnel can be? */
+static bool pep_fragment_nested(const struct sk_buff *skb)
+{
+	struct sk_buff *part;
+
+	skb_walk_frags(skb, part)
+		if (skb_has_frag_list(part))
+			return true;
+	return false;
+}
+
 /**
  * pep_fragment_gather() - reassemble the fragments of a TCP packet
  * @pn: instance
@@ -83,6 +94,12 @@ bool pep_fragment_gather(struct pep_net *pn, struct sk_buff *skb)
 		pep_stat_inc(pn, err == -EINPROGRESS ?
 				 PEP_STAT_FRAGMENT_GATHERED :
 				 PEP_STAT_DROPPED);
+		return true;
+	}
+	/* TCP's code, and ours, goes through lists of one level. */
+	if (pep_fragment_nested(skb) && skb_linearize(skb)) {
+		pep_stat_inc(pn, PEP_STAT_DROPPED);
+		kfree_skb(skb);
 		return true;
 	}
 	*tc_skb_cb(skb) = cb;

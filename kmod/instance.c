@@ -182,6 +182,8 @@ static void __net_exit pep_instance_stop(struct net *net)
 	started = pn->started;
 	mutex_unlock(&pn->lock);
 	if (started) {
+		/* Connections that are being taken over have their flows then. */
+		synchronize_net();
 		pep_instance_release(pn);
 		if (pep_flow_kill(pn, NULL, NULL))
 			schedule_timeout_uninterruptible(PEP_INSTANCE_LINGER);
@@ -208,6 +210,8 @@ static void __net_exit pep_instance_stop(struct net *net)
 	pep_gen_flush();
 	pep_pool_flush();
 	pep_timewait_stop(pn);
+	/* Packets of the namespace look at the tables and the routes. */
+	synchronize_net();
 	pep_track_stop(pn);
 	pep_path_stop(pn);
 	pep_deliver_stop(pn);

@@ -199,10 +199,13 @@ int pep_leg_connect_local(struct sock *sk, const struct pep_tuple *tuple)
 
 	do {
 		err = pep_leg_bind_port(sk);
-		/* When this fails the port is given back. */
+		/* Where the addresses and ports are in use the port is given back,
+		 * but not where there is no source address.
+		 */
 		if (!err)
 			err = pep_leg_call_connect(sk, tuple);
-	} while (err == -EADDRNOTAVAIL && --tries);
+	} while (err == -EADDRNOTAVAIL && !inet_csk(sk)->icsk_bind_hash &&
+		 --tries);
 	return err;
 }
 

@@ -183,6 +183,10 @@ int pep_listener_open(struct pep_listener *l, struct pep_gen *gen, int family,
 		sock_release(sock);
 		return err;
 	}
+	/* Whatever net.ipv4.tcp_fastopen says: an opener of Fast Open has a request of
+	 * its own, which accept() would have to keep.
+	 */
+	WRITE_ONCE(inet_csk(sock->sk)->icsk_accept_queue.fastopenq.max_qlen, 0);
 	l->sock = sock;
 	rcu_assign_pointer(l->sk, sock->sk);
 	return 0;

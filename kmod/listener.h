@@ -19,6 +19,8 @@ struct sock;
  * @sk: the same socket for softirq; NULL when closed; RCU
  * @family: AF_INET or AF_INET6
  * @opener: side of the openers, enum pep_side
+ *
+ * Aligned: sk_user_data keeps flags in the lowest bits of its address.
  */
 struct pep_listener {
 	struct pep_job job;
@@ -27,7 +29,7 @@ struct pep_listener {
 	struct sock __rcu *sk;
 	u16 family;
 	u8 opener;
-};
+} __aligned(8);
 
 /**
  * typedef pep_listener_take - take a connection that a listener accepted

@@ -222,7 +222,6 @@ int pep_nl_path_flush_doit(struct sk_buff *skb, struct genl_info *info)
 	reply = pep_reply_begin(info, &hdr);
 	if (!reply)
 		return -ENOMEM;
-	/* One flush at a time: each keeps entries in its own list for a while. */
 	mutex_lock(&pn->lock);
 	if (pn->started)
 		flushed = pep_path_flush(pn, pep_paths_match, &filter);

@@ -401,6 +401,10 @@ static int pep_netlink_release(struct pep_net *pn,
 
 	if (filter->ifindex)
 		err = pep_release_leave(pn, filter->ifindex);
+	/* A connection that is being taken over meanwhile, or while a drain
+	 * began, has its flow afterwards.
+	 */
+	synchronize_net();
 	return err ?: pep_release_flows(pn, pep_filter_match, filter);
 }
 

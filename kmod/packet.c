@@ -31,6 +31,25 @@
 #define PEP_PACKET_TLV_ACTION	0xc0
 
 /**
+ * pep_packet_lent() - has a packet's list pages that their sender wants back?
+ * @skb: packet
+ *
+ * skb_orphan_frags_rx() replaces those of the packet itself.
+ *
+ * Context: any.
+ * Return: true when it has.
+ */
+bool pep_packet_lent(const struct sk_buff *skb)
+{
+	struct sk_buff *part;
+
+	skb_walk_frags(skb, part)
+		if (skb_zcopy(part))
+			return true;
+	return false;
+}
+
+/**
  * pep_packet_csum_ok() - is the checksum of a TCP segment right?
  * @skb: packet
  * @pkt: parsed @skb; only its addresses and the offsets of the segment
@@ -46,7 +65,9 @@ bool pep_packet_csum_ok(const struct sk_buff *skb, const struct pep_packet *pkt)
 	u32 len = pkt->end - pkt->thoff;
 	__wsum csum;
 
-	if (skb_csum_unnecessary(skb))
+	/* GRO has verified each packet of a list, whose first header it keeps. */
+	if (skb_csum_unnecessary(skb) ||
+	    skb_shinfo(skb)->gso_type & SKB_GSO_FRAGLIST)
 		return true;
 	csum = skb_checksum(skb, pkt->thoff, len, 0);
 #if IS_ENABLED(CONFIG_IPV6)

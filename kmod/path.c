@@ -490,19 +490,12 @@ void pep_path_end(struct pep_path *path, u32 segs, u32 again)
 	spin_unlock(&path->lock);
 }
 
-/**
- * pep_path_flush() - forget subscribers
- * @pn: started instance
- * @match: selects subscribers; called with pn->paths_lock held
- * @filter: argument of @match
- *
- * Connections and flows keep their entries, which no lookup finds any more.
- *
- * Context: may sleep, pn->lock held.
- * Return: number of subscribers.
+/* Forget the subscribers that a walk of the table meets: it may miss some of a chain from
+ * which others were removed.
  */
-unsigned int pep_path_flush(struct pep_net *pn, pep_path_match *match,
-			    const void *filter)
+static unsigned int pep_path_flush_walk(struct pep_net *pn,
+					pep_path_match *match,
+					const void *filter)
 {
 	struct rhashtable_iter iter;
 	unsigned int seen = 0, n = 0;
@@ -526,6 +519,29 @@ unsigned int pep_path_flush(struct pep_net *pn, pep_path_match *match,
 	}
 	rhashtable_walk_stop(&iter);
 	rhashtable_walk_exit(&iter);
+	return n;
+}
+
+/**
+ * pep_path_flush() - forget subscribers
+ * @pn: started instance
+ * @match: selects subscribers; called with pn->paths_lock held
+ * @filter: argument of @match
+ *
+ * Connections and flows keep their entries, which no lookup finds any more.
+ *
+ * Context: may sleep, pn->lock held.
+ * Return: number of subscribers.
+ */
+unsigned int pep_path_flush(struct pep_net *pn, pep_path_match *match,
+			    const void *filter)
+{
+	unsigned int more, n = 0;
+
+	do {
+		more = pep_path_flush_walk(pn, match, filter);
+		n += more;
+	} while (more);
 	return n;
 }
 

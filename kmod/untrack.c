@@ -236,14 +236,16 @@ static bool pep_untrack_is_ours(const struct sk_buff *skb,
 }
 
 /* The flow of a leg whose end has to get a reset, whatever is lost, or NULL. A closed
- * socket sends only resets, from within pep_flow_end(), which has the flow locked. The
- * reset of a flow that has never been up is repeated only where this host ends the flow.
+ * leg sends resets from within pep_flow_end(), which has the flow locked; a listener
+ * sends none. The reset of a flow that has never been up is repeated only where this host
+ * ends the flow.
  */
-static struct pep_flow *pep_untrack_ends(const struct sock *sk)
+static struct pep_flow *pep_untrack_ends(const struct sk_buff *skb,
+					 const struct sock *sk)
 {
 	struct pep_flow *flow;
 
-	if (!sk || sk->sk_state != TCP_CLOSE || sk->sk_type != SOCK_STREAM)
+	if (!sk || !tcp_hdr(skb)->rst || sk->sk_state != TCP_CLOSE || sk->sk_type != SOCK_STREAM)
 		return NULL;
 	flow = rcu_dereference_sk_user_data(sk);
 	return flow && pep_flow_resets(flow) ? flow : NULL;
@@ -258,7 +260,7 @@ static unsigned int pep_untrack_out(void *priv, struct sk_buff *skb,
 	if (!pep_untrack_is_ours(skb, state))
 		return NF_ACCEPT;
 	pep_untrack_skb(skb);
-	flow = pep_untrack_ends(state->sk);
+	flow = pep_untrack_ends(skb, state->sk);
 	leg = flow ? &flow->leg[pep_flow_side(flow, state->sk)] : NULL;
 	/* By a VRF the packet comes here twice. */
 	if (leg && !leg->reset_sent) {

@@ -13,7 +13,7 @@ from peptest.absent import Absent
 from peptest.ktap import expect, fail, families, skip
 from peptest.netns import addr, nstat, sysctl, sysctls
 from peptest.pep import grows, least, pepadm
-from peptest.raw import (ACK, AE, CWR, ECE, SYN, Segment, Wire, inet,
+from peptest.raw import (ACK, AE, CWR, ECE, RST, SYN, Segment, Wire, inet,
                          segment)
 from peptest.tcp import accept, client, exchange, listen, mptcp_socket, pair
 
@@ -245,6 +245,27 @@ def distant(family):
     with sysctls("srv", f"{name}=255"), grows(split_pass_option=1,
                                               flow_established=0):
         exchange(pair(family), BYTES)
+
+
+@families("an early opener that repeats its SYN with payload, for Fast Open")
+def fastopen_early(family):
+    """Where the host's servers have Fast Open: its listener has not. A SYN in
+    the window ends the request in between."""
+    with sysctls("pep", "net.ipv4.tcp_fastopen=1539"):
+        pepadm("profile", "set", "default", "connect", "early")
+        hosts = Absent(family)
+        hosts.up(flags=SYN, seq=999)
+        hosts.near.find(lambda s: s.dport == hosts.port, outgoing=False)
+        with grows(ended=False, flow_established=0):
+            hosts.up(flags=SYN, seq=1000)
+            hosts.up(flags=SYN, seq=999, payload=b"GET /")
+            got = hosts.near.find(lambda s: s.dport == hosts.port and
+                                  s.flags & SYN, outgoing=False)
+            expect("acknowledged", got.ack, 1000)
+            hosts.up(seq=1000, ack=got.seq + 1)
+            hosts.up(flags=RST, seq=1000)
+            pep.flows_end()
+        pepadm("profile", "set", "default", "connect", "follow")
 
 
 @families("one more path of Multipath TCP")
