@@ -69,7 +69,7 @@ bench_guest() # TITLE PROGRAM CONTESTANT [ARGUMENT...]
 			export BENCH_TOOLS=$dir/tools/bench
 			export BENCH_RESULTS=$BENCH_RESULTS
 			/usr/bin/python3 scripts/bench/$*"
-	) >&2
+	) >&2 || die "the guest of $* failed: $log"
 	complaints=$(guest_complaints "$log")
 	[ -z "$complaints" ] || die "the kernel complained: $complaints"
 }

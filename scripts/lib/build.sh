@@ -54,7 +54,7 @@ build_copy() # FOLDER
 		}
 	done < "$list.new" |
 		(cd "$TOP" && xargs -r -d '\n' cp -P --preserve=mode --parents \
-			-t "$1")
+			-t "$1") || return 1
 	mv "$list.new" "$list"
 }
 

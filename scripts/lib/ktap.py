@@ -10,12 +10,15 @@ the file COUNTS for each test of the first level, with tabs between:
 "count", TITLE, TEST, and the numbers of cases that passed, failed, were
 skipped, and failed in a way that must not happen a single time ("fatal"); and
 for each failure "fail", TITLE, TEST and what failed. The stream goes unchanged
-into RAW-LOG; diagnostic lines are shown when their case fails.
+into RAW-LOG; diagnostic lines are shown when their case fails. The exit code
+is 1 when a case failed, 2 when the command line is wrong, and 3 when COUNTS
+lacks results.
 """
 
 import re
 import sys
 import time
+import traceback
 
 RESULT = re.compile(r"^((?:# )?\s*)(not )?ok(?:\s+\d+)?(?:\s+-)?\s*([^#]*)"
                     r"(?:#\s*(.*))?$")
@@ -168,4 +171,8 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except Exception:
+        traceback.print_exc()
+        sys.exit(3)

@@ -108,14 +108,18 @@ packages_install() # PACKAGE...
 	new=$(packages_missing $PACKAGES_SERVICES)
 	say "installing $*"
 	[ ! -e "$policy" ] || policy=
-	if [ -n "$policy" ]; then
-		printf '#!/bin/sh\nexit 101\n' > "$policy"
-		chmod 755 "$policy"
-	fi
-	DEBIAN_FRONTEND=noninteractive progress "$log" apt-get -qy \
-		-o DPkg::Lock::Timeout=600 -o Dpkg::Use-Pty=0 \
-		install --no-install-recommends "$@" || rc=$?
-	[ -z "$policy" ] || rm -f "$policy"
+	(
+		[ -z "$policy" ] || {
+			# It must not stay where the installation is interrupted.
+			trap 'rm -f "$policy"' EXIT
+			trap 'exit 130' INT TERM HUP
+			printf '#!/bin/sh\nexit 101\n' > "$policy"
+			chmod 755 "$policy"
+		}
+		DEBIAN_FRONTEND=noninteractive progress "$log" apt-get -qy \
+			-o DPkg::Lock::Timeout=600 -o Dpkg::Use-Pty=0 \
+			install --no-install-recommends "$@"
+	) || rc=$?
 	[ "$rc" = 0 ] || die_log "$log" "apt-get install $*"
 	for service in $new; do
 		[ -n "$(packages_missing "$service")" ] ||

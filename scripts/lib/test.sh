@@ -257,7 +257,9 @@ test_guest_once() # KERNEL FOLDER TITLE NAME...
 			exit \$rc"
 	) | "$TOP/scripts/lib/ktap.py" "$title" "$TEST_LOGS/$title.ktap" \
 		"$TEST_COUNTS" || rc=("${PIPESTATUS[@]}")
-	if [ "${rc[0]:-0}" -gt 1 ] ||
+	if [ "${rc[1]:-0}" -gt 1 ]; then
+		test_fail "$title" "exit code ${rc[1]} of ktap.py: results are lost"
+	elif [ "${rc[0]:-0}" -gt 1 ] ||
 		{ [ "${rc[1]:-0}" = 0 ] && [ "${rc[0]:-0}" != 0 ]; }; then
 		test_fail "$title" "exit code ${rc[0]} of the selftests"
 	fi

@@ -10,6 +10,7 @@
 #include "detach.h"
 #include "genl.h"
 #include "link.h"
+#include "lock.h"
 #include "names-gen.h"
 #include "out.h"
 #include "tc.h"
@@ -171,8 +172,14 @@ static enum pep_exit dev_add(struct pep_args *args)
 {
 	struct pep_dev_conf conf;
 	enum pep_exit err = pep_dev_check(args, &conf);
+	int lock;
 
-	return err ? err : attach(&conf, false);
+	if (err)
+		return err;
+	lock = pep_lock_take();
+	err = attach(&conf, false);
+	pep_lock_release(lock);
+	return err;
 }
 
 /**
@@ -228,6 +235,7 @@ static enum pep_exit dev_set(struct pep_args *args)
 	enum pep_exit err;
 	const char *name;
 	struct pep_nl nl;
+	int lock;
 
 	err = take_dev(args, &name);
 	if (!err)
@@ -236,7 +244,9 @@ static enum pep_exit dev_set(struct pep_args *args)
 		err = pep_link_open(&nl, name, &link);
 	if (err)
 		return err;
+	lock = pep_lock_take();
 	err = set(&nl, &link, options[0].text);
+	pep_lock_release(lock);
 	pep_nl_close(&nl);
 	return err;
 }
@@ -245,11 +255,18 @@ static enum pep_exit dev_del(struct pep_args *args)
 {
 	enum pep_exit err;
 	const char *name;
+	int lock;
 
 	err = take_dev(args, &name);
 	if (!err)
 		err = pep_args_end(args);
-	return err ? err : pep_detach(&name, 1);
+	if (err)
+		return err;
+	/* Who attaches a device meanwhile makes a clsact that would go with it. */
+	lock = pep_lock_take();
+	err = pep_detach(&name, 1);
+	pep_lock_release(lock);
+	return err;
 }
 
 /* Show the filters that pepadm has made, each on a line of its own. */

@@ -322,5 +322,5 @@ const struct pep_cmd_object pep_flow_object = {
 	"FILTER := all | [ subscriber ADDR[/BITS] ] [ subscriber-port PORT ]\n"
 	"          [ server ADDR[/BITS] ] [ server-port PORT ] [ state STATE ]\n"
 	"          [ profile NAME ] [ dev DEV ] [ older SECONDS ] [ bytes N ]\n"
-	"STATE := { connecting | answered | established | closing | dead }\n",
+	"STATE := { connecting | established | closing | dead }\n",
 };
