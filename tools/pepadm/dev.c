@@ -262,7 +262,7 @@ static enum pep_exit dev_del(struct pep_args *args)
 		err = pep_args_end(args);
 	if (err)
 		return err;
-	/* Who attaches a device meanwhile makes a clsact that would go with it. */
+	/* A filter that is added meanwhile would go with the clsact. */
 	lock = pep_lock_take();
 	err = pep_detach(&name, 1);
 	pep_lock_release(lock);
