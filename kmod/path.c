@@ -52,6 +52,9 @@
 /* Entries that are visited before other work gets its turn. */
 #define PEP_PATH_BATCH		1024
 
+/* Walks of the table to flush it, at most: others may come meanwhile. */
+#define PEP_PATH_WALKS		4
+
 static struct kmem_cache *pep_path_cache;
 
 static const struct rhashtable_params pep_path_params = {
@@ -536,12 +539,13 @@ static unsigned int pep_path_flush_walk(struct pep_net *pn,
 unsigned int pep_path_flush(struct pep_net *pn, pep_path_match *match,
 			    const void *filter)
 {
+	int tries = PEP_PATH_WALKS;
 	unsigned int more, n = 0;
 
 	do {
 		more = pep_path_flush_walk(pn, match, filter);
 		n += more;
-	} while (more);
+	} while (more && --tries);
 	return n;
 }
 
