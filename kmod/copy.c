@@ -408,7 +408,7 @@ bool pep_copies_add(struct pep_copies *copies, enum pep_side side,
 	/* A local sender's pages are to be given back to it: other pages replace
 	 * them, and may be more.
 	 */
-	if (pep_packet_lent(skb) || skb_orphan_frags_rx(skb, GFP_ATOMIC))
+	if (pep_gather_lent(skb) || skb_orphan_frags_rx(skb, GFP_ATOMIC))
 		return false;
 	n = pep_copy_count(skb);
 	if (n > PEP_COPY_BVECS)

@@ -23,6 +23,7 @@
 #include <net/route.h>
 #include <net/sock.h>
 
+#include "gather.h"
 #include "packet.h"
 #include "scope.h"
 #include "stat.h"
@@ -229,7 +230,7 @@ static bool pep_deliver_prepare(struct sk_buff *skb, struct dst_entry *dst)
 	/* A local sender's zero-copy pages would be reported as done when
 	 * this skb is freed, while the other leg still sends from them.
 	 */
-	if (pep_packet_lent(skb) ? skb_linearize(skb) :
+	if (pep_gather_lent(skb) ? skb_linearize(skb) :
 				   skb_orphan_frags_rx(skb, GFP_ATOMIC))
 		return false;
 	pep_deliver_vrf(skb);

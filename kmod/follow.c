@@ -331,7 +331,7 @@ static void pep_follow_resume(struct pep_net *pn, struct pep_gen *gen,
 	    after(peer->high, self->edge))
 		return;
 	conn->resume = false;
-	if (pep_handshake_splittable(conn))
+	if (!conn->stays && pep_handshake_splittable(conn))
 		conn->trigger = gen->values.split_trigger;
 	self->turn = self->high;
 	peer->turn = peer->high;
@@ -352,6 +352,7 @@ static void pep_follow_lapse(struct pep_net *pn, struct pep_conn *conn)
 		return;
 	pep_track_disarm(conn);
 	conn->resume = true;
+	conn->stays = false;
 }
 
 /*
@@ -385,8 +386,11 @@ static void pep_follow_segment(struct pep_net *pn, struct pep_gen *gen,
 
 	if (!pep_follow_plausible(conn, side, skb, pkt)) {
 		if (pep_follow_unseen(conn, side, skb, pkt)) {
+			bool stays = !conn->trigger;
+
 			pep_stat_inc(pn, PEP_STAT_FOLLOW_UNSEEN);
 			pep_follow_lapse(pn, conn);
+			conn->stays = stays;
 			pep_follow_resume(pn, gen, conn, side, skb, pkt);
 		}
 		return;

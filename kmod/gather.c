@@ -264,6 +264,25 @@ static int pep_gather_append(struct sk_buff *skb, struct iov_iter *from,
 }
 
 /**
+ * pep_gather_lent() - has a packet's list pages that their sender wants back?
+ * @skb: packet
+ *
+ * skb_orphan_frags_rx() replaces those of the packet itself.
+ *
+ * Context: any.
+ * Return: true when it has.
+ */
+bool pep_gather_lent(const struct sk_buff *skb)
+{
+	struct sk_buff *part;
+
+	skb_walk_frags(skb, part)
+		if (skb_zcopy(part))
+			return true;
+	return false;
+}
+
+/**
  * pep_gather_send() - hand collected payload to a socket without copying
  * @to: locked socket
  * @g: collected payload

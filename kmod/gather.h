@@ -55,5 +55,6 @@ void pep_gather_undo(struct pep_gather *g);
 void pep_gather_drop(struct pep_gather_page *to);
 int pep_gather_send(struct sock *to, const struct pep_gather *g, u32 off,
 		    bool more, struct ubuf_info *ubuf);
+bool pep_gather_lent(const struct sk_buff *skb);
 
 #endif

@@ -31,25 +31,6 @@
 #define PEP_PACKET_TLV_ACTION	0xc0
 
 /**
- * pep_packet_lent() - has a packet's list pages that their sender wants back?
- * @skb: packet
- *
- * skb_orphan_frags_rx() replaces those of the packet itself.
- *
- * Context: any.
- * Return: true when it has.
- */
-bool pep_packet_lent(const struct sk_buff *skb)
-{
-	struct sk_buff *part;
-
-	skb_walk_frags(skb, part)
-		if (skb_zcopy(part))
-			return true;
-	return false;
-}
-
-/**
  * pep_packet_csum_ok() - is the checksum of a TCP segment right?
  * @skb: packet
  * @pkt: parsed @skb; only its addresses and the offsets of the segment

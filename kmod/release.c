@@ -213,6 +213,20 @@ static bool pep_release_done(struct pep_conn *conn, struct pep_flow *flow)
 	return true;
 }
 
+/* Note the acknowledgment and the window of an end that its leg has received since the
+ * cut: packets that were on their way to it.
+ */
+static void pep_release_note(struct pep_track_end *end,
+			     const struct tcp_sock *tp)
+{
+	u32 edge = tp->snd_una + tp->snd_wnd;
+
+	if (after(tp->snd_una, end->ack))
+		end->ack = tp->snd_una;
+	if (after(edge, end->edge))
+		end->edge = edge;
+}
+
 /* End the legs without a packet; with the connection, the flow and them locked. */
 static void pep_release_finish(struct pep_conn *conn, struct pep_flow *flow,
 			       enum pep_stat cause)
@@ -221,6 +235,8 @@ static void pep_release_finish(struct pep_conn *conn, struct pep_flow *flow,
 	enum pep_side side;
 
 	for (side = 0; side < 2; side++) {
+		pep_release_note(&conn->end[side],
+				 tcp_sk(flow->leg[side].sk));
 		conn->end[side].next = conn->end[side].high;
 		conn->end[side].tsval =
 			pep_release_tsval(tcp_sk(flow->leg[side].sk),

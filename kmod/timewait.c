@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Removes the TIME_WAIT sockets of legs, and requests of openers, when steering does not
- * see their packets any more.
+ * Removes the TIME_WAIT sockets of legs when steering does not see their packets any
+ * more.
  *
- * Steering makes TIME_WAIT sockets give way to a new connection. Where it does not see
+ * Steering makes these sockets give way to a new connection. Where it does not see
  * a packet, early demux finds such a socket for it, and ip_forward() drops a packet that
  * has a socket: nothing is forwarded for a minute between two ends that use their
- * addresses and ports again. An opener whose request is there cannot connect past it.
+ * addresses and ports again.
  */
 
 #include "timewait.h"
@@ -14,11 +14,8 @@
 #include <linux/sched.h>
 #include <net/inet_hashtables.h>
 #include <net/inet_timewait_sock.h>
-#include <net/request_sock.h>
 #include <net/tcp.h>
-#include <uapi/linux/pep.h>
 
-#include "callback.h"
 #include "net.h"
 
 /* Buckets looked at before other work gets its turn. */
@@ -27,45 +24,32 @@
 /* A flow that ends with the device, and whose leg a process owns, ends a little later. */
 #define PEP_TIMEWAIT_LATE	HZ
 
-/* May it be a socket of ours, to be removed, in the namespace? */
-static bool pep_timewait_may(const struct pep_net *pn, const struct sock *sk)
+/* Is it a TIME_WAIT socket of a leg in a namespace? */
+static bool pep_timewait_ours(const struct net *net, const struct sock *sk)
 {
-	if (!net_eq(sock_net(sk), pn->net))
-		return false;
-	switch (inet_sk_state_load(sk)) {
-	case TCP_TIME_WAIT:
-		return inet_twsk(sk)->tw_transparent;
-	case TCP_NEW_SYN_RECV:
-		/* The openers by other devices of a side are still served. */
-		return READ_ONCE(pn->stopping) ||
-		       !atomic_read(&pn->devices[PEP_SIDE_WIRELESS]) ||
-		       !atomic_read(&pn->devices[PEP_SIDE_SERVER]);
-	default:
-		return false;
-	}
+	return inet_sk_state_load(sk) == TCP_TIME_WAIT &&
+	       net_eq(sock_net(sk), net) && inet_twsk(sk)->tw_transparent;
 }
 
 /* Take such a socket out of a bucket, with a reference; NULL when there is none. The
  * sockets are reused without a grace period, so one that moves to another bucket meanwhile
  * leads there: the end of a list identifies the bucket.
  */
-static struct sock *pep_timewait_find(const struct pep_net *pn,
-				      struct inet_ehash_bucket *bucket,
-				      unsigned int slot)
+static struct inet_timewait_sock *
+pep_timewait_find(const struct net *net, struct inet_ehash_bucket *bucket,
+		  unsigned int slot)
 {
 	struct hlist_nulls_node *node;
 	struct sock *sk;
 
 	do {
 		sk_nulls_for_each_rcu(sk, node, &bucket->chain) {
-			if (!pep_timewait_may(pn, sk) ||
+			if (!pep_timewait_ours(net, sk) ||
 			    !refcount_inc_not_zero(&sk->sk_refcnt))
 				continue;
 			/* It may be another one by now. */
-			if (pep_timewait_may(pn, sk) &&
-			    (sk->sk_state == TCP_TIME_WAIT ||
-			     pep_callback_owns(sk)))
-				return sk;
+			if (pep_timewait_ours(net, sk))
+				return inet_twsk(sk);
 			sock_gen_put(sk);
 		}
 	} while (get_nulls_value(node) != slot);
@@ -73,33 +57,33 @@ static struct sock *pep_timewait_find(const struct pep_net *pn,
 }
 
 /* Remove such sockets from a bucket. */
-static void pep_timewait_clear(const struct pep_net *pn,
+static void pep_timewait_clear(const struct net *net,
 			       struct inet_ehash_bucket *bucket,
 			       unsigned int slot)
 {
-	struct sock *sk;
+	struct inet_timewait_sock *tw;
 
 	do {
-		rcu_read_lock_bh();
-		sk = pep_timewait_find(pn, bucket, slot);
-		if (sk && sk->sk_state == TCP_TIME_WAIT)
-			inet_twsk_deschedule_put(inet_twsk(sk));
-		else if (sk)
-			inet_csk_reqsk_queue_drop_and_put(inet_reqsk(sk)->rsk_listener,
-							  inet_reqsk(sk));
-		rcu_read_unlock_bh();
-	} while (sk);
+		rcu_read_lock();
+		tw = pep_timewait_find(net, bucket, slot);
+		rcu_read_unlock();
+		if (tw) {
+			local_bh_disable();
+			inet_twsk_deschedule_put(tw);
+			local_bh_enable();
+		}
+	} while (tw);
 }
 
 /* Remove all such sockets of a namespace. */
-static void pep_timewait_purge(const struct pep_net *pn)
+static void pep_timewait_purge(const struct net *net)
 {
-	const struct inet_hashinfo *hash = pn->net->ipv4.tcp_death_row.hashinfo;
+	const struct inet_hashinfo *hash = net->ipv4.tcp_death_row.hashinfo;
 	unsigned int slot;
 
 	for (slot = 0; slot <= hash->ehash_mask; slot++) {
 		if (!hlist_nulls_empty(&hash->ehash[slot].chain))
-			pep_timewait_clear(pn, &hash->ehash[slot], slot);
+			pep_timewait_clear(net, &hash->ehash[slot], slot);
 		if (slot % PEP_TIMEWAIT_BATCH == 0)
 			cond_resched();
 	}
@@ -109,7 +93,7 @@ static void pep_timewait_work(struct work_struct *work)
 {
 	struct pep_net *pn = container_of(work, struct pep_net, timewait);
 
-	pep_timewait_purge(pn);
+	pep_timewait_purge(pn->net);
 }
 
 static void pep_timewait_late(struct work_struct *work)
@@ -117,7 +101,7 @@ static void pep_timewait_late(struct work_struct *work)
 	struct pep_net *pn = container_of(to_delayed_work(work),
 					  struct pep_net, timewait_late);
 
-	pep_timewait_purge(pn);
+	pep_timewait_purge(pn->net);
 }
 
 /**
@@ -157,5 +141,5 @@ void pep_timewait_stop(struct pep_net *pn)
 {
 	disable_work_sync(&pn->timewait);
 	disable_delayed_work_sync(&pn->timewait_late);
-	pep_timewait_purge(pn);
+	pep_timewait_purge(pn->net);
 }

@@ -159,6 +159,8 @@ static inline bool pep_track_acks(const struct pep_track_end *end,
  * @early: its opener is to be answered early; constant
  * @resume: packets may have passed unseen since its numbers were noted: it was
  *	imported, a side had no device meanwhile, or an end has acknowledged more
+ * @stays: it is not split when it goes on after @resume: it was decided, or it was
+ *	handed back by request
  * @renew: its SYN-ACK may be sent again when that gets lost, see synack.c; constant
  * @crowded: its subscriber had no room to split it again, which has been counted
  * @gaps: pep_net.gaps when its latest packet came, modulo 256
@@ -195,6 +197,7 @@ struct pep_conn {
 	u8 repeated:1;
 	u8 early:1;
 	u8 resume:1;
+	u8 stays:1;
 	u8 renew:1;
 	u8 crowded:1;
 	u8 gaps;

@@ -6,12 +6,11 @@ same, even when sent before the target has answered."""
 from peptest import pep
 from peptest.env import amount
 from peptest.ktap import case, expect, families, steady, wait_for
-from peptest.netns import addr, impaired, ip, netem, run, sysctl
+from peptest.netns import addr, ip, netem, run, sysctl
 from peptest.pep import grows, least
 from peptest.raw import ACK, RST, SYN, Wire, segment
-from peptest.tcp import (PORT, accept, client, connect, exchange, exchange_all,
-                         exchange_part, expect_reset, listen, one_way, pair,
-                         reset, start)
+from peptest.tcp import (PORT, accept, connect, exchange, exchange_all,
+                         expect_reset, listen, one_way, pair, reset, start)
 
 BYTES = amount(5000000)
 FLOWS = 50
@@ -100,31 +99,6 @@ def one_side(family, opener, opened):
         pep.pepadm("dev", "add", dev, "side", side)
 
 
-def half_open(family, opener, opened):
-    """The device goes while an opener has no SYN-ACK yet: it connects by
-    forwarding, in its next try."""
-    exchange(pair(family, opener, opened), 100)
-    dev = {"sub": "wl0", "srv": "sv0"}[opener]
-    listener = listen(opened, family)
-    with grows(syn_answered=1, flow_established=0):
-        with impaired((("pep", dev),), "loss", "100%"):
-            near = client(opener, family)
-            near.setblocking(False)
-            near.connect_ex((addr(opened, family), PORT))
-            wait_for("the request", lambda: pep.stat("pending") == 1 and
-                     "SYN-RECV" in run("ss", "-Htan", ns="pep").stdout)
-            leg = accept(listener)
-            pep.detach()
-            pep.flows_end()
-            expect_reset(leg)
-        far = accept(listener)
-        near.setblocking(True)
-        exchange_part((near, far), 1000)
-        pep.attach()
-    for sock in near, far:
-        sock.close()
-
-
 def leaving(family, opener, opened):
     """The SYN of a leg that would send by a device which is to be detached
     does not leave: the target answers the options of the first SYN it sees."""
@@ -150,7 +124,6 @@ for _text, *_ends in WAYS:
     families("openers that are gone when accepted" + _text, *_ends)(gone)
     families("a device on one side only" + _text, *_ends)(one_side)
     families("a device that is to be detached" + _text, *_ends)(leaving)
-    families("the devices go before the SYN-ACK" + _text, *_ends)(half_open)
 
 
 def control_users():

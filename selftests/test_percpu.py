@@ -112,7 +112,7 @@ def text():
     """A row for each counter of any CPU, in columns; one has the longest
     name."""
     pepadm("profile", "set", "default", "max-flows", "1")
-    with pep.grows(split_pass_profile_flows=1):
+    with pep.grows(ended=False, split_pass_profile_flows=1):
         held = pep.split_pair(4)
         exchange_part(pair(4), BYTES)
     pepadm("profile", "set", "default", "max-flows", "0")

@@ -20,6 +20,7 @@
 #define SKB_GSO_TCPV4		1
 #define SKB_GSO_UDP_L4		2
 #define SKB_GSO_TCPV6		4
+#define SKB_GSO_FRAGLIST	8
 
 /**
  * struct sk_buff - a packet whose network header is where its data begins
@@ -88,6 +89,12 @@ static inline bool skb_is_gso(const struct sk_buff *skb)
 static inline bool skb_is_gso_tcp(const struct sk_buff *skb)
 {
 	return skb->gso_type & (SKB_GSO_TCPV4 | SKB_GSO_TCPV6);
+}
+
+/* The only member that is read of it is one of the packet here. */
+static inline const struct sk_buff *skb_shinfo(const struct sk_buff *skb)
+{
+	return skb;
 }
 
 static inline bool skb_csum_unnecessary(const struct sk_buff *skb)
