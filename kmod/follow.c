@@ -352,7 +352,6 @@ static void pep_follow_lapse(struct pep_net *pn, struct pep_conn *conn)
 		return;
 	pep_track_disarm(conn);
 	conn->resume = true;
-	conn->stays = false;
 }
 
 /*
@@ -386,11 +385,10 @@ static void pep_follow_segment(struct pep_net *pn, struct pep_gen *gen,
 
 	if (!pep_follow_plausible(conn, side, skb, pkt)) {
 		if (pep_follow_unseen(conn, side, skb, pkt)) {
-			bool stays = !conn->trigger;
-
 			pep_stat_inc(pn, PEP_STAT_FOLLOW_UNSEEN);
 			pep_follow_lapse(pn, conn);
-			conn->stays = stays;
+			/* More may pass unseen, which legs would not get. */
+			conn->stays = true;
 			pep_follow_resume(pn, gen, conn, side, skb, pkt);
 		}
 		return;

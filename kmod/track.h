@@ -159,8 +159,7 @@ static inline bool pep_track_acks(const struct pep_track_end *end,
  * @early: its opener is to be answered early; constant
  * @resume: packets may have passed unseen since its numbers were noted: it was
  *	imported, a side had no device meanwhile, or an end has acknowledged more
- * @stays: it is not split when it goes on after @resume: it was decided, or it was
- *	handed back by request
+ * @stays: it is not split any more, as an end has acknowledged payload that was not seen
  * @renew: its SYN-ACK may be sent again when that gets lost, see synack.c; constant
  * @crowded: its subscriber had no room to split it again, which has been counted
  * @gaps: pep_net.gaps when its latest packet came, modulo 256
