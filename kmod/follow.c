@@ -331,7 +331,7 @@ static void pep_follow_resume(struct pep_net *pn, struct pep_gen *gen,
 	    after(peer->high, self->edge))
 		return;
 	conn->resume = false;
-	if (!conn->stays && pep_handshake_splittable(conn))
+	if (pep_handshake_splittable(conn))
 		conn->trigger = gen->values.split_trigger;
 	self->turn = self->high;
 	peer->turn = peer->high;
@@ -339,8 +339,8 @@ static void pep_follow_resume(struct pep_net *pn, struct pep_gen *gen,
 		pep_follow_keep(pn, gen, conn);
 }
 
-/* Packets may have passed unseen since the latest one: the connection goes on from the
- * next packets, like an imported one, and is not measured any more.
+/* A side had no device since the latest packet: the connection goes on from the next
+ * packets, like an imported one, and is not measured any more.
  */
 static void pep_follow_lapse(struct pep_net *pn, struct pep_conn *conn)
 {
@@ -384,13 +384,9 @@ static void pep_follow_segment(struct pep_net *pn, struct pep_gen *gen,
 	u32 seq = ntohl(pkt->th->seq);
 
 	if (!pep_follow_plausible(conn, side, skb, pkt)) {
-		if (pep_follow_unseen(conn, side, skb, pkt)) {
+		/* Payload that comes next shows how far the other end is. */
+		if (pep_follow_unseen(conn, side, skb, pkt))
 			pep_stat_inc(pn, PEP_STAT_FOLLOW_UNSEEN);
-			pep_follow_lapse(pn, conn);
-			/* More may pass unseen, which legs would not get. */
-			conn->stays = true;
-			pep_follow_resume(pn, gen, conn, side, skb, pkt);
-		}
 		return;
 	}
 	if (conn->tally && !conn->copies &&

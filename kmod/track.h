@@ -158,8 +158,7 @@ static inline bool pep_track_acks(const struct pep_track_end *end,
  *	round trip
  * @early: its opener is to be answered early; constant
  * @resume: packets may have passed unseen since its numbers were noted: it was
- *	imported, a side had no device meanwhile, or an end has acknowledged more
- * @stays: it is not split any more, as an end has acknowledged payload that was not seen
+ *	imported, or a side had no device meanwhile
  * @renew: its SYN-ACK may be sent again when that gets lost, see synack.c; constant
  * @crowded: its subscriber had no room to split it again, which has been counted
  * @gaps: pep_net.gaps when its latest packet came, modulo 256
@@ -196,7 +195,6 @@ struct pep_conn {
 	u8 repeated:1;
 	u8 early:1;
 	u8 resume:1;
-	u8 stays:1;
 	u8 renew:1;
 	u8 crowded:1;
 	u8 gaps;

@@ -315,7 +315,7 @@ static const char * const docs_stat[] = {
 	[102] = "Followed connections not split as flows of their subscriber, and copies of payload, hold as much memory as may be.",
 	[103] = "Flows reset that got nowhere, while their subscriber held more memory than may be, or TCP was short of it.",
 	[104] = "SYNs that connect early does not answer, as routing does not accept their source behind the device that they came by.",
-	[105] = "Times that an end of a followed connection acknowledged payload which had not passed.",
+	[105] = "Acknowledgments of followed connections that were of payload which had not passed.",
 	[106] = "Connections that are not followed, as both ends' packets came by one device and routing has another one for an end.",
 };
 
