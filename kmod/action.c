@@ -18,6 +18,7 @@
 #include "compat.h"
 #include "flow.h"
 #include "instance.h"
+#include "leave.h"
 #include "net.h"
 #include "profile.h"
 #include "steer.h"
@@ -101,7 +102,7 @@ pep_action_parse(struct net *net, struct nlattr **tb,
 	}
 	atomic_inc(&params->profile->pn->devices[params->side]);
 	/* A device is attached, maybe the one that was to be detached. */
-	xa_destroy(&params->profile->pn->leaving);
+	pep_leave_clear(params->profile->pn);
 	return params;
 }
 

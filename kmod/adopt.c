@@ -2,12 +2,8 @@
 /*
  * Taking a connection over in mid-stream.
  *
- * TCP_REPAIR makes two sockets the ends of a connection that they have not
- * opened: under repair tcp_connect() leads to TCP_ESTABLISHED without a packet.
- * Each leg goes on with the sequence numbers, the options and the clock of the
- * end that it speaks for, and its send queue holds the payload under way as
- * already sent. In this file the peer of a leg is the end on its own side, which it
- * talks to, and self the other end, which it speaks for.
+ * Two sockets of the pool become the ends of a connection that they have not opened, see
+ * repair.c.
  *
  * A job takes the connection over. The packet that triggers the job goes on to
  * the other end, as do those that the driver has delivered together with it: the
@@ -16,8 +12,6 @@
 
 #include "adopt.h"
 
-#include <net/inet_ecn.h>
-#include <net/l3mdev.h>
 #include <net/tcp.h>
 
 #include "callback.h"
@@ -25,6 +19,7 @@
 #include "copy.h"
 #include "flow.h"
 #include "gen.h"
+#include "leave.h"
 #include "leg.h"
 #include "limit.h"
 #include "live.h"
@@ -32,13 +27,10 @@
 #include "pool.h"
 #include "relay.h"
 #include "release.h"
-#include "route.h"
+#include "repair.h"
 #include "share.h"
 #include "stat.h"
 #include "untrack.h"
-
-/* Largest receive buffer for the window that a leg's end was promised, bytes. */
-#define PEP_ADOPT_RCVBUF	(16 * 1024 * 1024)
 
 /* How long an end may have been silent, beyond two round trips. */
 #define PEP_ADOPT_SILENCE	HZ
@@ -106,235 +98,6 @@ void pep_adopt_give_up(struct pep_net *pn, struct pep_conn *conn,
 	pep_track_disarm(conn);
 }
 
-/* Does the leg's route use the device that receives its end's packets? */
-static bool pep_adopt_routed(struct net *net, struct sock *sk, int ifindex)
-{
-	struct net_device *dev = dev_get_by_index_rcu(net, ifindex);
-	struct dst_entry *dst = __sk_dst_get(sk);
-
-	return dev && dst && pep_route_uses(dst, dev);
-}
-
-/* Note one sample of the round trip as TCP would, RFC 6298, until the end has
- * acknowledged all that is @sent. Without a sample the leg starts with TCP's initial
- * values.
- */
-static void pep_adopt_set_rtt(struct tcp_sock *tp, u32 rtt, u32 sent)
-{
-	if (!rtt)
-		return;
-	tp->srtt_us = rtt << 3;
-	tp->mdev_us = rtt << 1;
-	tp->rttvar_us = max(tp->mdev_us, tcp_rto_min_us((struct sock *)tp));
-	tp->mdev_max_us = tp->rttvar_us;
-	tp->rtt_seq = sent;
-	minmax_reset(&tp->rtt_min, tcp_jiffies32, rtt);
-}
-
-/* Options that both ends have. */
-static u8 pep_adopt_agreed(const struct pep_conn *conn)
-{
-	return conn->end[0].flags & conn->end[1].flags;
-}
-
-/*
- * Establish the leg of a side: set the state that precedes connect(), which
- * sends nothing under repair. Return: 0 or a negative error.
- */
-static int pep_adopt_connect(const struct pep_conn *conn, enum pep_side side,
-			     struct sock *sk)
-{
-	const struct pep_track_end *peer = &conn->end[side];
-	struct tcp_sock *tp = tcp_sk(sk);
-	struct pep_tuple tuple;
-	int err;
-
-	/* The source is the end that the leg speaks for. */
-	if (side == conn->opener)
-		pep_tuple_reverse(&tuple, &conn->tuple);
-	else
-		tuple = conn->tuple;
-	tp->repair = 1;
-	tp->repair_queue = TCP_SEND_QUEUE;
-	tp->rcv_nxt = peer->next;
-	tp->rx_opt.user_mss = peer->mss;
-	pep_adopt_set_rtt(tp, peer->rtt, peer->ack);
-	err = pep_leg_connect(sk, &tuple, peer->ack);
-	tp->rx_opt.user_mss = 0;
-	if (!err && sk->sk_state != TCP_ESTABLISHED)
-		err = -EPROTO;
-	if (err || !tp->srtt_us)
-		return err;
-	/* Before the payload under way starts the timer. */
-	inet_csk(sk)->icsk_rto =
-		min_t(u32, usecs_to_jiffies((tp->srtt_us >> 3) + tp->rttvar_us),
-		      TCP_RTO_MAX);
-	return 0;
-}
-
-/* Set the options that the ends have negotiated. */
-static void pep_adopt_set_options(const struct pep_conn *conn,
-				  enum pep_side side, struct sock *sk)
-{
-	const struct pep_track_end *peer = &conn->end[side];
-	const struct pep_track_end *self = &conn->end[!side];
-	struct tcp_sock *tp = tcp_sk(sk);
-	u8 agreed = pep_adopt_agreed(conn);
-
-	tp->rx_opt.wscale_ok = !!(agreed & PEP_TRACK_SCALES);
-	tp->rx_opt.snd_wscale = peer->wscale;
-	tp->rx_opt.rcv_wscale = self->wscale;
-	tp->rx_opt.sack_ok = agreed & PEP_TRACK_SACK ? TCP_SACK_SEEN : 0;
-	tp->rx_opt.tstamp_ok = !!(agreed & PEP_TRACK_STAMPS);
-	tp->tcp_header_len = sizeof(struct tcphdr);
-	if (tp->rx_opt.tstamp_ok) {
-		tp->rx_opt.saw_tstamp = 1;
-		tp->rx_opt.ts_recent = peer->tsval;
-		tp->rx_opt.ts_recent_stamp = ktime_get_seconds();
-		tp->tcp_header_len += TCPOLEN_TSTAMP_ALIGNED;
-		/* Never ahead of the end's own clock, nor behind the value that
-		 * the peer has seen. The first segment carries the time that TCP
-		 * has stored: tcp_mstamp_refresh().
-		 */
-		tp->tcp_usec_ts = 0;
-		tp->tcp_clock_cache = tcp_clock_ns();
-		tp->tcp_mstamp = div_u64(tp->tcp_clock_cache, NSEC_PER_USEC);
-		WRITE_ONCE(tp->tsoffset, self->tsval -
-			   (u32)div_u64(tp->tcp_clock_cache, NSEC_PER_MSEC));
-	}
-	tp->advmss = min_t(u32, dst_metric_advmss(__sk_dst_get(sk)), self->mss);
-	if (agreed & PEP_TRACK_ECN)
-		tp->ecn_flags |= PEP_COMPAT_ECN_OK;
-	/* The segment's size depends on the options: compute it again. */
-	inet_csk(sk)->icsk_pmtu_cookie = 0;
-}
-
-/* Send within the window that the peer has offered, and keep the one that the
- * peer was promised.
- */
-static void pep_adopt_set_windows(const struct pep_conn *conn,
-				  enum pep_side side, struct sock *sk)
-{
-	const struct pep_track_end *peer = &conn->end[side];
-	const struct pep_track_end *self = &conn->end[!side];
-	struct tcp_sock *tp = tcp_sk(sk);
-	u32 offered = peer->edge - peer->ack, promised;
-	/* A buffer of fixed size holds the promised window and no more. */
-	u64 scale = sk->sk_userlocks & SOCK_RCVBUF_LOCK ? 2 : 4;
-
-	tp->snd_wnd = offered;
-	tp->max_window = offered;
-	tp->snd_wl1 = peer->next;
-
-	promised = self->edge - self->ack;
-	tp->rcv_wup = self->ack;
-	tp->rcv_wnd = promised;
-	pep_compat_promised(tp);
-	if (tcp_full_space(sk) < (int)promised)
-		WRITE_ONCE(sk->sk_rcvbuf, min_t(u64, promised * scale,
-						PEP_ADOPT_RCVBUF));
-	WRITE_ONCE(tp->window_clamp,
-		   min_t(u32, tcp_full_space(sk),
-			 U16_MAX << tp->rx_opt.rcv_wscale));
-	tp->rcv_ssthresh = min(tp->window_clamp,
-			       max(promised, tp->rcv_ssthresh));
-	/* No header prediction until the next segment in order. */
-	tp->pred_flags = 0;
-}
-
-/* Segments that a leg may send at once, beyond those under way: none where its subscriber
- * has others in flight on other legs. Connections that begin at the same time would flood
- * the queue of their link.
- */
-static u32 pep_adopt_more(const struct pep_conn *conn, enum pep_side side)
-{
-	return side == PEP_SIDE_WIRELESS && conn->path &&
-	       atomic_read(&conn->path->legs) ? 0 : 2;
-}
-
-/* Load the payload under way to the peer. Return: 0 or a negative error. */
-static int pep_adopt_load(const struct pep_conn *conn, enum pep_side side,
-			  struct sock *sk, struct pep_queue *queue)
-{
-	const struct pep_track_end *peer = &conn->end[side];
-	const struct pep_track_end *self = &conn->end[!side];
-	struct tcp_sock *tp = tcp_sk(sk);
-	u32 flight = self->next - peer->ack;
-	int sndbuf = sk->sk_sndbuf, err;
-
-	/* Each copy becomes a packet of its own, and may take many times the size
-	 * of its payload: all of them fit, regardless of the limit afterwards.
-	 */
-	WRITE_ONCE(sk->sk_sndbuf, INT_MAX);
-	err = pep_copies_load(conn->copies, !side, sk, &queue->ubuf);
-	if (!(sk->sk_userlocks & SOCK_SNDBUF_LOCK))
-		sndbuf = max_t(u32, sndbuf, 4 * flight);
-	WRITE_ONCE(sk->sk_sndbuf, sndbuf);
-	if (err)
-		return err;
-	if (tp->write_seq != self->next || tp->snd_nxt != self->next)
-		return -EBADMSG;
-	tcp_snd_cwnd_set(tp, max(tcp_snd_cwnd(tp), tp->packets_out +
-				 pep_adopt_more(conn, side)));
-	tp->repair = 0;
-	tp->repair_queue = 0;
-	return 0;
-}
-
-/* Counter of an error that keeps a leg from taking the state of an end. Legs may share
- * ports, so it is connect() that finds the addresses and ports in use, EADDRNOTAVAIL. It
- * fails with EINVAL for a blackhole, and over IPv4 with ENODEV for a device that is gone.
- */
-static enum pep_stat pep_adopt_reason(int err)
-{
-	switch (err) {
-	case -EADDRINUSE:
-	case -EADDRNOTAVAIL:
-		return PEP_STAT_SPLIT_PASS_IN_USE;
-	case -EHOSTUNREACH:
-	case -ENETUNREACH:
-	case -EACCES:
-	case -EINVAL:
-	case -ENODEV:
-		return PEP_STAT_SPLIT_PASS_ROUTE;
-	case -EAGAIN:
-	case -ENOMEM:
-	case -ENOBUFS:
-		return PEP_STAT_SPLIT_PASS_NO_MEMORY;
-	default:
-		return PEP_STAT_SPLIT_PASS_FAILED;
-	}
-}
-
-/* Give a leg the state of the end that it speaks for. Return: PEP_STAT_NONE, or the
- * counter of the reason against it.
- */
-static enum pep_stat pep_adopt_leg(struct pep_flow *flow,
-				   const struct pep_conn *conn,
-				   enum pep_side side, struct pep_queue *queue)
-{
-	const struct pep_track_end *peer = &conn->end[side];
-	struct sock *sk = flow->leg[side].sk;
-	int err, vrf;
-
-	WRITE_ONCE(sk->sk_bound_dev_if,
-		   pep_gen_bound(flow->gen, side, peer->ifindex));
-	if (flow->gen->values.dscp == PEP_DSCP_COPY)
-		pep_leg_set_dsfield(sk, conn->dsfield[!side]);
-	err = pep_adopt_connect(conn, side, sk);
-	if (err)
-		return pep_adopt_reason(err);
-	if (!pep_adopt_routed(flow->pn->net, sk, peer->ifindex))
-		return PEP_STAT_SPLIT_PASS_ROUTE;
-	/* See pep_filter_device(). */
-	vrf = l3mdev_master_ifindex_by_index(flow->pn->net, peer->ifindex);
-	WRITE_ONCE(sk->sk_rx_dst_ifindex, vrf ?: peer->ifindex);
-	pep_adopt_set_options(conn, side, sk);
-	pep_adopt_set_windows(conn, side, sk);
-	err = pep_adopt_load(conn, side, sk, queue);
-	return err ? pep_adopt_reason(err) : PEP_STAT_NONE;
-}
-
 /* From now on the ends see the legs only. */
 static void pep_adopt_begin(struct pep_flow *flow,
 			    const struct pep_conn *conn)
@@ -354,18 +117,6 @@ static void pep_adopt_begin(struct pep_flow *flow,
 		__tcp_send_ack(sk, tcp_sk(sk)->rcv_nxt, 0);
 	}
 	pep_flow_schedule(flow);
-}
-
-/* Undo the changes to the legs: under repair disconnect() sends nothing. */
-static void pep_adopt_undo(struct pep_flow *flow, enum pep_stat reason)
-{
-	enum pep_side side;
-
-	for (side = 0; side < 2; side++)
-		tcp_sk(flow->leg[side].sk)->repair = 1;
-	pep_flow_end(flow, reason);
-	for (side = 0; side < 2; side++)
-		tcp_sk(flow->leg[side].sk)->repair = 0;
 }
 
 /* Set the times of the ends' parts of the handshake, as far as they are known:
@@ -402,9 +153,9 @@ static enum pep_stat pep_adopt_legs(struct pep_flow *flow,
 	for (side = 0; side < 2; side++)
 		pep_callback_attach(flow, flow->leg[side].sk);
 	for (side = 0; side < 2 && !reason; side++)
-		reason = pep_adopt_leg(flow, conn, side, queue);
+		reason = pep_repair_leg(flow, conn, side, queue);
 	if (reason)
-		pep_adopt_undo(flow, reason);
+		pep_repair_end(flow, reason);
 	else
 		pep_adopt_begin(flow, conn);
 	pep_flow_unlock_legs(flow);
@@ -494,11 +245,11 @@ static enum pep_stat pep_adopt_trigger(unsigned int due)
 	return PEP_STAT_SPLIT_BYTES;
 }
 
-/* Is a device of the connection being detached? See pep_release_leave(). */
+/* Is a device of the connection being detached? See pep_leave_note(). */
 static bool pep_adopt_leaving(struct pep_net *pn, const struct pep_conn *conn)
 {
-	return pep_release_leaves(pn, conn->end[0].ifindex) ||
-	       pep_release_leaves(pn, conn->end[1].ifindex);
+	return pep_leave_soon(pn, conn->end[0].ifindex) ||
+	       pep_leave_soon(pn, conn->end[1].ifindex);
 }
 
 /* Try again when the pool has been filled, unless filling it failed. */

@@ -18,15 +18,16 @@
 #include "adopt.h"
 #include "callback.h"
 #include "deliver.h"
+#include "flow.h"
 #include "follow.h"
 #include "gen.h"
 #include "handshake.h"
+#include "leave.h"
 #include "limit.h"
 #include "live.h"
 #include "meter.h"
 #include "path.h"
 #include "relay.h"
-#include "release.h"
 #include "reopen.h"
 #include "route.h"
 #include "share.h"
@@ -153,13 +154,13 @@ static bool pep_early_leaves(const struct pep_flow *flow, const struct sock *sk,
 	struct dst_entry *dst;
 	bool leaves;
 
-	if (likely(xa_empty(&pn->leaving)))
+	if (likely(!pep_leave_any(pn)))
 		return false;
 	if (local)
 		memset(&tuple.src, 0, sizeof(tuple.src));
 	dst = pep_route_out(pn->net, &tuple, sk->sk_bound_dev_if, sk->sk_mark,
 			    inet_sk(sk)->tos);
-	leaves = dst && pep_release_leaves(pn, dst->dev->ifindex);
+	leaves = dst && pep_leave_soon(pn, dst->dev->ifindex);
 	dst_release(dst);
 	return leaves;
 }
@@ -385,7 +386,7 @@ enum pep_follow_verdict pep_early_open(struct pep_gen *gen, enum pep_side side,
 
 	/* The answers of an end would not arrive here, or soon stop. */
 	if (!atomic_read(&pn->devices[!side]) ||
-	    pep_release_leaves(pn, skb->dev->ifindex))
+	    pep_leave_soon(pn, skb->dev->ifindex))
 		return PEP_FOLLOW_UNKNOWN;
 	reason = pep_limit_check(gen);
 	if (reason) {

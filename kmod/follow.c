@@ -19,6 +19,7 @@
 #include "flow.h"
 #include "gen.h"
 #include "handshake.h"
+#include "learn.h"
 #include "meter.h"
 #include "path.h"
 #include "release.h"
@@ -142,8 +143,8 @@ static void pep_follow_choose(struct pep_net *pn, struct pep_gen *gen,
 		return;
 	pep_follow_keep(pn, gen, conn);
 	if (conn->copies && conn->path)
-		pep_path_handshake(conn->path,
-				   conn->end[PEP_SIDE_WIRELESS].rtt);
+		pep_learn_handshake(conn->path,
+				    conn->end[PEP_SIDE_WIRELESS].rtt);
 }
 
 /* Handle the first payload of a connection since it was handed back as idle: the
@@ -241,8 +242,8 @@ static void pep_follow_ack(struct pep_conn *conn, enum pep_side side,
 
 	if (after(ack, self->ack)) {
 		if (conn->copies && conn->path && side == PEP_SIDE_WIRELESS)
-			pep_path_acked(conn->path, ack - self->ack,
-				       tcp_clock_us(), false);
+			pep_learn_acked(conn->path, ack - self->ack,
+					tcp_clock_us(), false);
 		self->ack = ack;
 		if (conn->copies)
 			pep_copies_acked(conn->copies, !side, ack,

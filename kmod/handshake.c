@@ -267,15 +267,13 @@ static bool pep_handshake_routed(struct pep_net *pn, const struct pep_gen *gen,
 				 enum pep_side side)
 {
 	struct pep_tuple tuple = conn->tuple;
-	struct net_device *dev;
 	struct dst_entry *dst;
 	bool routed;
 
 	if (side == conn->opener)
 		pep_tuple_reverse(&tuple, &conn->tuple);
-	dev = dev_get_by_index_rcu(pn->net, conn->end[side].ifindex);
 	dst = pep_route_out(pn->net, &tuple, conn->vrf, gen->values.mark, 0);
-	routed = dev && dst && pep_route_uses(dst, dev);
+	routed = pep_route_uses(pn->net, dst, conn->end[side].ifindex);
 	dst_release(dst);
 	return routed;
 }

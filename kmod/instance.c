@@ -22,6 +22,7 @@
 #include "deliver.h"
 #include "flow.h"
 #include "gen.h"
+#include "leave.h"
 #include "limit.h"
 #include "live.h"
 #include "net.h"
@@ -232,7 +233,7 @@ static int __net_init pep_instance_init(struct net *net)
 	pep_unsent_init(pn);
 	pn->early_seed = get_random_u32();
 	xa_init_flags(&pn->flows, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
-	xa_init_flags(&pn->leaving, XA_FLAGS_LOCK_BH);
+	pep_leave_init(pn);
 	init_waitqueue_head(&pn->idle);
 	mutex_init(&pn->lock);
 	INIT_LIST_HEAD(&pn->profiles);
@@ -252,7 +253,7 @@ static void __net_exit pep_instance_exit(struct net *net)
 
 	WARN_ON_ONCE(!xa_empty(&pn->flows));
 	xa_destroy(&pn->flows);
-	xa_destroy(&pn->leaving);
+	pep_leave_clear(pn);
 	pep_memo_exit(&pn->reset);
 	pep_stat_exit(pn);
 }

@@ -13,6 +13,7 @@
 
 #include "flow.h"
 #include "gen.h"
+#include "learn.h"
 
 /* Least window of a leg beside others, segments: BBR's own minimum. */
 #define PEP_LINK_LEAST	4U
@@ -81,14 +82,14 @@ u32 pep_link_busy(const struct pep_link *link)
  * Context: softirq.
  * Return: false when nothing is known, or nothing known is to be used.
  */
-bool pep_link_known(const struct pep_flow *flow, struct pep_path_known *known)
+bool pep_link_known(const struct pep_flow *flow, struct pep_learn_known *known)
 {
 	const struct pep_values *values = &flow->gen->values;
 	bool found;
 
 	if (!values->resume && !values->link_rate)
 		return false;
-	found = pep_path_known(flow->link.path, known);
+	found = pep_learn_known(flow->link.path, known);
 	if (!values->link_rate)
 		return found;
 	known->rate = values->link_rate;
@@ -158,7 +159,7 @@ void pep_link_share(struct pep_flow *flow)
 	struct tcp_sock *tp = tcp_sk(flow->leg[PEP_SIDE_WIRELESS].sk);
 	struct pep_link *link = &flow->link;
 	u32 others, total, room, busy;
-	struct pep_path_known known;
+	struct pep_learn_known known;
 	unsigned long rate = ~0UL;
 	u32 window = ~0U;
 
@@ -251,7 +252,7 @@ void pep_link_sent(struct pep_flow *flow)
 void pep_link_begin(struct pep_flow *flow, u32 rtt)
 {
 	WRITE_ONCE(flow->link.path, flow->path);
-	pep_path_handshake(flow->path, rtt);
+	pep_learn_handshake(flow->path, rtt);
 }
 
 /**

@@ -4,7 +4,7 @@
 
 #include <net/tcp.h>
 
-#include "path.h"
+#include "learn.h"
 
 struct pep_flow;
 
@@ -46,7 +46,7 @@ static inline bool pep_link_by_rate(const struct tcp_sock *tp)
 unsigned long pep_link_max_rate(const struct pep_flow *flow);
 u64 pep_link_part(const struct tcp_sock *tp, u64 rate, u32 busy, u32 rtt);
 u32 pep_link_busy(const struct pep_link *link);
-bool pep_link_known(const struct pep_flow *flow, struct pep_path_known *known);
+bool pep_link_known(const struct pep_flow *flow, struct pep_learn_known *known);
 void pep_link_share(struct pep_flow *flow);
 void pep_link_space(struct pep_flow *flow);
 void pep_link_sent(struct pep_flow *flow);

@@ -85,7 +85,7 @@ struct pep_limits {
  * @gaps: times that a side has lost its last device: packets pass unseen then
  * @leaving: devices whose connections are handed back: no connection with packets from
  *	one of them is taken over until the second that its value has, of
- *	ktime_get_seconds(), or until a device is attached
+ *	ktime_get_seconds(), or until a device is attached; see leave.c
  * @copied: memory that the copies of unacknowledged payload keep, bytes, except
  *	the amounts that CPUs count by themselves; see copy.c
  * @paths: struct pep_path, the known properties of subscribers' links; see path.c

@@ -11,6 +11,7 @@
 #include <net/ipv6.h>
 
 #include "filter.h"
+#include "learn.h"
 #include "net.h"
 #include "path.h"
 #include "reply.h"
@@ -81,11 +82,11 @@ static bool pep_paths_started(struct pep_net *pn)
 static int pep_paths_fill(struct sk_buff *skb, struct pep_path *path)
 {
 	bool v6 = path->key.family == AF_INET6;
-	struct pep_path_known known;
+	struct pep_learn_known known;
 	u64 segs, again;
 	u32 flows;
 
-	pep_path_known(path, &known);
+	pep_learn_known(path, &known);
 	spin_lock_bh(&path->lock);
 	segs = path->segs;
 	again = path->again;
@@ -258,9 +259,9 @@ static unsigned int pep_paths_bucket(u64 value, u32 first)
 static void pep_paths_add(struct pep_paths_sum *sum,
 			  const struct pep_path *path)
 {
-	struct pep_path_known known;
+	struct pep_learn_known known;
 
-	if (!pep_path_known(path, &known))
+	if (!pep_learn_known(path, &known))
 		return;
 	sum->rates[pep_paths_bucket(known.rate, PEP_PATHS_RATE_FIRST)]++;
 	sum->rtts[pep_paths_bucket(known.rtt, PEP_PATHS_RTT_FIRST)]++;

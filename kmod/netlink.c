@@ -6,6 +6,7 @@
  * without their locks, so that a dump blocks nothing.
  */
 
+#include "leave.h"
 #include "netlink-gen.h"
 
 #include "filter.h"
@@ -400,7 +401,7 @@ static int pep_netlink_release(struct pep_net *pn,
 	int err = 0;
 
 	if (filter->ifindex)
-		err = pep_release_leave(pn, filter->ifindex);
+		err = pep_leave_note(pn, filter->ifindex);
 	/* A connection that is being taken over meanwhile, or while a drain
 	 * began, has its flow afterwards.
 	 */

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Properties of a subscriber's link, learned from all connections of the subscriber.
+ * The table of subscribers.
  *
  * An entry per subscriber, an address or a network (pep_limits.prefix4 and prefix6),
- * keeps the smallest round trip and the highest rate that the connections have seen
- * lately. The rate is that of all connections together: the bytes that the subscriber
- * acknowledges within a round trip or more. The highest rate is kept over two periods,
- * each of which ends after a number of rounds in which a leg had more to send than it
- * was allowed to: light load does not make the entry forget the rate of the link.
+ * keeps what learn.c has learned, and what legs have in flight.
  *
  * The table takes a fixed share of memory. When it is full, the subscriber whose latest
  * connection began longest ago makes room.
@@ -26,25 +22,6 @@
 
 /* The share of the machine's memory that a namespace's paths may take, a divisor. */
 #define PEP_PATH_SHARE		128
-
-/* Rounds in which a leg has sent all it was allowed to, after which the present period
- * of rates becomes the previous one.
- */
-#define PEP_PATH_ROUNDS		64
-
-/* Length of a period of round trips, seconds. */
-#define PEP_PATH_RTT_PERIOD	150
-
-/* Least length of a round, us: acknowledgments come in bursts. */
-#define PEP_PATH_ROUND_MIN	5000
-
-/* Number of rounds in which legs had more to send than they were allowed to, and the
- * rate did not grow, after which a link is full; like bbr_check_full_bw_reached().
- */
-#define PEP_PATH_FLAT		3
-
-/* Part by which a rate has to rise to count as growth, a divisor. */
-#define PEP_PATH_GROWTH		8
 
 /* Entries that are searched for an unused one. */
 #define PEP_PATH_TRIES		8
@@ -261,163 +238,6 @@ struct pep_path *pep_path_get(struct pep_net *pn,
 }
 
 /**
- * pep_path_known() - summarise the properties of a subscriber's link
- * @path: path
- * @known: filled
- *
- * Context: any.
- * Return: true when there are a rate and a round trip that are not older than
- * PEP_PATH_LIFETIME.
- */
-bool pep_path_known(const struct pep_path *path,
-		    struct pep_path_known *known)
-{
-	known->rate = max(READ_ONCE(path->rate[0]), READ_ONCE(path->rate[1]));
-	known->rtt = min_not_zero(READ_ONCE(path->rtt[0]),
-				  READ_ONCE(path->rtt[1]));
-	/* Another CPU may renew it meanwhile. */
-	known->age = max_t(s32, ktime_get_seconds() - READ_ONCE(path->seen), 0);
-	known->full = READ_ONCE(path->flat) >= PEP_PATH_FLAT;
-	return known->rate && known->rtt && known->age <= PEP_PATH_LIFETIME;
-}
-
-/**
- * pep_path_rtt() - note a sample of the round trip
- * @path: path
- * @rtt: sample, us; 0 for none
- *
- * Context: BH off.
- */
-void pep_path_rtt(struct pep_path *path, u32 rtt)
-{
-	u32 now, least = READ_ONCE(path->rtt[0]);
-	s32 age;
-
-	if (rtt)
-		WRITE_ONCE(path->rtt_latest, rtt);
-	age = ktime_get_seconds() - READ_ONCE(path->rtt_since);
-	/* Another CPU may have ended the period since the time was read. */
-	if (!rtt || (least && rtt >= least && age < PEP_PATH_RTT_PERIOD))
-		return;
-	spin_lock(&path->lock);
-	now = ktime_get_seconds();
-	if (now - path->rtt_since >= PEP_PATH_RTT_PERIOD) {
-		WRITE_ONCE(path->rtt[1], now - path->rtt_since <
-					 2 * PEP_PATH_RTT_PERIOD ?
-					 path->rtt[0] : 0);
-		WRITE_ONCE(path->rtt[0], rtt);
-		WRITE_ONCE(path->rtt_since, now);
-	} else {
-		WRITE_ONCE(path->rtt[0], min_not_zero(path->rtt[0], rtt));
-	}
-	spin_unlock(&path->lock);
-}
-
-/**
- * pep_path_handshake() - note the round trip of a handshake
- * @path: path
- * @rtt: sample, us; 0 for none
- *
- * A sample below half of the known round trip belongs to another link, which the
- * leg of the connection has to find out first; see RFC 9959, section 4.2.
- *
- * Context: BH off.
- */
-void pep_path_handshake(struct pep_path *path, u32 rtt)
-{
-	u32 known = min_not_zero(READ_ONCE(path->rtt[0]),
-				 READ_ONCE(path->rtt[1]));
-
-	if (rtt >= known / 2)
-		pep_path_rtt(path, rtt);
-}
-
-/* A rate has been seen: keep it when it is the highest one. A rate far below does
- * not show the capacity of the link, and does not renew its known properties.
- */
-static void pep_path_rate(struct pep_path *path, u64 rate)
-{
-	u64 best = max(path->rate[0], path->rate[1]);
-
-	lockdep_assert_held(&path->lock);
-	if (rate > path->rate[0])
-		WRITE_ONCE(path->rate[0], rate);
-	if (rate >= best / 2)
-		WRITE_ONCE(path->seen, ktime_get_seconds());
-}
-
-/* End a round with a sample of the rate, locked. */
-static void pep_path_sample(struct pep_path *path, u64 acked, u64 now,
-			    bool full)
-{
-	u64 bytes = acked - path->round_acked, took = now - path->round_at;
-	u64 best = max(path->rate[0], path->rate[1]);
-	bool first = !path->round_at;
-	u64 rate;
-
-	/* Another CPU added to the sum later, and noted it earlier. */
-	if ((s64)bytes < 0)
-		return;
-	path->round_acked = acked;
-	WRITE_ONCE(path->round_at, now);
-	if (first)
-		return;
-
-	rate = div64_u64(bytes * USEC_PER_SEC, took);
-	if (rate > best + best / PEP_PATH_GROWTH)
-		WRITE_ONCE(path->flat, 0);
-	else if (full && rate >= best / 2 && path->flat < PEP_PATH_FLAT)
-		WRITE_ONCE(path->flat, path->flat + 1);
-	if (full && ++path->full >= PEP_PATH_ROUNDS) {
-		path->full = 0;
-		WRITE_ONCE(path->rate[1], path->rate[0]);
-		WRITE_ONCE(path->rate[0], rate);
-	}
-	pep_path_rate(path, rate);
-}
-
-/**
- * pep_path_acked() - note payload that a subscriber has acknowledged
- * @path: path
- * @bytes: newly acknowledged bytes of a connection
- * @now: time, us of tcp_clock_us()
- * @full: the connection's sender had more to send than it was allowed to
- *
- * A round begins with the first acknowledgment after the round before has ended, and
- * takes a round trip at least: bytes acknowledged in it were sent within two.
- *
- * Context: BH off.
- */
-void pep_path_acked(struct pep_path *path, u32 bytes, u64 now, bool full)
-{
-	u64 acked = atomic64_add_return(bytes, &path->acked);
-	u32 least = max(min_not_zero(READ_ONCE(path->rtt[0]),
-				     READ_ONCE(path->rtt[1])),
-			PEP_PATH_ROUND_MIN);
-
-	if ((s64)(now - READ_ONCE(path->round_at)) < least ||
-	    !spin_trylock(&path->lock))
-		return;
-	if ((s64)(now - path->round_at) >= least)
-		pep_path_sample(path, acked, now, full);
-	spin_unlock(&path->lock);
-}
-
-/**
- * pep_path_train() - note a rate that a leg has seen within less than a round trip
- * @path: path
- * @rate: rate, bytes per second
- *
- * Context: BH off.
- */
-void pep_path_train(struct pep_path *path, u64 rate)
-{
-	spin_lock(&path->lock);
-	pep_path_rate(path, rate);
-	spin_unlock(&path->lock);
-}
-
-/**
  * pep_path_claim() - change the bytes that a leg has in flight or may send at once
  * @path: path
  * @claim: the leg's claim; updated
@@ -451,29 +271,6 @@ u32 pep_path_others(const struct pep_path *path,
 		    const struct pep_path_claim *claim)
 {
 	return max(atomic_read(&path->claimed) - (int)claim->bytes, 0);
-}
-
-/**
- * pep_path_refute() - note that a link does not carry its known rate
- * @path: path
- * @acked: @path's acked bytes at a time when the link was in use
- * @took: time since then, us; not 0
- *
- * The known rates become no higher than the rate that it has carried since.
- *
- * Context: BH off.
- */
-void pep_path_refute(struct pep_path *path, u64 acked, u64 took)
-{
-	u64 bytes = atomic64_read(&path->acked) - acked;
-	u64 rate = div64_u64(bytes * USEC_PER_SEC, took);
-
-	spin_lock(&path->lock);
-	WRITE_ONCE(path->rate[0], min(path->rate[0], rate));
-	WRITE_ONCE(path->rate[1], min(path->rate[1], rate));
-	path->full = 0;
-	WRITE_ONCE(path->flat, 0);
-	spin_unlock(&path->lock);
 }
 
 /**

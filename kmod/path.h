@@ -10,11 +10,6 @@
 #include "net.h"
 #include "tuple.h"
 
-/* Time that a path's properties stay valid after the latest of its connections has
- * shown them, seconds; see RFC 9959, section 4.2.
- */
-#define PEP_PATH_LIFETIME	600
-
 /**
  * struct pep_path_key - subscriber of a path
  * @addr: the subscriber's address or network, see struct pep_limits
@@ -51,7 +46,7 @@ struct pep_path_key {
  * @round_at: time when the round of a sample began, us of tcp_clock_us()
  * @round_acked: @acked at that time
  * @flat: consecutive rounds in which a leg had more to send than it was allowed to,
- *	and the rate was near the highest one and did not grow, up to PEP_PATH_FLAT
+ *	and the rate was near the highest one and did not grow, up to PEP_LEARN_FLAT
  * @full: rounds since the last shift of @rate in which a leg had more to send than
  *	it was allowed to
  * @rate: highest rate of a round, of the present period and the one before, bytes
@@ -104,20 +99,6 @@ struct pep_path {
 };
 
 /**
- * struct pep_path_known - known properties of a subscriber's link
- * @rate: rate at which it has delivered, bytes per second
- * @rtt: its smallest round trip, us
- * @age: time since half of that rate was last seen, seconds
- * @full: the link was full at that rate; else it may carry more
- */
-struct pep_path_known {
-	u64 rate;
-	u32 rtt;
-	u32 age;
-	bool full;
-};
-
-/**
  * struct pep_path_claim - a leg's part of its subscriber's link
  * @bytes: bytes that the leg has in flight or may send at once
  * @more: the leg has more to send
@@ -144,17 +125,10 @@ struct pep_path *pep_path_find(struct pep_net *pn,
 			       enum pep_side opener);
 void pep_path_touch(struct pep_net *pn, struct pep_path *path);
 void pep_path_put(struct pep_path *path);
-bool pep_path_known(const struct pep_path *path,
-		    struct pep_path_known *known);
-void pep_path_rtt(struct pep_path *path, u32 rtt);
-void pep_path_handshake(struct pep_path *path, u32 rtt);
-void pep_path_acked(struct pep_path *path, u32 bytes, u64 now, bool full);
-void pep_path_train(struct pep_path *path, u64 rate);
 void pep_path_claim(struct pep_path *path, struct pep_path_claim *claim,
 		    u32 bytes, bool more);
 u32 pep_path_others(const struct pep_path *path,
 		    const struct pep_path_claim *claim);
-void pep_path_refute(struct pep_path *path, u64 acked, u64 took);
 void pep_path_end(struct pep_path *path, u32 segs, u32 again);
 unsigned int pep_path_flush(struct pep_net *pn, pep_path_match *match,
 			    const void *filter);

@@ -20,13 +20,9 @@
 #include "deliver.h"
 #include "gen.h"
 #include "idle.h"
+#include "repair.h"
 #include "stat.h"
 #include "untrack.h"
-
-/* How long a device that is being detached takes over no connection: more than five
- * seconds, as a second may have begun long ago.
- */
-#define PEP_RELEASE_LEAVE	6
 
 /* How long a release may take, jiffies; pep_sweep_work() looks after it. */
 #define PEP_RELEASE_DEADLINE	(10 * HZ)
@@ -244,12 +240,8 @@ static void pep_release_finish(struct pep_conn *conn, struct pep_flow *flow,
 		/* A FIN that was on its way to the leg at the cut. */
 		if (sock_flag(flow->leg[side].sk, SOCK_DONE))
 			conn->end[side].flags |= PEP_TRACK_FIN;
-		/* Under repair disconnect() sends nothing. */
-		tcp_sk(flow->leg[side].sk)->repair = 1;
 	}
-	pep_flow_end(flow, cause);
-	for (side = 0; side < 2; side++)
-		tcp_sk(flow->leg[side].sk)->repair = 0;
+	pep_repair_end(flow, cause);
 	WRITE_ONCE(conn->seen, jiffies);
 	pep_untrack_back(pn->net, &conn->tuple, conn->end[conn->opener].high,
 			 conn->end[!conn->opener].high);
@@ -408,43 +400,6 @@ static bool pep_release_begin(struct pep_flow *flow)
 out:
 	spin_unlock_bh(&conn->lock);
 	return way;
-}
-
-/**
- * pep_release_leave() - stop taking over connections by a device for a while
- * @pn: instance
- * @ifindex: device that is about to be detached
- *
- * No connection is taken over after the others have been handed back and before
- * the device's filters are removed.
- *
- * Context: may sleep.
- * Return: 0 or -ENOMEM.
- */
-int pep_release_leave(struct pep_net *pn, int ifindex)
-{
-	unsigned long until = ktime_get_seconds() + PEP_RELEASE_LEAVE;
-
-	return xa_err(xa_store_bh(&pn->leaving, ifindex, xa_mk_value(until),
-				  GFP_KERNEL));
-}
-
-/**
- * pep_release_leaves() - is a device about to be detached?
- * @pn: instance
- * @ifindex: device
- *
- * Context: any.
- * Return: true when it is so.
- */
-bool pep_release_leaves(struct pep_net *pn, int ifindex)
-{
-	void *until;
-
-	if (likely(xa_empty(&pn->leaving)))
-		return false;
-	until = xa_load(&pn->leaving, ifindex);
-	return until && ktime_get_seconds() < (time64_t)xa_to_value(until);
 }
 
 /**

@@ -22,8 +22,6 @@ struct pep_release_way {
 	u32 ack;
 };
 
-int pep_release_leave(struct pep_net *pn, int ifindex);
-bool pep_release_leaves(struct pep_net *pn, int ifindex);
 unsigned int pep_release_flows(struct pep_net *pn, pep_flow_match *match,
 			       const void *filter);
 void pep_release_idle(struct pep_conn *conn);

@@ -31,6 +31,7 @@
 
 #include "flow.h"
 #include "gen.h"
+#include "learn.h"
 #include "stat.h"
 #include "trace.h"
 
@@ -95,7 +96,7 @@ static void pep_resume_watch(struct pep_flow *flow)
 	const struct pep_values *values = &flow->gen->values;
 	struct tcp_sock *tp = pep_resume_tcp(flow);
 	struct pep_resume *r = &flow->resume;
-	struct pep_path_known known;
+	struct pep_learn_known known;
 	u32 rtt = tp->srtt_us >> 3;
 	u64 bytes;
 
@@ -280,7 +281,7 @@ static void pep_resume_retreat(struct pep_flow *flow)
 	rate = pep_link_part(tp, rate, 1, r->rtt);
 	if (rate < sk->sk_pacing_rate)
 		WRITE_ONCE(sk->sk_pacing_rate, rate);
-	pep_path_refute(flow->link.path, r->acked, took);
+	pep_learn_refute(flow->link.path, r->acked, took);
 	WRITE_ONCE(r->rate, 0);
 	pep_stat_inc(flow->pn, PEP_STAT_RESUME_RETREAT);
 	pep_resume_phase(flow, PEP_RESUME_PHASE_RETREAT);
@@ -343,8 +344,8 @@ static void pep_resume_train(struct pep_flow *flow)
 		return;
 	took = max(now - r->train.at, sent - r->train.sent);
 	if (r->train.at && bytes >= PEP_RESUME_TRAIN_SEGS * tp->mss_cache)
-		pep_path_train(flow->link.path,
-			       div64_u64((u64)bytes * USEC_PER_SEC, took));
+		pep_learn_train(flow->link.path,
+				div64_u64((u64)bytes * USEC_PER_SEC, took));
 	r->train.at = now;
 	r->train.sent = sent;
 	r->train.got = r->got;
@@ -374,11 +375,11 @@ static void pep_resume_count(struct pep_flow *flow)
 	if ((s32)bytes > 0) {
 		r->got = got;
 		/* By the earlier claim: TCP has cleared tp->app_limited. */
-		pep_path_acked(flow->link.path, bytes, tp->tcp_mstamp,
-			       flow->link.claim.more);
+		pep_learn_acked(flow->link.path, bytes, tp->tcp_mstamp,
+				flow->link.claim.more);
 		pep_resume_train(flow);
 	}
-	pep_path_rtt(flow->link.path, tp->rack.rtt_us);
+	pep_learn_rtt(flow->link.path, tp->rack.rtt_us);
 	/* A SYN or SYN-ACK was repeated: only now a sample shows which link this is. */
 	if (unlikely(r->blind) && tp->srtt_us)
 		pep_resume_watch(flow);

@@ -57,17 +57,21 @@ static struct dst_entry *pep_route_out6(struct net *net,
 
 /**
  * pep_route_uses() - does a route use the device that receives from its target?
- * @dst: route
- * @dev: the device
+ * @net: namespace
+ * @dst: route, or NULL
+ * @ifindex: the device
  *
  * A port has the bridge above it, and the route leads to the bridge.
  *
  * Context: RCU read side.
  * Return: true when it does.
  */
-bool pep_route_uses(const struct dst_entry *dst, struct net_device *dev)
+bool pep_route_uses(struct net *net, const struct dst_entry *dst, int ifindex)
 {
-	return dst->dev == dev || netdev_has_upper_dev_all_rcu(dev, dst->dev);
+	struct net_device *dev = dev_get_by_index_rcu(net, ifindex);
+
+	return dev && dst && (dst->dev == dev ||
+			      netdev_has_upper_dev_all_rcu(dev, dst->dev));
 }
 
 /**

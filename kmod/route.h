@@ -6,7 +6,7 @@
 
 #include "tuple.h"
 
-bool pep_route_uses(const struct dst_entry *dst, struct net_device *dev);
+bool pep_route_uses(struct net *net, const struct dst_entry *dst, int ifindex);
 struct dst_entry *pep_route_out(struct net *net, const struct pep_tuple *tuple,
 				int oif, u32 mark, u8 dsfield);
 

@@ -8,6 +8,7 @@
 
 #include <linux/rhashtable.h>
 
+#include "copy.h"
 #include "stat.h"
 #include "track.h"
 
@@ -50,12 +51,19 @@ static bool pep_sweep_over(const struct pep_conn *conn)
 }
 
 /* Is there something for the connection's job, pep_adopt_run(), to look after? */
-static bool pep_sweep_due(const struct pep_conn *conn)
+static bool pep_sweep_due(struct pep_conn *conn)
 {
-	unsigned int stage = READ_ONCE(conn->stage);
+	bool stale;
 
-	return stage == PEP_TRACK_RELEASING ||
-	       (stage == PEP_TRACK_FOLLOWED && READ_ONCE(conn->copies));
+	if (READ_ONCE(conn->stage) == PEP_TRACK_RELEASING)
+		return true;
+	if (!READ_ONCE(conn->copies))
+		return false;
+	spin_lock_bh(&conn->lock);
+	stale = conn->copies && (pep_copies_stale(conn->copies, 0) ||
+				 pep_copies_stale(conn->copies, 1));
+	spin_unlock_bh(&conn->lock);
+	return stale;
 }
 
 /* End the connections that are over, or all of them. */

@@ -22,6 +22,7 @@
 #include <linux/timer.h>
 #include <linux/wait.h>
 
+#include "learn.h"
 #include "path.h"
 #include "stat.h"
 #include "track.h"
@@ -113,10 +114,10 @@ static void pep_synack_timer(struct timer_list *timer)
 /* How long to wait for an acknowledgment, us; 0: the opener repeats its SYN no later. */
 static u32 pep_synack_wait(const struct pep_path *path)
 {
-	struct pep_path_known known;
+	struct pep_learn_known known;
 	u32 rtt, wait;
 
-	if (!pep_path_known(path, &known) || known.rtt < PEP_SYNACK_RTT_MIN)
+	if (!pep_learn_known(path, &known) || known.rtt < PEP_SYNACK_RTT_MIN)
 		return 0;
 	rtt = clamp(READ_ONCE(path->rtt_latest), known.rtt, PEP_SYNACK_SECOND);
 	wait = 2 * rtt + PEP_SYNACK_MARGIN;

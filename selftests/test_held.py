@@ -81,17 +81,24 @@ def holding(dev, match):
         expect("resets", resets(), before)
 
 
+def at_rest(family, dev):
+    """A split connection at rest: the end that sends by a device, the other
+    one, and a function that requests the release."""
+    near, far = pep.split_pair(family)
+    exchange_part((near, far), SIZE)
+    pep.quiet()
+    ends = (near, far) if dev == "wl0" else (far, near)
+    return *ends, pep.order("flow_release")
+
+
 @families("the subscriber's packet", "wl0")
 @families("the server's packet", "sv0")
 def held(family, dev):
     """The other end acknowledges the packet with payload of its own, and gets
     an acknowledgment of that, while the release waits for payload that was
     lost before: it ends as soon as that has arrived."""
-    near, far = pep.split_pair(family)
-    exchange_part((near, far), SIZE)
-    one, other = (near, far) if dev == "wl0" else (far, near)
+    one, other, release = at_rest(family, dev)
     deaf = "sub" if dev == "wl0" else "srv"
-    release = pep.order("flow_release")
     with holding(dev, PAYLOAD) as queue:
         with rule(deaf, f"{PAYLOAD} drop"):
             lost = relayed(other, dev)
@@ -103,7 +110,7 @@ def held(family, dev):
             answer = Message(other)
         lost.expect(one)
         answer.expect(one)
-    exchange((near, far), SIZE)
+    exchange((one, other), SIZE)
 
 
 @families("the subscriber's packet behind one that has passed", "wl0")
@@ -150,12 +157,9 @@ def fins(family, *order):
     """The second end acknowledges the FIN that its leg sends after the leg has
     received its own: that would be TIME_WAIT, if the leg were still in the
     table of sockets."""
-    near, far = pep.split_pair(family)
-    exchange_part((near, far), SIZE)
-    pep.quiet()
+    near, far, release = at_rest(family, "wl0")
     ends = {"wl0": near, "sv0": far}
     hosts = {"wl0": ("sub", "eth0"), "sv0": ("srv", "eth0")}
-    release = pep.order("flow_release")
     packets = {}
     with holding("{ wl0, sv0 }", FIN) as queue:
         with rule("sub", f"{PAYLOAD} drop"):
@@ -180,11 +184,7 @@ def fins(family, *order):
 @families("one end's FIN, of the server", "sv0")
 def fin(family, dev):
     """The other end gets all payload, and then a reset."""
-    near, far = pep.split_pair(family)
-    exchange_part((near, far), SIZE)
-    pep.quiet()
-    one, other = (near, far) if dev == "wl0" else (far, near)
-    release = pep.order("flow_release")
+    one, other, release = at_rest(family, dev)
     with grows(flow_released=0, flow_killed=1):
         with Queue("pep", QUEUE) as queue, \
                 rule("pep", f"iifname {dev} {FIN} queue to {QUEUE}"):
@@ -204,11 +204,7 @@ def fin(family, dev):
 @families("the server's last acknowledgment", "sv0")
 def acknowledged(family, dev):
     """Neither end sends anything afterwards: the next request finds it."""
-    near, far = pep.split_pair(family)
-    exchange_part((near, far), SIZE)
-    pep.quiet()
-    one, other = (near, far) if dev == "wl0" else (far, near)
-    release = pep.order("flow_release")
+    one, other, release = at_rest(family, dev)
     with holding(dev, TCP) as queue:
         Message(other).expect(one)
         packet = queue.wait()
@@ -216,4 +212,4 @@ def acknowledged(family, dev):
         queue.accept(packet)
         wait_for("the end of the flow",
                  lambda: release() and not pep.stat("flows"), SECONDS)
-    exchange((near, far), SIZE)
+    exchange((one, other), SIZE)

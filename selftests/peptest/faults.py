@@ -149,14 +149,14 @@ SITUATIONS = tuple((situation, re.compile(f"pep_({names})"))
     (rare.own_pages, "copies_add|deliver_local"),
     (rare.kept, "synack"),
     (rare.killed, "again|leg_abort|flow_end"),
-    (rare.handed_back, "release|adopt|deliver_pass"),
+    (rare.handed_back, "release|adopt|repair|deliver_pass"),
     (rare.heard, "report"),
     (rare.told, "copies_load|nl_conn"),
     (rare.busy, "pool|flow_create"),
     (rare.changed, "leg_(change|set_cc)"),
     (rare.crowded, "path_get|track_insert"),
     (rare.early, "accept|source|deliver_hold|leg_(send|connect)"),
-    (rare.followed, "cop|spare|adopt|deliver_pass|path_get"),
+    (rare.followed, "cop|spare|adopt|repair|deliver_pass|path_get"),
     (rare.carried, "")))
 
 

@@ -14,7 +14,8 @@ from . import debugfs, env
 ASKING = frozenset("""
 __alloc_pages __alloc_skb __kmalloc __kmalloc_cache __kmem_cache_create_args
 __kvmalloc_node __napi_alloc_frag_align __pskb_pull_tail __tcp_send_ack
-__xa_alloc_cyclic alloc_netdev_dummy alloc_workqueue genl_register_family
+__xa_alloc_cyclic __xa_store alloc_netdev_dummy alloc_workqueue
+genl_register_family
 ip6_dst_alloc ip6_input ip6_local_out ip6_route_output_flow ip_defrag
 ip_local_deliver ip_local_out ip_route_output_flow kernel_bind kernel_listen
 kmem_cache_alloc netif_receive_skb_core netlink_broadcast_filtered

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Devices that are about to be detached.
+ *
+ * No connection is taken over, and none answered early, by such a device after the others
+ * have been handed back and before its filters are removed: it would be reset soon.
+ */
+
+#include "leave.h"
+
+/* How long a device takes over no connection, seconds: more than five, as a second may
+ * have begun long ago.
+ */
+#define PEP_LEAVE_SECONDS	6
+
+/**
+ * pep_leave_init() - begin without such devices
+ * @pn: new instance
+ *
+ * Context: any.
+ */
+void pep_leave_init(struct pep_net *pn)
+{
+	xa_init_flags(&pn->leaving, XA_FLAGS_LOCK_BH);
+}
+
+/**
+ * pep_leave_clear() - forget all such devices
+ * @pn: instance; a device has been attached, maybe one of them, or it goes
+ *
+ * Context: any.
+ */
+void pep_leave_clear(struct pep_net *pn)
+{
+	xa_destroy(&pn->leaving);
+}
+
+/**
+ * pep_leave_note() - note that a device is about to be detached
+ * @pn: instance
+ * @ifindex: the device
+ *
+ * Context: may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int pep_leave_note(struct pep_net *pn, int ifindex)
+{
+	unsigned long until = ktime_get_seconds() + PEP_LEAVE_SECONDS;
+
+	return xa_err(xa_store_bh(&pn->leaving, ifindex, xa_mk_value(until),
+				  GFP_KERNEL));
+}
+
+/**
+ * pep_leave_any() - may a device be about to be detached?
+ * @pn: instance
+ *
+ * Context: any.
+ * Return: false when none is.
+ */
+bool pep_leave_any(const struct pep_net *pn)
+{
+	return !xa_empty(&pn->leaving);
+}
+
+/**
+ * pep_leave_soon() - is a device about to be detached?
+ * @pn: instance
+ * @ifindex: the device
+ *
+ * Context: any.
+ * Return: true when it is so.
+ */
+bool pep_leave_soon(struct pep_net *pn, int ifindex)
+{
+	void *until;
+
+	if (likely(!pep_leave_any(pn)))
+		return false;
+	until = xa_load(&pn->leaving, ifindex);
+	return until && ktime_get_seconds() < (time64_t)xa_to_value(until);
+}
