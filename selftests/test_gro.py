@@ -3,13 +3,21 @@
 fragment list or without, sent whole by TSO with partial checksums, larger than
 64 KiB (BIG TCP), and plain frames."""
 
+import fcntl
+import mmap
+import socket
+import struct
+import termios
+
 from peptest import pep
 from peptest.env import amount
-from peptest.ktap import case, expect_least, fail, families, note, skip
-from peptest.netns import ip, nstat, offloads, run, sysctls
+from peptest.ktap import (case, expect_least, fail, families, note, skip,
+                          steady)
+from peptest.netns import impaired, ip, nstat, offloads, run, sysctls
 from peptest.pep import grows
 from peptest.raw import Wire
-from peptest.tcp import exchange, one_way, pair
+from peptest.tcp import (MSG_ZEROCOPY, SO_ZEROCOPY, exchange, expect_stream,
+                         next_offset, one_way, pair, pieces)
 
 BYTES = amount(4000000)
 DEVICES = {"sub": ["eth0"], "pep": ["wl0", "sv0"], "srv": ["eth0"]}
@@ -19,6 +27,8 @@ BARE = "tso off gso off sg off tx off"
 HUGE = 130000           # bytes
 FRAME = 1514
 AT_ONCE = "net.ipv4.tcp_tso_rtt_log=31"
+LISTS = WHOLE + " gro on rx-gro-list on rx-udp-gro-forwarding on"
+LENT = 14000            # bytes, which TCP sends at once
 ROUNDS = 20             # within which the windows must open far enough
 setup = pep.warmed
 
@@ -47,10 +57,41 @@ for _text, _ends, _gateway, _ratio in (
         ("sent whole", WHOLE, WHOLE + " gro off", 150),
         ("merged by GRO", CUT, WHOLE + " gro on", 110),
         ("merged by GRO, in lists", CUT,
-         WHOLE + " gro on rx-gro-list on rx-udp-gro-forwarding on", 110),
+         LISTS, 110),
         ("merged by GRO, checksums in software", BARE, BARE + " gro on", 110),
         ("as frames", BARE, BARE + " gro off rx-gro-list off", 90)):
     families(_text, _ends, _gateway, _ratio)(merged)
+
+
+def unacked(sock):
+    """Bytes that the other end has not acknowledged."""
+    return struct.unpack("i", fcntl.ioctl(sock, termios.TIOCOUTQ, bytes(4)))[0]
+
+
+@families("merged by GRO, in lists, of pages that their sender uses again")
+def lent(family):
+    """The sender writes to its pages as soon as they are acknowledged, while
+    the payload has got lost behind the gateway."""
+    offload(CUT, LISTS)
+    pep.follow("8000")
+    memory = mmap.mmap(-1, LENT, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    offset = next_offset()
+    memory[:] = b"".join(pieces(offset, LENT))
+    with grows(flow_reset=0):
+        near, far = pair(family)
+        far.setsockopt(socket.SOL_SOCKET, SO_ZEROCOPY, 1)
+        with impaired((("pep", "wl0"),), "loss", "100%"):
+            one_way(near, far, 1)
+            far.setblocking(True)
+            far.send(memory, MSG_ZEROCOPY)
+            steady("acknowledgments", lambda: unacked(far), 1)
+            if not unacked(far):
+                memory[:] = bytes(LENT)
+        near.setblocking(True)
+        expect_stream(near, offset, LENT)
+        exchange((near, far), 1000)
+    memory.close()
+    pep.follow("handshake")
 
 
 def big_packets(family):
