@@ -643,23 +643,31 @@ dev none side server
 def alone():
     """For any process that makes one: here the test holds the lock."""
     write(PLAIN.replace("residence 50", "residence 90"))
-    before = saved()
     os.makedirs("/run/pep", mode=0o700, exist_ok=True)
-    lock = os.open("/run/pep", os.O_RDONLY)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        child = subprocess.Popen(
-            ["ip", "netns", "exec", "pep", PEPADM, "conf", "sync", FILE],
-            stderr=subprocess.PIPE, text=True)
-        expect("it says", child.stderr.readline(),
-               "pepadm: conf sync: warning: waiting for another pepadm that "
-               "changes the configuration\n")
-        expect("conf save", saved(), before)
-    finally:
-        os.close(lock)
-    expect("exit code", child.wait(30), 0)
-    if "residence 90" not in saved():
-        fail(f"it is not what was wanted: {saved()!r}")
+    for words, present in (
+            (("conf", "sync", FILE), "residence 90"),
+            (("dev", "add", "d0", "side", "server"), "dev d0 "),
+            (("dev", "set", "d0", "profile", "gold"), " profile gold"),
+            (("dev", "del", "d0"), "dev sv0 ")):
+        pepadm("profile", "replace", "gold")
+        before = saved()
+        lock = os.open("/run/pep", os.O_RDONLY)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            child = subprocess.Popen(
+                ["ip", "netns", "exec", "pep", PEPADM, *words],
+                stderr=subprocess.PIPE, text=True)
+            expect("it says", child.stderr.readline(),
+                   f"pepadm: {' '.join(words[:2])}: warning: waiting for "
+                   "another pepadm that changes the configuration\n")
+            expect("conf save", saved(), before)
+        finally:
+            os.close(lock)
+        expect("exit code", child.wait(30), 0)
+        after = saved()
+        expect("has it changed", after != before, True)
+        if present not in after:
+            fail(f"it is not what was wanted: {after!r}")
     pepadm("conf", "sync", "-", stdin=PLAIN)
 
 
