@@ -110,9 +110,10 @@ packages_install() # PACKAGE...
 	[ ! -e "$policy" ] || policy=
 	(
 		[ -z "$policy" ] || {
-			# It must not stay where the installation is interrupted.
+			# It must not stay where the installation is interrupted,
+			# nor go before apt, which goes on to its end.
 			trap 'rm -f "$policy"' EXIT
-			trap 'exit 130' INT TERM HUP
+			trap 'wait; exit 130' INT TERM HUP
 			printf '#!/bin/sh\nexit 101\n' > "$policy"
 			chmod 755 "$policy"
 		}

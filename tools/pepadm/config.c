@@ -181,19 +181,21 @@ static enum pep_exit check_names(const struct pep_config *conf)
 	return err;
 }
 
-/* Put another name of its device into a line. */
+/* Put another name of its device into a line, one of whose words is the name. */
 static bool rename_dev(struct pep_config_line *line, const char *name)
 {
-	for (int i = 0; i < line->n_words; i++) {
-		if (line->words[i] != line->name)
-			continue;
-		line->words[i] = strdup(name);
-		free((char *)line->name);
-		line->name = line->words[i];
-		line->dev.name = line->words[i];
-		return line->name;
-	}
-	return false;
+	char *word = strdup(name);
+	int i = 0;
+
+	if (!word)
+		return false;
+	while (line->words[i] != line->name)
+		i++;
+	free(line->words[i]);
+	line->words[i] = word;
+	line->name = word;
+	line->dev.name = word;
+	return true;
 }
 
 /**
