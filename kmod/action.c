@@ -21,8 +21,8 @@
 #include "leave.h"
 #include "net.h"
 #include "profile.h"
+#include "remains.h"
 #include "steer.h"
-#include "timewait.h"
 
 /* Beyond the numbers of the kernel's own actions. */
 #define PEP_ACTION_ID	((enum tca_id)0x7065)
@@ -229,7 +229,7 @@ static void pep_action_cleanup(struct tc_action *a)
 
 	params = rcu_dereference_protected(act->params, 1);
 	if (params)
-		pep_timewait_schedule(params->profile->pn);
+		pep_remains_schedule(params->profile->pn);
 	pep_action_free_params(params);
 }
 

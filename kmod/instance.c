@@ -31,10 +31,10 @@
 #include "profile.h"
 #include "release.h"
 #include "relief.h"
+#include "remains.h"
 #include "stat.h"
 #include "sweep.h"
 #include "synack.h"
-#include "timewait.h"
 #include "track.h"
 #include "unsent.h"
 #include "untrack.h"
@@ -210,7 +210,7 @@ static void __net_exit pep_instance_stop(struct net *net)
 	pep_live_stop(pn);
 	pep_gen_flush();
 	pep_pool_flush();
-	pep_timewait_stop(pn);
+	pep_remains_stop(pn);
 	/* Packets of the namespace look at the tables and the routes. */
 	synchronize_net();
 	pep_track_stop(pn);
@@ -227,7 +227,7 @@ static int __net_init pep_instance_init(struct net *net)
 	pn->net = net;
 	pep_limit_defaults(&pn->limits);
 	pep_live_prepare(pn);
-	pep_timewait_init(pn);
+	pep_remains_init(pn);
 	pep_relief_init(pn);
 	pep_again_init(pn);
 	pep_unsent_init(pn);

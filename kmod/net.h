@@ -97,8 +97,8 @@ struct pep_limits {
  * @synacks: copies of SYN-ACKs that wait for their openers; see synack.c
  * @relief: frees memory of subscribers that hold too much; see relief.c
  * @idle: woken when @nflows or @synacks get to zero
- * @timewait: removes TIME_WAIT sockets of legs; see timewait.c
- * @timewait_late: removes those of flows that had not ended then
+ * @remains: removes sockets that connections have left; see remains.c
+ * @remains_late: removes those of flows that had not ended then
  * @live: brings changed settings to flows; see live.c
  * @lock: guards @started, @profiles, @gens and the profiles' settings
  * @profiles: struct pep_profile, the default one first
@@ -146,8 +146,8 @@ struct pep_net {
 	atomic_t synacks;
 	struct delayed_work relief;
 	wait_queue_head_t idle;
-	struct work_struct timewait;
-	struct delayed_work timewait_late;
+	struct work_struct remains;
+	struct delayed_work remains_late;
 	struct work_struct live;
 	struct mutex lock; /* profiles and generations; see above */
 	struct list_head profiles;
