@@ -93,7 +93,7 @@ void pep_adopt_prepare(const struct pep_conn *conn)
 void pep_adopt_give_up(struct pep_net *pn, struct pep_conn *conn,
 		       enum pep_stat reason)
 {
-	if (conn->trigger && (conn->copies || !conn->tally))
+	if (conn->trigger && (conn->copies || !pep_track_tally(conn)))
 		pep_stat_unsplit(pn, conn->opener, &conn->tuple, reason);
 	pep_track_disarm(conn);
 }
@@ -128,7 +128,7 @@ static void pep_adopt_set_times(struct pep_flow *flow,
 	u64 target = conn->end[!conn->opener].rtt;
 	u64 opener = conn->end[conn->opener].rtt;
 
-	if (conn->repeated || conn->tally)
+	if (conn->repeated || pep_track_tally(conn))
 		return;
 	flow->at[PEP_FLOW_TIME_ANSWERED] = conn->born +
 					   target * NSEC_PER_USEC;

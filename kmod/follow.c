@@ -90,7 +90,7 @@ static bool pep_follow_crowded(struct pep_net *pn, struct pep_conn *conn)
 			pep_share_relieve(pn);
 	} else {
 		reason = pep_share_room(pn, conn->path);
-		if (reason && !conn->tally) {
+		if (reason && !pep_track_tally(conn)) {
 			pep_adopt_give_up(pn, conn, reason);
 			return true;
 		}
@@ -172,7 +172,7 @@ static void pep_follow_rearm(struct pep_net *pn, struct pep_gen *other,
  */
 static void pep_follow_outdated(struct pep_net *pn, struct pep_conn *conn)
 {
-	if (!conn->tally) {
+	if (!pep_track_tally(conn)) {
 		pep_adopt_give_up(pn, conn, PEP_STAT_SPLIT_PASS_STOPPING);
 		return;
 	}
@@ -267,7 +267,8 @@ static bool pep_follow_plausible(const struct pep_conn *conn,
 	return th->ack && pep_track_acks(self, peer, ntohl(th->ack_seq)) &&
 	       !after(ntohl(th->seq), peer->edge) &&
 	       !before(ntohl(th->seq) + pkt->payload, peer->ack) &&
-	       (!(conn->copies || conn->tally) || pep_packet_csum_ok(skb, pkt));
+	       (!(conn->copies || pep_track_tally(conn)) ||
+		pep_packet_csum_ok(skb, pkt));
 }
 
 /* Note the state of the sender of any packet: clock, device, DSCP, losses. */
@@ -390,7 +391,7 @@ static void pep_follow_segment(struct pep_net *pn, struct pep_gen *gen,
 			pep_stat_inc(pn, PEP_STAT_FOLLOW_UNSEEN);
 		return;
 	}
-	if (conn->tally && !conn->copies &&
+	if (pep_track_tally(conn) && !conn->copies &&
 	    after(seq + pkt->payload, self->next))
 		pep_follow_rearm(pn, side == conn->opener ? gen : NULL, conn);
 	pep_follow_note(conn, side, skb, pkt);

@@ -77,8 +77,8 @@ struct pep_limits {
  *	subscriber's address
  * @early_seed: secret of that hash; constant
  * @track: struct pep_conn, the connections that are followed; see track.c
- * @track_lock: guards @unanswered; taken after the lock of a connection, BH off
- * @unanswered: connections that have no SYN-ACK yet, the oldest first
+ * @track_lock: guards @incomplete; taken after the lock of a connection, BH off
+ * @incomplete: connections whose handshake is not complete, the oldest first
  * @track_vrfs: a SYN of a connection has arrived by a VRF; read locklessly
  * @sweep: looks for connections that have long been silent; see sweep.c
  * @max_followed: limit of the number of connections in @track
@@ -130,8 +130,8 @@ struct pep_net {
 	atomic_t early[PEP_NET_SHARES];
 	u32 early_seed;
 	struct rhashtable track;
-	spinlock_t track_lock; /* unanswered */
-	struct list_head unanswered;
+	spinlock_t track_lock; /* incomplete */
+	struct list_head incomplete;
 	bool track_vrfs;
 	struct delayed_work sweep;
 	u32 max_followed;

@@ -5,8 +5,8 @@
  * A SYN makes an entry, and both directions' packets find it with one lookup,
  * under RCU. The entry leaves the table at a reset, when the flow that has taken
  * it over has ended, and after a silence, see sweep.c. The machine's memory
- * bounds the table: when it is full the connection that has waited longest for
- * its SYN-ACK makes room.
+ * bounds the table: when it is full the connection whose handshake has been incomplete for
+ * longest makes room.
  */
 
 #include "track.h"
@@ -216,11 +216,11 @@ static void pep_track_forget(struct pep_conn *conn)
 	conn->path = NULL;
 }
 
-/* The connection no longer waits for its SYN-ACK. */
+/* The handshake is complete, or the connection never gets as far. */
 static void pep_track_settle(struct pep_net *pn, struct pep_conn *conn)
 {
 	spin_lock(&pn->track_lock);
-	list_del(&conn->unanswered);
+	list_del(&conn->incomplete);
 	spin_unlock(&pn->track_lock);
 	/* These take the place of the list entry. */
 	conn->tally = NULL;
@@ -241,9 +241,10 @@ void pep_track_disarm(struct pep_conn *conn)
 	if (conn->copies)
 		pep_copies_free(conn->copies);
 	conn->copies = NULL;
-	if (conn->tally)
+	if (pep_track_tally(conn)) {
 		pep_tally_put(conn->tally);
-	conn->tally = NULL;
+		conn->tally = NULL;
+	}
 }
 
 /**
@@ -265,7 +266,7 @@ void pep_track_advance(struct pep_net *pn, struct pep_conn *conn,
 	if (WARN_ON_ONCE(next < 0))
 		return;
 	trace_pep_stage(pn, conn, next);
-	if (conn->stage == PEP_TRACK_OPENING && next != PEP_TRACK_OPENING)
+	if (stage <= PEP_TRACK_ANSWERED && next > PEP_TRACK_ANSWERED)
 		pep_track_settle(pn, conn);
 	/* pep_follow_packet() reads it without the lock. */
 	smp_store_release(&conn->stage, next);
@@ -319,20 +320,20 @@ void pep_track_schedule(struct pep_conn *conn)
 		pep_queue_job(&conn->job);
 }
 
-/* Evict the connection that has waited longest for its SYN-ACK. */
+/* Evict the connection whose handshake has been incomplete for longest. */
 static bool pep_track_evict(struct pep_net *pn)
 {
 	struct pep_conn *conn;
 
 	spin_lock(&pn->track_lock);
-	conn = list_first_entry_or_null(&pn->unanswered, struct pep_conn,
-					unanswered);
+	conn = list_first_entry_or_null(&pn->incomplete, struct pep_conn,
+					incomplete);
 	spin_unlock(&pn->track_lock);
 	if (!conn)
 		return false;
 	/* The RCU read side keeps it. */
 	spin_lock(&conn->lock);
-	if (conn->stage == PEP_TRACK_OPENING) {
+	if (conn->stage <= PEP_TRACK_ANSWERED) {
 		pep_track_end(pn, conn, PEP_CONN_CAUSE_EVICTED);
 		pep_stat_inc(pn, PEP_STAT_FOLLOW_EVICTED);
 	}
@@ -374,7 +375,7 @@ static void pep_track_go_on(struct pep_net *pn, struct pep_conn *conn)
 		pep_track_advance(pn, conn, PEP_TRACK_FINS);
 }
 
-/* Add a connection to the list of those that wait, and to the table. */
+/* Add a connection to the list of incomplete ones, and to the table. */
 static int pep_track_enter(struct pep_net *pn, struct pep_conn *conn)
 {
 	struct pep_track_key key = { .tuple = &conn->tuple, .vrf = conn->vrf };
@@ -383,10 +384,10 @@ static int pep_track_enter(struct pep_net *pn, struct pep_conn *conn)
 	if (conn->vrf)
 		WRITE_ONCE(pn->track_vrfs, true);
 	conn->gaps = atomic_read(&pn->gaps);
-	/* A SYN-ACK on another CPU and pep_track_evict() wait for the lock. */
+	/* Packets on another CPU and pep_track_evict() wait for the lock. */
 	spin_lock(&conn->lock);
 	spin_lock(&pn->track_lock);
-	list_add_tail(&conn->unanswered, &pn->unanswered);
+	list_add_tail(&conn->incomplete, &pn->incomplete);
 	spin_unlock(&pn->track_lock);
 	err = rhashtable_lookup_insert_key(&pn->track, &key, &conn->node,
 					   pep_track_params);
@@ -472,7 +473,7 @@ int pep_track_start(struct pep_net *pn)
 	}
 	pn->max_followed = pep_limit_followed();
 	spin_lock_init(&pn->track_lock);
-	INIT_LIST_HEAD(&pn->unanswered);
+	INIT_LIST_HEAD(&pn->incomplete);
 	return 0;
 }
 

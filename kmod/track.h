@@ -177,9 +177,9 @@ static inline bool pep_track_acks(const struct pep_track_end *end,
  * @flow: the flow that has it or had it last, with a reference as long as it
  *	has it; or NULL; read locklessly
  * @job: takes it over, and handles its end; holds a reference while queued
- * @unanswered: in pep_net.unanswered for as long as it is in PEP_TRACK_OPENING
+ * @incomplete: in pep_net.incomplete up to PEP_TRACK_ANSWERED
  * @tally: after that: of the profile that may split it again, with a reference;
- *	NULL unless it was handed back for being idle
+ *	NULL unless it was handed back for being idle; see pep_track_tally()
  * @meter: beside @tally: measures it while connections are compared, or NULL; read
  *	under RCU while it is split
  */
@@ -211,7 +211,7 @@ struct pep_conn {
 	struct pep_flow *flow;
 	struct pep_job job;
 	union {
-		struct list_head unanswered;
+		struct list_head incomplete;
 		struct {
 			struct pep_tally *tally;
 			struct pep_meter *meter;
@@ -229,6 +229,17 @@ struct pep_conn {
 static inline bool pep_track_active(const struct pep_net *pn)
 {
 	return atomic_read(&pn->track.nelems);
+}
+
+/**
+ * pep_track_tally() - tally of the profile that may split a connection again
+ * @conn: connection, locked
+ *
+ * Return: the tally, or NULL where the connection was not handed back for being idle.
+ */
+static inline struct pep_tally *pep_track_tally(const struct pep_conn *conn)
+{
+	return conn->stage > PEP_TRACK_ANSWERED ? conn->tally : NULL;
 }
 
 int pep_track_next(unsigned int stage, enum pep_track_event event);

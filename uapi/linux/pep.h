@@ -246,9 +246,9 @@ enum pep_conn_flag {
  *   seconds after that.
  * @PEP_CONN_CAUSE_RESET: An end has reset it, or refused it.
  * @PEP_CONN_CAUSE_SILENT: Neither end has sent anything for too long.
- * @PEP_CONN_CAUSE_EVICTED: It was unanswered and made room for another one, or
- *   was beyond its subscriber's share when its handshake was complete, or made
- *   by one host.
+ * @PEP_CONN_CAUSE_EVICTED: Its handshake was incomplete, and it made room for
+ *   another one; or it was beyond its subscriber's share when the handshake
+ *   was complete, or made by one host.
  * @PEP_CONN_CAUSE_STOPPED: The namespace is going away.
  * @PEP_CONN_CAUSE_REOPENED: An end has sent the SYN of another one with the
  *   same addresses.
