@@ -103,8 +103,7 @@ static void pep_copies_charge(struct pep_copies *copies, s32 bytes)
 	percpu_counter_add_batch(&copies->gen->pn->copied, bytes,
 				 PEP_COPY_BATCH);
 	if (copies->path)
-		pep_share_hold(copies->gen->pn, copies->path, &copies->noted,
-			       copies->memory);
+		pep_share_copy(copies->gen->pn, copies->path, bytes);
 }
 
 /* A copy with room for N fragments and HEAD bytes, or NULL. */
@@ -345,16 +344,28 @@ static bool pep_copy_fill(struct pep_copy *copy, const struct sk_buff *skb,
 	return !len;
 }
 
+/* Is there room in the namespace for another copy of a subscriber? They may keep as much
+ * as is left: two who take all that they can get leave a third, and others find room. A
+ * dynamic threshold, as switches share their buffers by it (Choudhury and Hahne, 1998).
+ */
+static bool pep_copies_left(struct pep_net *pn,
+			    const struct pep_path *path)
+{
+	u64 most = ((u64)totalram_pages() << PAGE_SHIFT) / PEP_COPY_SHARE;
+
+	return percpu_counter_read(&pn->copied) +
+	       (path ? pep_share_copied(path) : 0) < (s64)most;
+}
+
 /* May another copy be kept? */
 static bool pep_copies_room(const struct pep_copies *copies)
 {
-	u64 most = (u64)totalram_pages() << PAGE_SHIFT;
+	struct pep_net *pn = copies->gen->pn;
 
 	return copies->memory <= PEP_COPY_MOST &&
 	       copies->count < PEP_COPY_COUNT &&
-	       !pep_share_over(copies->gen->pn, copies->path) &&
-	       percpu_counter_read(&copies->gen->pn->copied) <
-	       (s64)(most / PEP_COPY_SHARE);
+	       !pep_share_over(pn, copies->path) &&
+	       pep_copies_left(pn, copies->path);
 }
 
 /* Mark copies of payload that was sent again. */

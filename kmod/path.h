@@ -37,7 +37,8 @@ struct pep_path_key {
  * @busy: legs that have more to send than is in flight
  * @connections: connections in pep_net.track that have it; see share.c
  * @flows_up: flows that have it
- * @held: memory that flows and copies hold, bytes
+ * @held: memory that flows hold, bytes; see share.c
+ * @copied: memory that copies of payload hold, bytes
  * @refused: connections and flows refused because of the subscriber's share
  * @tokens_at: time when the subscriber's tokens for new connections are complete
  *	again, ns of ktime_get_ns(); under @lock
@@ -73,6 +74,7 @@ struct pep_path {
 	struct list_head lru;
 	atomic64_t acked;
 	atomic64_t held;
+	atomic64_t copied;
 	atomic_t claimed;
 	atomic_t legs;
 	atomic_t busy;

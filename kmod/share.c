@@ -22,7 +22,7 @@
 #include "path.h"
 #include "stat.h"
 
-/* The smallest change of a holding that is noted, bytes. */
+/* The smallest change of a flow's holding that is noted, bytes. */
 #define PEP_SHARE_STEP		16384
 
 /* How soon flows are checked when a subscriber seems to hold too much. */
@@ -71,15 +71,27 @@ void pep_share_relieve(struct pep_net *pn)
 }
 
 /**
+ * pep_share_copied() - get the memory that copies of a subscriber's payload hold
+ * @path: entry of the subscriber
+ *
+ * Context: any.
+ * Return: memory, bytes.
+ */
+s64 pep_share_copied(const struct pep_path *path)
+{
+	return atomic64_read(&path->copied);
+}
+
+/**
  * pep_share_held() - get the memory that a subscriber holds
  * @path: entry of the subscriber
  *
  * Context: any.
- * Return: memory, bytes, exact to PEP_SHARE_STEP for each flow and each connection.
+ * Return: memory, bytes, exact to PEP_SHARE_STEP for each flow.
  */
 u64 pep_share_held(const struct pep_path *path)
 {
-	return max(atomic64_read(&path->held), 0LL);
+	return max(atomic64_read(&path->held) + pep_share_copied(path), 0LL);
 }
 
 /**
@@ -97,7 +109,7 @@ bool pep_share_over(const struct pep_net *pn, const struct pep_path *path)
 }
 
 /**
- * pep_share_hold() - note the memory of a flow, or of the copies of a connection
+ * pep_share_hold() - note the memory of a flow
  * @pn: instance
  * @path: entry of the subscriber
  * @noted: amount that was noted last, bytes; updated
@@ -118,6 +130,23 @@ void pep_share_hold(struct pep_net *pn, struct pep_path *path, u32 *noted,
 	*noted = bytes;
 	atomic64_add(more, &path->held);
 	if (more > 0 && pep_share_over(pn, path))
+		pep_share_relieve(pn);
+}
+
+/**
+ * pep_share_copy() - count copies of payload that are kept, or go
+ * @pn: instance
+ * @path: entry of the subscriber
+ * @bytes: memory that they hold, negative for those that go
+ *
+ * All are counted: thousands of connections with a few packets each hold much.
+ *
+ * Context: any.
+ */
+void pep_share_copy(struct pep_net *pn, struct pep_path *path, s32 bytes)
+{
+	atomic64_add(bytes, &path->copied);
+	if (bytes > 0 && pep_share_over(pn, path))
 		pep_share_relieve(pn);
 }
 

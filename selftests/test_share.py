@@ -5,15 +5,17 @@ and reported; another subscriber's are not affected."""
 
 import json
 import os
+import resource
 import tempfile
 import time
 
 from peptest import pep
 from peptest.absent import Absent
-from peptest.ktap import (Failure, after_case, case, expect, expect_least,
-                          families, wait_for)
+from peptest.ktap import (Failure, after_case, case, expect, expect_between,
+                          expect_least, families, wait_for)
 from peptest.monitor import monitor
-from peptest.netns import WIRELESS, addr, impaired, ip, sysctls
+from peptest.netns import (WIRELESS, addr, impaired, ip, netem, netem_end,
+                           sysctls)
 from peptest.pep import grows, least, pepadm, split_pair
 from peptest.raw import ACK, SYN, Wire, segment
 from peptest.tcp import (End, Load, PORT, exchange, exchange_part, fill,
@@ -38,6 +40,9 @@ AGAIN = 12              # seconds, within which a limit is reported again
 UNDER_WAY = 10_000_000  # bytes in one turn, megabytes of them at once
 TURNS = 4
 TRIGGER = 16 << 20      # bytes, the largest
+FLIGHT = 14_000         # bytes, the first that a server sends
+BURST = 60_000          # bytes, the largest first flight that a window has room for
+SLACK = 1 << 18         # bytes, by which CPUs may count late
 FAR = "delay 250ms limit 50000".split()
 MARK = 77               # of legs that have no route
 DEFAULTS = pep.default_limits()
@@ -59,6 +64,7 @@ def setup():
 @after_case
 def defaults():
     """Undo the settings of a case."""
+    netem_end("sub", "eth0")
     if pep.loaded():
         pep.flows_end()
         pepadm("limit", "set", *(word for key, most in DEFAULTS.items()
@@ -419,6 +425,57 @@ def beyond_share(family):
     known(family)
     limit("memory", LEAST)
     long(family, split_pass_memory=1)
+
+
+def unacknowledged(both, size):
+    """Servers send a first flight, which the subscriber cannot acknowledge."""
+    netem("sub", "eth0", "loss", "100%")
+    for sub, srv in both:
+        one_way(srv, sub, size)
+
+
+def give_up(both):
+    """End connections whose packets get lost."""
+    for ends in both:
+        for sock in ends:
+            reset(sock)
+    netem("sub", "eth0", "off")
+
+
+@families("a few packets each of many connections count")
+def packets(family):
+    known(family)
+    pep.follow(f"{TRIGGER}")
+    both = [pair(family) for _ in range(DEAF)]
+    unacknowledged(both, FLIGHT)
+    expect_least("memory, bytes", memory(family), DEAF * FLIGHT)
+    give_up(both)
+    wait_for("nothing is held", lambda: not memory(family))
+
+
+@families("a subscriber leaves memory for the copies of others")
+def rest(family):
+    """It holds as much as is left, and not more, whatever its share is."""
+    known(family)
+    limit("memory", PLENTY)
+    pep.follow(f"{TRIGGER}")
+    with open("/proc/meminfo", encoding="ascii") as file:
+        most = int(file.readline().split()[1]) * 1024 // 32
+    count = most * 3 // 5 // BURST
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3 * count, 3 * count))
+    way = f"default via {addr('sv', family)}"
+    ip("srv", f"route change {way} initcwnd {BURST // 1000}", family=family)
+    both = [pair(family) for _ in range(count)]
+    late = other(family)
+    unacknowledged(both, BURST)
+    expect_between("memory, bytes", memory(family), most * 2 // 5,
+                   most // 2 + SLACK)
+    one_way(*late[::-1], FLIGHT)
+    shown, = json.loads(pepadm("-j", "conn", "show", "subscriber",
+                               MORE[family]).stdout)
+    expect_least("memory of the other's copies", shown["copies"], FLIGHT)
+    give_up(both + [late])
+    ip("srv", f"route change {way}", family=family)
 
 
 @families("one that was handed back is split again when there is room")
