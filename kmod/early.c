@@ -99,6 +99,7 @@ static void pep_early_step(struct pep_flow *flow)
 			      flow->gen->values.initial_window);
 		pep_early_count(flow);
 		pep_resume_begin(flow);
+		pep_meter_up(flow);
 		pep_flow_advance(flow, PEP_FLOW_UP);
 		pep_live_up(flow);
 		pep_stat_inc(flow->pn, PEP_STAT_FLOW_ESTABLISHED);

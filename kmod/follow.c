@@ -131,7 +131,18 @@ static bool pep_follow_held_back(struct pep_net *pn, const struct pep_gen *gen,
 	return true;
 }
 
-/* The handshake of a connection that may be split is complete. */
+/* May the profile split a connection whose handshake is complete, or would it have
+ * answered the SYN early? What the target answers is unknown then.
+ */
+static bool pep_follow_chooses(const struct pep_gen *gen,
+			       const struct pep_conn *conn)
+{
+	return conn->trigger ||
+	       (gen->values.mode == PEP_CONNECT_MODE_EARLY &&
+		!(conn->end[conn->opener].flags & PEP_TRACK_UNSPLIT));
+}
+
+/* The handshake of such a connection is complete. */
 static void pep_follow_choose(struct pep_net *pn, struct pep_gen *gen,
 			      struct pep_conn *conn)
 {
@@ -139,7 +150,7 @@ static void pep_follow_choose(struct pep_net *pn, struct pep_gen *gen,
 
 	pep_meter_begin(gen, conn, held_back ? PEP_GAIN_GROUP_CONTROL :
 					       PEP_GAIN_GROUP_TREATED);
-	if (held_back)
+	if (held_back || !conn->trigger)
 		return;
 	pep_follow_keep(pn, gen, conn);
 	if (conn->copies && conn->path)
@@ -468,7 +479,8 @@ static void pep_follow_step(struct pep_net *pn, struct pep_gen *gen,
 	    pep_follow_plausible(conn, side, skb, pkt) &&
 	    ntohl(th->ack_seq) == conn->end[!side].next) {
 		pep_handshake_complete(pn, gen, conn);
-		if (conn->stage == PEP_TRACK_FOLLOWED && conn->trigger)
+		if (conn->stage == PEP_TRACK_FOLLOWED &&
+		    pep_follow_chooses(gen, conn))
 			pep_follow_choose(pn, gen, conn);
 	}
 	if (conn->stage >= PEP_TRACK_FOLLOWED && conn->meter && !conn->resume)
@@ -522,8 +534,8 @@ static noinline_for_stack void pep_follow_measure(const struct pep_conn *conn,
 	/* Pairs with pep_adopt_own(). */
 	const struct pep_flow *flow = smp_load_acquire(&conn->flow);
 
-	if (flow && pep_follow_side(conn, pkt) == PEP_SIDE_WIRELESS)
-		pep_meter_split(conn, flow, pkt);
+	if (flow)
+		pep_meter_split(conn, flow, pep_follow_side(conn, pkt), pkt);
 }
 
 /* Handle a packet of a connection that is handed back to its ends. */

@@ -6,14 +6,16 @@
  * before anything else is known. A connection stays in its group whatever happens to
  * it: a connection that may be split and never is counts with the times it had.
  *
- * The subscriber's packets, which look the same in both groups, begin and end each
+ * The ends' packets as they come, which look the same in both groups, begin and end each
  * object. An object is the payload that the server sends between two turns of the
- * subscriber. It begins with the first packet that has new payload and acknowledges
- * all that has arrived for the subscriber, or with the connection, and lasts until the
- * last new acknowledgment. The answer to a turn in which the subscriber sends much is
- * no object. A sample of the queueing delay is the part of a round trip above the
- * smallest one of the connection; the round trip begins when payload leaves for the
- * subscriber, a time that a leg records itself.
+ * subscriber. A turn is payload that acknowledges all that has arrived for the subscriber,
+ * and that the server's next payload acknowledges: other payload goes on with the object
+ * before. The object begins with the last packet of the turn, or with the connection, and
+ * lasts until the last new acknowledgment. The answer to a turn in which the subscriber
+ * sends much is no object, nor is what a server sends unasked after a pause. A sample of
+ * the queueing delay is the part of a round trip above the smallest one of the connection;
+ * the round trip begins when payload leaves for the subscriber, a time that a leg records
+ * itself.
  */
 
 #include "meter.h"
@@ -34,6 +36,11 @@
 
 /* Payload that a subscriber may send for an object, bytes. */
 #define PEP_METER_REQUEST	16384
+
+/* Silence after which a server's payload, unasked, is no part of the object before, ns;
+ * four round trips more.
+ */
+#define PEP_METER_PAUSE		(3ULL * NSEC_PER_SEC)
 
 /* States in which a leg has had a FIN to send, except TCP_CLOSE. */
 #define PEP_METER_FIN							\
@@ -95,7 +102,8 @@ static struct pep_gain *pep_meter_gain(const struct pep_gen *gen)
  * @conn: connection that is past its SYN, locked
  * @group: enum pep_gain_group
  *
- * Without memory the connection is not measured.
+ * One that is answered early counts as a connection at pep_meter_up(). Without memory
+ * the connection is not measured.
  *
  * Context: softirq, RCU read side.
  */
@@ -125,7 +133,10 @@ void pep_meter_begin(const struct pep_gen *gen, struct pep_conn *conn,
 	meter->all = true;
 	meter->rtt = wireless->rtt;
 	meter->since = ktime_get_ns();
-	atomic64_inc(&gain->group[group].conns);
+	if (meter->known) {
+		meter->counted = true;
+		atomic64_inc(&gain->group[group].conns);
+	}
 	/* Pairs with readers of a connection that is split. */
 	smp_store_release(&conn->meter, meter);
 }
@@ -135,13 +146,35 @@ static struct pep_gain_conns *pep_meter_group(const struct pep_meter *meter)
 	return &meter->gain->group[meter->group];
 }
 
-/* End the object, and count it. */
-static void pep_meter_close(struct pep_meter *meter)
+/**
+ * pep_meter_up() - count a connection that was answered early
+ * @flow: its flow, locked, which both ends are connected to
+ *
+ * Context: BH off.
+ */
+void pep_meter_up(const struct pep_flow *flow)
+{
+	const struct pep_conn *conn = flow->conn;
+	struct pep_meter *meter;
+
+	rcu_read_lock();
+	meter = conn ? smp_load_acquire(&conn->meter) : NULL;
+	if (meter) {
+		spin_lock(&meter->lock);
+		meter->counted = true;
+		atomic64_inc(&pep_meter_group(meter)->conns);
+		spin_unlock(&meter->lock);
+	}
+	rcu_read_unlock();
+}
+
+/* Count the object, for which the subscriber has sent so many bytes. */
+static void pep_meter_close(struct pep_meter *meter, u32 sent)
 {
 	u64 bytes = meter->bytes - meter->begun;
 	unsigned int class;
 
-	if (!meter->open || !bytes || meter->sent > PEP_METER_REQUEST)
+	if (!meter->open || meter->none || !bytes || sent > PEP_METER_REQUEST)
 		return;
 	class = pep_gain_size(bytes);
 	pep_gain_add(&pep_meter_group(meter)->size[class],
@@ -149,6 +182,15 @@ static void pep_meter_close(struct pep_meter *meter)
 		     meter->objects[class]);
 	if (meter->objects[class] < U16_MAX)
 		meter->objects[class]++;
+}
+
+/* Begin an object behind all that the subscriber has acknowledged. */
+static void pep_meter_open(struct pep_meter *meter, u64 since)
+{
+	meter->open = true;
+	meter->none = false;
+	meter->begun = meter->bytes;
+	meter->since = since;
 }
 
 /* Count a sample of the round trip. */
@@ -161,9 +203,36 @@ static void pep_meter_sample(struct pep_meter *meter, u32 rtt)
 		     meter->samples++);
 }
 
+/* Count payload that was sent to the subscriber a second time. */
+static void pep_meter_repeat(struct pep_meter *meter, u64 bytes)
+{
+	meter->again += min_t(u64, bytes, U32_MAX - meter->again);
+}
+
+/* A time, as pep_meter.asked. */
+static u32 pep_meter_us(u64 now)
+{
+	return div_u64(now, NSEC_PER_USEC);
+}
+
+/* What a server sends a long time after all was acknowledged, unasked, is a message of
+ * its own, as the end of TLS in front of a FIN.
+ */
+static bool pep_meter_pause(const struct pep_meter *meter, u64 now)
+{
+	return meter->idle && meter->bytes != meter->begun &&
+	       now - meter->last > PEP_METER_PAUSE +
+				   4ULL * NSEC_PER_USEC * meter->rtt;
+}
+
 /* The subscriber has acknowledged more. */
 static void pep_meter_acked(struct pep_meter *meter, u32 ack, u64 now)
 {
+	if (pep_meter_pause(meter, now)) {
+		pep_meter_close(meter, meter->sent);
+		meter->begun = meter->bytes;
+		meter->none = true;
+	}
 	/* The server sends first. */
 	meter->open = true;
 	meter->bytes += ack - meter->ack;
@@ -178,6 +247,7 @@ static void pep_meter_packet(struct pep_meter *meter,
 			     const struct pep_packet *pkt, u32 seen, u32 high,
 			     u64 now)
 {
+	u32 last = ntohl(pkt->th->seq) + pkt->payload;
 	u32 ack = ntohl(pkt->th->ack_seq);
 
 	if (!pkt->th->ack || after(ack, high + 1))
@@ -187,22 +257,39 @@ static void pep_meter_packet(struct pep_meter *meter,
 	if (after(ack, meter->ack))
 		pep_meter_acked(meter, ack, now);
 	meter->all = !before(meter->ack, high);
-	/* A repeated request, or a keepalive that repeats a byte, begins no object. */
-	if (!pkt->payload ||
-	    !after(ntohl(pkt->th->seq) + pkt->payload, seen))
+	meter->idle = meter->all;
+	/* A repeated request, or a keepalive that repeats a byte, asks for nothing. */
+	if (!pkt->payload || !after(last, seen))
 		return;
-	if (!meter->open || (meter->all && meter->bytes != meter->begun)) {
-		pep_meter_close(meter);
-		meter->open = true;
-		meter->begun = meter->bytes;
-		meter->since = now;
-		meter->sent = 0;
+	if (!meter->asking &&
+	    (!meter->open || (meter->all && meter->bytes != meter->begun))) {
+		meter->asking = true;
+		meter->turn = last;
+		meter->before = meter->sent;
 	}
+	meter->asked = pep_meter_us(now);
 	meter->sent += min_t(u32, pkt->payload, U32_MAX - meter->sent);
 }
 
-/* Payload is sent to the subscriber: the first of a round trip is timed, unless it is
- * sent again meanwhile (Karn's algorithm, RFC 6298).
+/* Evaluate the first payload of the server since the subscriber has sent something. It
+ * may have left before that arrived: then it goes on with the object.
+ */
+static void pep_meter_answer(struct pep_meter *meter, bool answer, u64 begun,
+			     u64 now)
+{
+	u64 asked = now - (u64)NSEC_PER_USEC *
+			  (u32)(pep_meter_us(now) - meter->asked);
+
+	meter->asking = false;
+	if (!answer)
+		return;
+	pep_meter_close(meter, meter->before);
+	meter->sent -= meter->before;
+	pep_meter_open(meter, max(asked, begun));
+}
+
+/* Payload up to LAST leaves for the subscriber: the first of a round trip is timed,
+ * unless some is sent again meanwhile (Karn's algorithm, RFC 6298).
  */
 static void pep_meter_pass(struct pep_meter *meter, u32 last, bool again,
 			   u64 now)
@@ -211,9 +298,55 @@ static void pep_meter_pass(struct pep_meter *meter, u32 last, bool again,
 		meter->probing = false;
 	} else if (!meter->probing) {
 		meter->probing = true;
+		meter->leg = false;
 		meter->probe = last;
-		meter->probed = now;
+		meter->probed = pep_meter_us(now);
 	}
+}
+
+/* Count the payload from SEQ to LAST that has passed before, all before HIGH has, but for
+ * one hole: payload that comes late was reordered, or lost, on its way here. A leg would
+ * not have sent it a second time. Return: bytes.
+ */
+static u32 pep_meter_passed(struct pep_meter *meter, u32 seq, u32 last,
+			    u32 high)
+{
+	u32 end = before(last, high) ? last : high, from, to, again;
+
+	if (!after(meter->hole_end, meter->ack))
+		meter->hole = meter->hole_end;
+	again = after(end, seq) ? end - seq : 0;
+	from = after(seq, meter->hole) ? seq : meter->hole;
+	to = before(end, meter->hole_end) ? end : meter->hole_end;
+	if (meter->hole != meter->hole_end && after(to, from)) {
+		again -= to - from;
+		if (from == meter->hole)
+			meter->hole = to;
+		else if (to == meter->hole_end)
+			meter->hole_end = from;
+	}
+	if (after(seq, high)) {
+		if (meter->hole == meter->hole_end)
+			meter->hole = high;
+		meter->hole_end = seq;
+	}
+	return again;
+}
+
+/* Evaluate payload of the server that is forwarded; all before HIGH has passed. */
+static void pep_meter_forward(struct pep_meter *meter,
+			      const struct pep_packet *pkt, u32 high, u64 now)
+{
+	u32 seq = ntohl(pkt->th->seq), last = seq + pkt->payload, again;
+
+	if (after(last, meter->ack))
+		meter->all = false;
+	if (meter->asking && after(last, high))
+		pep_meter_answer(meter, !before(ntohl(pkt->th->ack_seq),
+						meter->turn), 0, now);
+	again = pep_meter_passed(meter, seq, last, high);
+	pep_meter_repeat(meter, again);
+	pep_meter_pass(meter, last, again, now);
 }
 
 /* Sequence number behind all payload that an end has sent. */
@@ -237,21 +370,20 @@ void pep_meter_followed(const struct pep_conn *conn, enum pep_side side,
 	const struct pep_track_end *wireless = &conn->end[PEP_SIDE_WIRELESS];
 	const struct pep_track_end *server = &conn->end[PEP_SIDE_SERVER];
 	u32 last = ntohl(pkt->th->seq) + pkt->payload;
+	u32 high = pep_meter_end_of(server);
 	struct pep_meter *meter = conn->meter;
 	u64 now = ktime_get_ns();
 
 	spin_lock(&meter->lock);
-	if (side == PEP_SIDE_SERVER && pkt->payload) {
-		meter->all = false;
-		pep_meter_pass(meter, last, !after(last, server->next), now);
-	} else if (side == PEP_SIDE_WIRELESS) {
-		pep_meter_packet(meter, pkt, wireless->high,
-				 pep_meter_end_of(server), now);
+	if (side == PEP_SIDE_SERVER) {
+		if (pkt->payload && !after(last, wireless->edge))
+			pep_meter_forward(meter, pkt, high, now);
+	} else {
+		pep_meter_packet(meter, pkt, wireless->high, high, now);
 		if (meter->probing && !before(meter->ack, meter->probe)) {
-			if (meter->probed)
-				pep_meter_sample(meter,
-						 div_u64(now - meter->probed,
-							 NSEC_PER_USEC));
+			if (!meter->leg)
+				pep_meter_sample(meter, pep_meter_us(now) -
+							meter->probed);
 			meter->probing = false;
 		}
 	}
@@ -286,25 +418,68 @@ static void pep_meter_learn(struct pep_meter *meter,
 			    const struct sock *wireless)
 {
 	const struct tcp_sock *tp = tcp_sk(wireless);
+	u32 rtt = tcp_min_rtt(tp);
 
 	meter->known = true;
 	meter->ack = READ_ONCE(tp->snd_una) - (u32)READ_ONCE(tp->bytes_acked);
 	/* A leg that connects counts its SYN. */
 	if (flow->opener != PEP_SIDE_WIRELESS)
 		meter->ack++;
+	/* That of the handshake, as of a connection that is followed. */
+	meter->rtt = rtt == ~0U ? 0 : rtt;
 	meter->since = flow->at[PEP_FLOW_TIME_ACCEPTED] ?: meter->since;
+}
+
+/* Sample the round trip of the leg: TCP's, of the first acknowledgment of a packet that
+ * was sent after the sample before, unless packets were sent again meanwhile.
+ */
+static void pep_meter_time(struct pep_meter *meter, const struct sock *wireless)
+{
+	const struct tcp_sock *tp = tcp_sk(wireless);
+	u32 again = READ_ONCE(tp->bytes_retrans);
+
+	if (meter->probing && meter->leg) {
+		if (!meter->armed) {
+			/* TCP has not seen this acknowledgment yet. */
+			meter->armed = after(meter->ack, meter->probe);
+			return;
+		}
+		if (meter->probed == again)
+			pep_meter_sample(meter, READ_ONCE(tp->rack.rtt_us));
+	}
+	meter->probing = true;
+	meter->leg = true;
+	meter->armed = false;
+	meter->probe = READ_ONCE(tp->snd_nxt);
+	meter->probed = again;
+}
+
+/* Does payload of the server answer the subscriber's latest? A leg that takes the place of
+ * the subscriber has their numbers; another one has sent all that there is.
+ */
+static bool pep_meter_answers(const struct pep_meter *meter,
+			      const struct pep_flow *flow,
+			      const struct sock *server,
+			      const struct pep_packet *pkt)
+{
+	u32 ack = ntohl(pkt->th->ack_seq);
+
+	if (flow->mode == PEP_CONNECT_MODE_FOLLOW)
+		return !before(ack, meter->turn);
+	return !before(ack, READ_ONCE(tcp_sk(server)->write_seq));
 }
 
 /**
  * pep_meter_split() - update the meter of a connection that is split
  * @conn: connection
  * @flow: flow of the connection
- * @pkt: packet of the subscriber, which is not delivered yet
+ * @side: side that the packet came from, enum pep_side
+ * @pkt: packet, which is not delivered yet
  *
  * Context: softirq, RCU read side.
  */
 void pep_meter_split(const struct pep_conn *conn, const struct pep_flow *flow,
-		     const struct pep_packet *pkt)
+		     enum pep_side side, const struct pep_packet *pkt)
 {
 	/* Pairs with pep_flow_set_leg(). */
 	struct sock *wireless = smp_load_acquire(&flow->leg[PEP_SIDE_WIRELESS].sk);
@@ -312,11 +487,25 @@ void pep_meter_split(const struct pep_conn *conn, const struct pep_flow *flow,
 	struct sock *server = smp_load_acquire(&flow->leg[PEP_SIDE_SERVER].sk);
 	/* Pairs with pep_meter_begin(); the meter stays valid under RCU. */
 	struct pep_meter *meter = smp_load_acquire(&conn->meter);
+	u64 now = ktime_get_ns();
 	u32 high;
 
 	if (!meter || !wireless ||
 	    inet_sk_state_load(wireless) == TCP_CLOSE)
 		return;
+	if (side == PEP_SIDE_SERVER) {
+		if (!pkt->payload || !server || !READ_ONCE(meter->asking) ||
+		    !after(ntohl(pkt->th->seq) + pkt->payload,
+			   READ_ONCE(tcp_sk(server)->rcv_nxt)))
+			return;
+		spin_lock(&meter->lock);
+		if (meter->asking)
+			pep_meter_answer(meter, pep_meter_answers(meter, flow,
+								  server, pkt),
+					 flow->at[PEP_FLOW_TIME_ANSWERED], now);
+		spin_unlock(&meter->lock);
+		return;
+	}
 	/* Payload that the relay moves meanwhile counts twice: not all of it has
 	 * been acknowledged anyway.
 	 */
@@ -326,15 +515,9 @@ void pep_meter_split(const struct pep_conn *conn, const struct pep_flow *flow,
 	if (!meter->known)
 		pep_meter_learn(meter, flow, wireless);
 	pep_meter_packet(meter, pkt, READ_ONCE(tcp_sk(wireless)->rcv_nxt), high,
-			 ktime_get_ns());
-	/* TCP's sample of the packet before, without repeated segments. */
-	if (meter->probing && after(meter->ack, meter->probe))
-		pep_meter_sample(meter, READ_ONCE(tcp_sk(wireless)->rack.rtt_us));
-	if (!meter->probing || after(meter->ack, meter->probe)) {
-		meter->probing = true;
-		meter->probe = high;
-	}
-	meter->probed = 0;
+			 now);
+	meter->hole = meter->hole_end;
+	pep_meter_time(meter, wireless);
 	spin_unlock(&meter->lock);
 }
 
@@ -360,7 +543,7 @@ void pep_meter_leg(const struct pep_flow *flow)
 	if (meter && leg->sk) {
 		tp = tcp_sk(leg->sk);
 		spin_lock(&meter->lock);
-		meter->again += tp->bytes_retrans;
+		pep_meter_repeat(meter, tp->bytes_retrans);
 		/* Whether or not its FIN was acknowledged. */
 		if (READ_ONCE(conn->stage) == PEP_TRACK_SPLIT)
 			meter->all = !before(tp->snd_una,
@@ -381,7 +564,13 @@ void pep_meter_leg(const struct pep_flow *flow)
  */
 void pep_meter_closing(struct pep_conn *conn)
 {
-	if (READ_ONCE(conn->meter->all))
+	struct pep_meter *meter = conn->meter;
+	bool all;
+
+	spin_lock(&meter->lock);
+	all = meter->all;
+	spin_unlock(&meter->lock);
+	if (all)
 		pep_meter_end(conn);
 }
 
@@ -403,13 +592,14 @@ void pep_meter_end(struct pep_conn *conn)
 	group = pep_meter_group(meter);
 	spin_lock(&meter->lock);
 	if (meter->all)
-		pep_meter_close(meter);
-	else
+		pep_meter_close(meter, meter->asking ? meter->before :
+						       meter->sent);
+	else if (meter->counted)
 		atomic64_inc(&group->cut);
 	meter->open = false;
+	meter->asking = false;
 	atomic64_add(meter->bytes, &group->bytes);
-	atomic64_add(meter->again + conn->end[PEP_SIDE_SERVER].repeated,
-		     &group->again);
+	atomic64_add(meter->again, &group->again);
 	spin_unlock(&meter->lock);
 	pep_gain_put(meter->gain);
 	kfree_rcu(meter, rcu);

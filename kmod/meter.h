@@ -20,45 +20,71 @@ struct pep_tuple;
  * @lock: guards all below but @group and @rcu; taken last, and with no other lock
  *	taken in it; BH off
  * @group: group of the connection, enum pep_gain_group; constant
+ * @asking: the subscriber has sent something that may be a request: the server's next
+ *	payload decides; read locklessly
+ * @counted: it counts as a connection: the handshake is complete
  * @known: @ack is known
  * @open: there is an object
- * @all: the subscriber's latest packet acknowledged all that had arrived for them
+ * @none: what the server sends is no object until the next turn
+ * @all: all that had arrived for the subscriber is acknowledged
+ * @idle: the subscriber's latest packet acknowledged all
  * @probing: @probe is under way
+ * @leg: a leg times @probe
+ * @armed: TCP has the acknowledgment of @probe, and a sample
  * @objects: objects that have ended, by size, up to U16_MAX
  * @samples: samples of the queueing delay
  * @ack: highest acknowledgment of the subscriber
  * @sent: payload that the subscriber has sent for the object, bytes
+ * @before: @sent before @asking
+ * @turn: while @asking: sequence number that the server acknowledges with its answer
+ * @asked: while @asking: time of the latest payload of the subscriber, us, the low 32
+ *	bits of ktime_get_ns() / 1000
  * @probe: sequence number whose acknowledgment is a sample of the round trip
  * @rtt: smallest sample, us; 0 when there is none
- * @probed: time when @probe was sent to the subscriber, ns of ktime_get_ns(); 0 when
- *	a leg records it
+ * @probed: time when @probe was sent to the subscriber, us, as @asked; of a leg: payload
+ *	that it had sent again by then, bytes, the low 32 bits
+ * @hole: payload of the server that passed in front of none seen before, from this
+ *	number on
+ * @hole_end: end of that; as @hole where there is none
+ * @again: payload that was sent to the subscriber from here a second time, bytes, up to
+ *	U32_MAX
  * @since: time when the object began, ns of ktime_get_ns()
  * @last: time when the subscriber acknowledged its latest part, ns of ktime_get_ns()
  * @bytes: payload that the subscriber has acknowledged, bytes
  * @begun: @bytes when the object began
- * @again: payload that legs have sent to the subscriber a second time, bytes
  * @rcu: frees the memory
  */
 struct pep_meter {
 	struct pep_gain *gain;
 	spinlock_t lock; /* all below; see above */
 	u8 group;
-	bool known;
-	bool open;
-	bool all;
-	bool probing;
+	bool asking;
+	u16 counted:1;
+	u16 known:1;
+	u16 open:1;
+	u16 none:1;
+	u16 all:1;
+	u16 idle:1;
+	u16 probing:1;
+	u16 leg:1;
+	u16 armed:1;
 	u16 objects[PEP_GAIN_SIZES];
 	u32 samples;
 	u32 ack;
 	u32 sent;
+	u32 before;
+	u32 turn;
+	u32 asked;
 	u32 probe;
 	u32 rtt;
-	u64 probed;
+	u32 probed;
+	u32 hole;
+	u32 hole_end;
+	u32 again;
 	u64 since;
 	u64 last;
 	u64 bytes;
 	u64 begun;
-	u64 again;
 	struct rcu_head rcu;
 };
 
@@ -68,8 +94,9 @@ void pep_meter_begin(const struct pep_gen *gen, struct pep_conn *conn,
 		     unsigned int group);
 void pep_meter_followed(const struct pep_conn *conn, enum pep_side side,
 			const struct pep_packet *pkt);
+void pep_meter_up(const struct pep_flow *flow);
 void pep_meter_split(const struct pep_conn *conn, const struct pep_flow *flow,
-		     const struct pep_packet *pkt);
+		     enum pep_side side, const struct pep_packet *pkt);
 void pep_meter_leg(const struct pep_flow *flow);
 void pep_meter_closing(struct pep_conn *conn);
 void pep_meter_end(struct pep_conn *conn);

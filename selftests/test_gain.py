@@ -9,13 +9,14 @@ import statistics
 import time
 
 from peptest import genl, pep
+from peptest.env import EXACT
 from peptest.ktap import (after_case, case, expect, expect_least, fail,
-                          families, note, wait_for)
+                          families, note, skip, wait_for)
 from peptest.netns import addr, impaired, ip
 from peptest.pep import grows, least, pepadm, stat
 from peptest.raw import ACK, Wire, segment
-from peptest.tcp import (PORT, accept, client, close_all, exchange_part,
-                         listen, one_way, pair, reset)
+from peptest.tcp import (PORT, accept, client, close_all, connect, exchange_part,
+                         expect_reset, listen, one_way, pair, reset)
 
 TRAITS = {"simulated", "longest"}
 
@@ -30,6 +31,9 @@ SIZES = {1_000: 16 << 10, 16 << 10: 16 << 10, (16 << 10) + 1: 64 << 10,
 REQUEST = 100           # bytes
 OBJECT = 50_000         # bytes, of one class
 MANY = 60               # connections
+LITTLE = 31             # bytes
+FLIGHT = {4: 14_480, 6: 14_280}     # bytes, the first that a server sends
+FEW_SEGMENTS = 10_500   # bytes, an odd number of segments
 PAUSE = 5               # seconds without a request
 SHARES = "off, a share from 0.01% to 50%"
 PLAIN = ("control", "off", "control-by", "connection", "connect", "follow")
@@ -265,6 +269,100 @@ def twice(family, between):
     return gain()
 
 
+@families("what the server sends long after its answer is no part of it")
+def afterwards(family):
+    """As the end of TLS when the server lets go of a connection."""
+    compare("control", "50%")
+    ends = [pair(family) for _ in range(10)]
+    for sub, srv in ends:
+        one_way(sub, srv, REQUEST)
+        one_way(srv, sub, OBJECT)
+    time.sleep(PAUSE)
+    for sub, srv in ends:
+        one_way(srv, sub, LITTLE)
+        srv.close()
+        sub.close()
+    ended(10)
+    expect("objects", gain()["sizes"][0]["count"],
+           dict(zip(("control", "treated"), groups())))
+    expect_least("objects: seconds, not more", PAUSE, seconds("object"))
+    expect("payload", groups("bytes"), [(OBJECT + LITTLE) * n
+                                        for n in groups()])
+
+
+@families("what the subscriber sends within an answer is no turn",
+          "follow", "sub", "srv")
+@families("what the subscriber sends within an answer is no turn, connect early",
+          "early", "sub", "srv")
+@families("what the subscriber sends within an answer is no turn, connect early, "
+          "the server opens", "early", "srv", "sub")
+def within(family, mode, opener, opened):
+    """It leaves with the acknowledgment of all that has passed the gateway: the
+    server has more to send, which has not come yet."""
+    compare("control", "50%", "connect", mode)
+    with impaired(WIRELESS, "delay", "200ms"):
+        for _ in range(10):
+            ends = dict(zip((opener, opened), pair(family, opener, opened)))
+            one_way(ends["sub"], ends["srv"], REQUEST)
+            for end in ends.values():
+                end.setblocking(True)
+            ends["srv"].sendall(bytes(OBJECT))
+            left = OBJECT
+            while left:
+                left -= len(ends["sub"].recv(OBJECT))
+                if OBJECT - left == FLIGHT[family]:
+                    ends["sub"].sendall(bytes(LITTLE))
+            expect("bytes", len(ends["srv"].recv(OBJECT)), LITTLE)
+            one_way(ends["sub"], ends["srv"], REQUEST)
+            one_way(ends["srv"], ends["sub"], OBJECT)
+            for end in ends.values():
+                end.close()
+        ended(10)
+    expect("sizes", [one["size"] for one in gain()["sizes"]], [64 << 10])
+    expect("objects", gain()["sizes"][0]["count"],
+           dict(zip(("control", "treated"), (2 * n for n in groups()))))
+
+
+@families("an opener that is answered early, and refused, is not compared")
+def refused(family):
+    compare("control", "50%", "connect", "early")
+    with grows(ended=False, connect_refused=least(1)):
+        for _ in range(10):
+            try:
+                expect_reset(connect("sub", family, addr("srv", family),
+                                     port=PORT + 1))
+            except ConnectionRefusedError:
+                pass        # of the control group
+        pep.flows_end()
+    expect("connections", sum(groups()), 0)
+
+
+@families("connect early, split never: both groups are compared")
+def early_never(family):
+    compare("control", "50%", "connect", "early", "split", "never")
+    for _ in range(10):
+        with request(family, REQUEST):
+            pass
+    ended(10)
+    expect_least("connections of each", min(groups()), 1)
+    pepadm("profile", "set", "default", "split", "handshake")
+
+
+@families("packets that come out of order were not sent again")
+def reordered(family):
+    """By the path in front of the gateway, which no proxy mends. Those that
+    get lost behind it count."""
+    compare("control", "50%")
+    _server.close()
+    with impaired(SERVER, "delay", "20ms", "1ms", "reorder", "90%", single=True):
+        for _ in range(10):
+            with request(family, REQUEST, 10 * OBJECT):
+                pass
+        ended(10)
+    for name, part in gain()["groups"].items():
+        expect_least(f"sent again, {name}, not more", 0.002, part["again"])
+
+
 def release():
     """Hand all connections back to their ends."""
     pepadm("flow", "release", "all")
@@ -460,6 +558,27 @@ def delay(family):
     expect_least("above that with pep", found["p50"]["gain"], 2)
 
 
+@families("queueing delay of small objects")
+def small(family):
+    """Objects that fit into a leg at once: no sample has the time in which their
+    last segment waits for its acknowledgment."""
+    compare("control", "50%")
+    with impaired(WIRELESS, "rate", "20mbit", "delay", "20ms", single=True):
+        for _ in range(10):
+            sub, srv = pair(family)
+            for _ in range(10):
+                one_way(sub, srv, REQUEST)
+                one_way(srv, sub, FEW_SEGMENTS)
+                time.sleep(0.3)
+            sub.close()
+            srv.close()
+        ended(10)
+    found = gain()["delay"]["p50"]
+    note(str(found))
+    expect_least("difference, us, not more", 5_000,
+                 abs(found["control_us"] - found["treated_us"]))
+
+
 @families("too few to tell")
 def few(family):
     compare("control", "50%")
@@ -476,6 +595,24 @@ def few(family):
     text = pepadm("stat", "gain").stdout
     if "(too few)" not in text:
         fail(text)
+
+
+@families("times that are too short to compare")
+def short(family):
+    """Without a queue the delay is nothing in both groups, and so no factor."""
+    if not EXACT:
+        skip("computing takes time here")
+    compare("control", "50%")
+    _server.enter_context(impaired(UP, *FAR))
+    for _ in range(MANY):
+        with request(family, REQUEST, LITTLE):
+            pass
+    ended(MANY)
+    found = gain()["delay"]["p50"]
+    expect("factors", [key for key in ("gain", "low", "high") if key in found],
+           [])
+    if "(too short)" not in pepadm("stat", "gain").stdout:
+        fail(pepadm("stat", "gain").stdout)
 
 
 @families("a connection with most of the objects is worth one")

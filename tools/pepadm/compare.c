@@ -123,7 +123,13 @@ bool pep_compare_quantile(const struct pep_gain_bins *control,
 	result->us[PEP_GAIN_GROUP_CONTROL] = c.at;
 	result->us[PEP_GAIN_GROUP_TREATED] = t.at;
 	result->gain = c.at / t.at;
-	result->enough = find_interval(control, quantile, &c) &&
+	/* Of times within the first bin nothing is known, not even that they are more
+	 * than 0.
+	 */
+	result->below = c.at <= (double)pep_gain_bin_end(0) &&
+			t.at <= (double)pep_gain_bin_end(0);
+	result->enough = !result->below &&
+			 find_interval(control, quantile, &c) &&
 			 find_interval(treated, quantile, &t);
 	if (!result->enough)
 		return true;

@@ -10,6 +10,7 @@
 /**
  * struct pep_compare - a quantile of two groups
  * @us: the quantile by group, us
+ * @below: both are within the first bin, and nothing is known of their factor
  * @enough: there are enough times in both for an interval
  * @gain: quantile of the control group over that of the other one
  * @low: lower end of its interval of 95 %
@@ -17,6 +18,7 @@
  */
 struct pep_compare {
 	double us[PEP_GAIN_GROUPS];
+	bool below;
 	bool enough;
 	double gain;
 	double low;

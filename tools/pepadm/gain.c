@@ -229,8 +229,11 @@ static void show_quantile(const char *name,
 		     (__u64)result.us[PEP_GAIN_GROUP_CONTROL]);
 	pep_out_usec("treated_us", "",
 		     (__u64)result.us[PEP_GAIN_GROUP_TREATED]);
-	pep_out_real("gain", "gain", result.gain);
-	if (result.enough) {
+	if (!result.below)
+		pep_out_real("gain", "gain", result.gain);
+	if (result.below) {
+		snprintf(text, sizeof(text), "(too short)");
+	} else if (result.enough) {
 		snprintf(text, sizeof(text), "(%.3g to %.3g)", result.low,
 			 result.high);
 		pep_out_real("low", NULL, result.low);
