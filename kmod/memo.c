@@ -4,12 +4,13 @@
  * answered with a valid reset.
  *
  * A table of fixed size without chains or locks: a slot is one word that
- * holds the upper 48 bits of the tuple's keyed hash and the second in which
- * it expires. A collision forgets the older connection.
+ * holds the upper 40 bits of the tuple's keyed hash and the second in which
+ * it expires, modulo half a year. A collision forgets the older connection.
  */
 
 #include "memo.h"
 
+#include <linux/bits.h>
 #include <linux/mm.h>
 #include <linux/random.h>
 #include <linux/slab.h>
@@ -17,12 +18,15 @@
 
 #define PEP_MEMO_SLOTS	4096
 
+/* The part of a slot that is the second. */
+#define PEP_MEMO_UNTIL	GENMASK_ULL(23, 0)
+
 static u64 *pep_memo_slot(struct pep_memo *memo, const struct pep_tuple *tuple,
 			  u64 *tag)
 {
 	u64 hash = siphash(tuple, sizeof(*tuple), &memo->key);
 
-	*tag = hash & ~0xffffULL;
+	*tag = hash & ~PEP_MEMO_UNTIL;
 	return &memo->slots[hash & (PEP_MEMO_SLOTS - 1)];
 }
 
@@ -65,7 +69,7 @@ void pep_memo_add(struct pep_memo *memo, const struct pep_tuple *tuple)
 	time64_t until = ktime_get_seconds() + PEP_MEMO_SECONDS;
 	u64 tag, *slot = pep_memo_slot(memo, tuple, &tag);
 
-	WRITE_ONCE(*slot, tag | (u16)until);
+	WRITE_ONCE(*slot, tag | (until & PEP_MEMO_UNTIL));
 	WRITE_ONCE(memo->until, jiffies + (PEP_MEMO_SECONDS + 1) * HZ);
 }
 
@@ -81,13 +85,13 @@ bool pep_memo_search(struct pep_memo *memo, const struct pep_tuple *tuple)
 {
 	time64_t now = ktime_get_seconds();
 	u64 tag, entry;
-	u16 left;
+	u32 left;
 
 	entry = READ_ONCE(*pep_memo_slot(memo, tuple, &tag));
-	if (!entry || (entry & ~0xffffULL) != tag)
+	if (!entry || (entry & ~PEP_MEMO_UNTIL) != tag)
 		return false;
-	/* Seconds modulo 2^16: a time in the past looks like a long time. */
-	left = (u16)entry - (u16)now;
+	/* A time in the past looks like a long time. */
+	left = (entry - now) & PEP_MEMO_UNTIL;
 	return left && left <= PEP_MEMO_SECONDS;
 }
 
