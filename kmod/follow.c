@@ -466,8 +466,10 @@ static void pep_follow_step(struct pep_net *pn, struct pep_gen *gen,
 	if (th->rst) {
 		if (pep_follow_reset(conn, side, th) &&
 		    pep_packet_csum_ok(skb, pkt)) {
+			/* One with both FINs has been counted. */
+			if (conn->stage < PEP_TRACK_CLOSING)
+				pep_stat_inc(pn, PEP_STAT_FOLLOW_RESET);
 			pep_track_end(pn, conn, PEP_CONN_CAUSE_RESET);
-			pep_stat_inc(pn, PEP_STAT_FOLLOW_RESET);
 		}
 		return;
 	}

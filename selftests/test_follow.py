@@ -52,6 +52,25 @@ def same_but_ttl(packet):
     return bytes(data)
 
 
+@families("a reset behind both FINs is no other end")
+def late(family):
+    """It ends the entry, which has been counted."""
+    pep.follow("never")
+    wire = Wire("sub")
+    with grows(follow_established=1, follow_closed=1, follow_reset=0), \
+            forgotten():
+        sub, srv = pair(family)
+        srv.close()
+        expect("the end", outcome(sub), "FIN")
+        sub.close()
+        wait_for("both FINs", lambda: "closing" in pepadm(
+            "conn", "show", "stage", "closing").stdout)
+        latest = wire.segments(outgoing=True)[-1]
+        wire.send(segment(addr("sub", family), addr("srv", family),
+                          latest.sport, PORT, flags=RST, seq=latest.ends))
+    wire.close()
+
+
 @families("packets leave as they came")
 def untouched(family):
     pep.follow("never")

@@ -44,6 +44,7 @@ LABELLED = {"pep_packets_passed_total": "pass_{}",
             "pep_filters": "filters_{}"}
 RENAMED = {"pep_flows_pending": "pending",
            "pep_connections_followed": "followed",
+           "pep_packets_unseen_total": "follow_unseen",
            "pep_packets_delivered_total": "delivered",
            "pep_packets_dropped_total": "dropped",
            "pep_syns_answered_total": "syn_answered",

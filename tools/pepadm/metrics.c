@@ -42,6 +42,7 @@ static const struct rule rules[] = {
 	{ "syn_pass_", "syns_passed_total", "reason",
 	  "SYNs passed, by why they are not split or not answered early." },
 	{ "followed", "connections_followed", NULL, NULL },
+	{ "follow_unseen", "packets_unseen_total", NULL, NULL },
 	{ "follow_", "connections_total", "event",
 	  "Followed connections, by what happened to them." },
 	{ "split_pass_", "connections_kept_total", "reason",
