@@ -46,8 +46,13 @@ bool pep_packet_csum_ok(const struct sk_buff *skb, const struct pep_packet *pkt)
 	u32 len = pkt->end - pkt->thoff;
 	__wsum csum;
 
-	/* GRO has verified each packet of a list, whose first header it keeps. */
-	if (skb_csum_unnecessary(skb) ||
+	/* GRO has verified each packet of a list, whose first header it keeps. Unlike
+	 * skb_csum_unnecessary() this overlooks csum_valid: tunnels set it when they
+	 * have verified the outer packet, and TCP resets it before it looks.
+	 */
+	if (skb->ip_summed == CHECKSUM_UNNECESSARY ||
+	    (skb->ip_summed == CHECKSUM_PARTIAL &&
+	     skb_checksum_start_offset(skb) >= 0) ||
 	    skb_shinfo(skb)->gso_type & SKB_GSO_FRAGLIST)
 		return true;
 	csum = skb_checksum(skb, pkt->thoff, len, 0);

@@ -99,13 +99,14 @@ bool frame_is_gso(const struct frame *frame)
 	return frame->flags & (FRAME_GSO_TCP | FRAME_GSO_UDP);
 }
 
-/* Has the checksum been found right before, or is it yet to be made? */
+/* Has the checksum been found right before, or is it yet to be made? That of an outer
+ * packet means nothing.
+ */
 bool frame_trusts_sum(const struct frame *frame)
 {
 	u8 summed = frame->summed & FRAME_SUMMED;
 
-	return (frame->summed & FRAME_VALID) ||
-	       summed == CHECKSUM_UNNECESSARY || summed == CHECKSUM_PARTIAL;
+	return summed == CHECKSUM_UNNECESSARY || summed == CHECKSUM_PARTIAL;
 }
 
 /**

@@ -36,7 +36,7 @@
  * @allocations: how many allocations succeed until one fails, -1 for all
  * @protocol: ETH_P_*, in network byte order
  * @ip_summed: CHECKSUM_*
- * @csum_valid: the checksum has been found right
+ * @csum_valid: a checksum has been found right, maybe that of an outer packet
  * @tagged: a VLAN tag was taken off
  * @cloned: a clone has @data, too
  * @starved: an allocation has failed
@@ -101,6 +101,11 @@ static inline bool skb_csum_unnecessary(const struct sk_buff *skb)
 {
 	return skb->csum_valid || skb->ip_summed == CHECKSUM_UNNECESSARY ||
 	       skb->ip_summed == CHECKSUM_PARTIAL;
+}
+
+static inline int skb_checksum_start_offset(const struct sk_buff *skb)
+{
+	return 0;
 }
 
 #endif
