@@ -3,14 +3,17 @@
  * Payload by reference: collected from received packets, handed to a socket
  * that takes references to its pages.
  *
- * Two kinds of payload are copied: slab memory, which has no pages to refer to, and
- * small pieces, which may keep far more memory than TCP charges for them. They go into
- * one page after another, which the flows of a CPU share: a page of a socket's own
- * would stay with the socket, see sk_page_frag_refill().
+ * Copied are slab memory, which has no pages to refer to, the linear part of a packet that
+ * has a clone, whose owner may write to it, and small pieces, which may keep far more
+ * memory than TCP charges for them. They go into one page after another, which the flows
+ * of a CPU share: a page of a socket's own would stay with the socket, see
+ * sk_page_frag_refill().
  */
 
 #include "gather.h"
 
+#include <kunit/visibility.h>
+#include <linux/export.h>
 #include <linux/uio.h>
 #include <net/hotdata.h>
 #include <net/tcp.h>
@@ -111,8 +114,10 @@ static bool pep_gather_head(struct pep_gather *g, const struct sk_buff *skb,
 	void *data = skb->data + off;
 	struct page *page;
 
-	/* sendpage_ok() refuses slab memory. */
-	if (!skb->head_frag)
+	/* sendpage_ok() refuses slab memory, and the owner of a clone may write to memory
+	 * that both have, once the packet is freed here.
+	 */
+	if (skb_head_is_locked(skb))
 		return pep_gather_copy(g, skb, off, len);
 	page = virt_to_head_page(data);
 	return pep_gather_piece(g, skb, off, page, data - page_address(page),
@@ -194,17 +199,33 @@ bool pep_gather_skb(struct pep_gather *g, const struct sk_buff *skb, u32 off)
 	}
 	return true;
 }
+EXPORT_SYMBOL_IF_KUNIT(pep_gather_skb);
 
 /**
- * pep_gather_undo() - give the room of copies back
- * @g: collected payload; no socket has taken any of it
+ * pep_gather_taken() - give the room of copies back that a socket has not taken
+ * @g: collected payload
+ * @len: the part of it that the socket has taken, from the first byte on, bytes
  *
  * Context: as pep_gather_skb(), whose last call this has to follow.
+ * Return: the part of @len that was copied, bytes.
  */
-void pep_gather_undo(struct pep_gather *g)
+u32 pep_gather_taken(struct pep_gather *g, u32 len)
 {
-	g->to->used -= g->copied;
+	u32 copied = 0, part;
+	unsigned int i;
+
+	for (i = 0; i < g->n && len; i++) {
+		part = min(g->bvec[i].bv_len, len);
+		len -= part;
+		if (g->bvec[i].bv_page == g->to->page)
+			copied += part;
+	}
+	/* A leg on this host may have got the page from here, as a fragment. */
+	copied = min(copied, g->copied);
+	g->to->used -= g->copied - copied;
+	return copied;
 }
+EXPORT_SYMBOL_IF_KUNIT(pep_gather_taken);
 
 /**
  * pep_gather_drop() - give up the page that pieces are copied to
@@ -219,6 +240,7 @@ void pep_gather_drop(struct pep_gather_page *to)
 	to->page = NULL;
 	to->used = 0;
 }
+EXPORT_SYMBOL_IF_KUNIT(pep_gather_drop);
 
 /* No callbacks: no event needs one. */
 static const struct ubuf_info_ops pep_gather_ubuf_ops;

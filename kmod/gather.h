@@ -51,7 +51,7 @@ struct pep_gather {
 };
 
 bool pep_gather_skb(struct pep_gather *g, const struct sk_buff *skb, u32 off);
-void pep_gather_undo(struct pep_gather *g);
+u32 pep_gather_taken(struct pep_gather *g, u32 len);
 void pep_gather_drop(struct pep_gather_page *to);
 int pep_gather_send(struct sock *to, const struct pep_gather *g, u32 off,
 		    bool more, struct ubuf_info *ubuf);

@@ -2,13 +2,16 @@
 /* Unit tests that need no packets: states, options, headers, names. */
 
 #include <kunit/test.h>
+#include <linux/bvec.h>
 #include <linux/module.h>
+#include <linux/skbuff.h>
 #include <linux/string.h>
 #include <net/tcp.h>
 
 #include "compat.h"
 #include "flow.h"
 #include "gain.h"
+#include "gather.h"
 #include "option.h"
 #include "packet.h"
 #include "profile.h"
@@ -274,6 +277,52 @@ static void pep_kunit_packet_jumbo(struct kunit *test)
 }
 #endif
 
+/* Linear payload of a page is taken as it is, but not where a clone may write to it, nor
+ * that of slab memory; the room of copies that no leg has taken is used again.
+ */
+static void pep_kunit_gather(struct kunit *test)
+{
+	struct pep_gather_page to = {};
+	struct pep_gather g = { .to = &to };
+	struct sk_buff *paged, *slab, *clone;
+	struct bio_vec *bvec;
+	void *head;
+
+	bvec = kunit_kcalloc(test, PEP_GATHER_BVECS, sizeof(*bvec), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, bvec);
+	g.bvec = bvec;
+	head = (void *)__get_free_page(GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, head);
+	paged = build_skb(head, PAGE_SIZE);
+	KUNIT_ASSERT_NOT_NULL(test, paged);
+	skb_put_zero(paged, 600);
+	slab = alloc_skb(100, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, slab);
+	skb_put_zero(slab, 100);
+
+	KUNIT_EXPECT_TRUE(test, pep_gather_skb(&g, paged, 0));
+	KUNIT_EXPECT_EQ(test, g.copied, 0);
+	KUNIT_EXPECT_TRUE(test, pep_gather_skb(&g, slab, 0));
+	KUNIT_EXPECT_EQ(test, g.len, 700);
+	KUNIT_EXPECT_EQ(test, g.copied, 100);
+	KUNIT_EXPECT_EQ(test, to.used, 100);
+	KUNIT_EXPECT_EQ(test, pep_gather_taken(&g, 640), 40);
+	KUNIT_EXPECT_EQ(test, to.used, 40);
+
+	g = (struct pep_gather){ .bvec = bvec, .to = &to };
+	clone = skb_clone(paged, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, clone);
+	KUNIT_EXPECT_TRUE(test, pep_gather_skb(&g, paged, 0));
+	KUNIT_EXPECT_EQ(test, g.copied, 600);
+	KUNIT_EXPECT_EQ(test, pep_gather_taken(&g, 600), 600);
+	KUNIT_EXPECT_EQ(test, to.used, 640);
+
+	kfree_skb(clone);
+	kfree_skb(slab);
+	kfree_skb(paged);
+	pep_gather_drop(&to);
+}
+
 static void pep_kunit_profile_names(struct kunit *test)
 {
 	static const char * const good[] = {
@@ -394,6 +443,7 @@ static struct kunit_case pep_kunit_cases[] = {
 			 pep_kunit_header6_gen_params),
 	KUNIT_CASE(pep_kunit_packet_jumbo),
 #endif
+	KUNIT_CASE(pep_kunit_gather),
 	KUNIT_CASE(pep_kunit_profile_names),
 	KUNIT_CASE(pep_kunit_profile_defaults),
 	KUNIT_CASE(pep_kunit_residence_bucket),

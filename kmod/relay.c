@@ -151,14 +151,12 @@ pep_relay_once(struct pep_flow *flow, enum pep_side from, struct sk_buff *skb,
 	n = pep_gather_send(out, &g, 0, more, &queue->ubuf);
 	flow->sending = false;
 	pep_stat_inc(flow->pn, PEP_STAT_RELAY_SEND);
-	copied = n > 0 ? min_t(u32, n, g.copied) : 0;
+	copied = pep_gather_taken(&g, max(n, 0));
 	trace_pep_relay(flow, !from, g.len, g.n, copied, n);
 	if (n > 0) {
 		pep_relay_count(flow, from, n, copied);
 		pep_window_couple(flow, from, n);
 		pep_relay_read(in, n);
-	} else {
-		pep_gather_undo(&g);
 	}
 	if (n == g.len)
 		return PEP_RELAY_AGAIN;
