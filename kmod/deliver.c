@@ -225,6 +225,12 @@ static bool pep_deliver_prepare(struct sk_buff *skb, struct dst_entry *dst)
 
 	len = skb->protocol == htons(ETH_P_IP) ? pep_deliver_prepare4(skb) :
 						 pep_deliver_prepare6(skb);
+	/* GRO has verified each packet of a list; the sum is the first one's. */
+	if (skb_shinfo(skb)->gso_type & SKB_GSO_FRAGLIST &&
+	    skb->ip_summed == CHECKSUM_COMPLETE) {
+		skb->ip_summed = CHECKSUM_UNNECESSARY;
+		skb->csum_level = 0;
+	}
 	if (skb->len < len || pskb_trim_rcsum(skb, len))
 		return false;
 	/* A local sender's zero-copy pages would be reported as done when
