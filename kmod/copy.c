@@ -465,6 +465,28 @@ bool pep_copies_restart(struct pep_copies *copies, enum pep_side side,
 }
 
 /**
+ * pep_copies_older() - was payload first sent so long ago?
+ * @copies: copies of the connection
+ * @side: side of the sender, enum pep_side
+ * @last: number behind the payload
+ * @us: time, us
+ *
+ * Context: softirq, with the connection locked.
+ * Return: false when it was sent later.
+ */
+bool pep_copies_older(const struct pep_copies *copies, enum pep_side side,
+		      u32 last, u32 us)
+{
+	const struct pep_copy *copy;
+
+	for (copy = copies->first[side]; copy; copy = copy->next)
+		if (before(copy->seq, last) && !after(last, pep_copy_end(copy)))
+			return ktime_get_ns() - copy->at >=
+			       (u64)us * NSEC_PER_USEC;
+	return true;
+}
+
+/**
  * pep_copies_stale() - has a copy been kept for long?
  * @copies: copies of the connection
  * @side: side of the sender, enum pep_side

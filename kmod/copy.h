@@ -55,6 +55,8 @@ bool pep_copies_add(struct pep_copies *copies, enum pep_side side,
 		    const struct pep_packet *pkt);
 bool pep_copies_restart(struct pep_copies *copies, enum pep_side side,
 			struct pep_track_end *end);
+bool pep_copies_older(const struct pep_copies *copies, enum pep_side side,
+		      u32 last, u32 us);
 bool pep_copies_stale(const struct pep_copies *copies, enum pep_side side);
 void pep_copies_acked(struct pep_copies *copies, enum pep_side side, u32 ack,
 		      u32 *next);

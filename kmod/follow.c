@@ -36,7 +36,7 @@
 /**
  * struct pep_follow_options - options of a segment that is no SYN
  * @has_ts: there is a timestamp, RFC 7323
- * @has_sack: there are SACK blocks, RFC 2018
+ * @has_sack: there are SACK blocks of payload behind a hole, RFC 2018
  * @tsval: the timestamp
  */
 struct pep_follow_options {
@@ -44,6 +44,17 @@ struct pep_follow_options {
 	bool has_sack;
 	u32 tsval;
 };
+
+/* Does a SACK option show a hole? A single block about payload that is acknowledged reports
+ * a duplicate, RFC 2883: the answer to a keepalive with a byte, or to a needless repetition.
+ */
+static bool pep_follow_sacks(const u8 *opt, unsigned int size, u32 ack)
+{
+	if (size < TCPOLEN_SACK_BASE + TCPOLEN_SACK_PERBLOCK)
+		return false;
+	return size > TCPOLEN_SACK_BASE + TCPOLEN_SACK_PERBLOCK ||
+	       after(get_unaligned_be32(opt + TCPOLEN_SACK_BASE + 4), ack);
+}
 
 /* Parse the options of a segment, up to the first malformed one. */
 static void pep_follow_scan(const struct pep_packet *pkt,
@@ -71,7 +82,9 @@ static void pep_follow_scan(const struct pep_packet *pkt,
 			found->has_ts = true;
 			found->tsval = get_unaligned_be32(opt + 2);
 		} else if (opt[0] == TCPOPT_SACK) {
-			found->has_sack = true;
+			found->has_sack =
+				pep_follow_sacks(opt, size,
+						 ntohl(pkt->th->ack_seq));
 		}
 	}
 }
@@ -223,9 +236,12 @@ static void pep_follow_payload(struct pep_net *pn, struct pep_conn *conn,
 	self->bytes += pkt->payload;
 	if (!after(last, self->next)) {
 		self->repeated += pkt->payload;
-		/* A probe repeats acknowledged payload. */
-		if (side == PEP_SIDE_SERVER &&
-		    after(last, peer->ack))
+		/* A probe repeats acknowledged payload, and what is repeated within a
+		 * round trip was not lost: the server knew a shorter one, as of a leg.
+		 */
+		if (side == PEP_SIDE_SERVER && after(last, peer->ack) &&
+		    conn->copies &&
+		    pep_copies_older(conn->copies, side, last, peer->rtt))
 			conn->due |= PEP_SPLIT_TRIGGER_LOSS;
 	}
 	if (conn->copies &&
@@ -282,6 +298,15 @@ static bool pep_follow_plausible(const struct pep_conn *conn,
 		pep_packet_csum_ok(skb, pkt));
 }
 
+/* Is a clock newer than the one that is noted? As tcp_paws_check(): a clock of 1 MHz may
+ * have gone half of its way round by TCP_PAWS_WRAP seconds, and 0 is no clock.
+ */
+static bool pep_follow_newer(const struct pep_track_end *self, u32 tsval)
+{
+	return (s32)(tsval - self->tsval) > 0 || !self->tsval ||
+	       (u32)jiffies - self->seen > TCP_PAWS_WRAP * HZ;
+}
+
 /* Note the state of the sender of any packet: clock, device, DSCP, losses. */
 static void pep_follow_note(struct pep_conn *conn, enum pep_side side,
 			    const struct sk_buff *skb,
@@ -296,7 +321,7 @@ static void pep_follow_note(struct pep_conn *conn, enum pep_side side,
 	 */
 	if (options.has_ts && !after(ntohl(pkt->th->seq), self->next) &&
 	    !before(ntohl(pkt->th->ack_seq), self->ack) &&
-	    (s32)(options.tsval - self->tsval) > 0)
+	    pep_follow_newer(self, options.tsval))
 		self->tsval = options.tsval;
 	self->seen = jiffies;
 	if (options.has_sack && side == PEP_SIDE_WIRELESS)

@@ -58,11 +58,12 @@ class Absent:
             return values.items() <= end.items()
         wait_for(f"{values} of {side}", same)
 
-    def open(self, **kwargs):
-        """Complete the handshake; arguments are those of its last packet."""
-        self.up(flags=SYN, seq=999)
+    def open(self, syn=b"", synack=b"", **kwargs):
+        """Complete the handshake, with options; further arguments are those of its
+        last packet."""
+        self.up(flags=SYN, seq=999, options=syn)
         self.until("wireless", mss=536)
-        self.down(flags=SYN | ACK, seq=9, ack=1000)
+        self.down(flags=SYN | ACK, seq=9, ack=1000, options=synack)
         self.until("server", mss=536)
         self.up(seq=1000, ack=10, **kwargs)
         wait_for("the handshake",
