@@ -23,6 +23,8 @@ struct pep_values;
  * @stalled: payload waits in the other leg for room in this one
  * @coupled: the other leg's rate bounds the payload that the end may send; see
  *	window.c
+ * @acked: part of tcp_sock.bytes_acked from before the leg's time, modulo 2^32, bytes;
+ *	set before the flow is up
  * @window: window offered to the end when no payload waits here, as last
  *	calculated, bytes
  * @open: how far TCP has opened the window where the bound leaves it, bytes
@@ -39,6 +41,7 @@ struct pep_leg {
 	bool fin_sent;
 	bool stalled;
 	bool coupled;
+	u32 acked;
 	u32 window;
 	u32 open;
 	u32 offer;

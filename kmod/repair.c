@@ -124,10 +124,11 @@ static void pep_repair_set_options(const struct pep_conn *conn,
  * peer was promised.
  */
 static void pep_repair_set_windows(const struct pep_conn *conn,
-				   enum pep_side side, struct sock *sk)
+				   enum pep_side side, struct pep_leg *leg)
 {
 	const struct pep_track_end *peer = &conn->end[side];
 	const struct pep_track_end *self = &conn->end[!side];
+	struct sock *sk = leg->sk;
 	struct tcp_sock *tp = tcp_sk(sk);
 	u32 offered = peer->edge - peer->ack, promised;
 	/* A buffer of fixed size holds the promised window and no more. */
@@ -136,6 +137,11 @@ static void pep_repair_set_windows(const struct pep_conn *conn,
 	tp->snd_wnd = offered;
 	tp->max_window = offered;
 	tp->snd_wl1 = peer->next;
+	/* tcp_ack() takes older acknowledgments by as much as was acknowledged before:
+	 * payload may have been overtaken on its way here.
+	 */
+	leg->acked = peer->ack - self->isn - 1;
+	tp->bytes_acked = leg->acked;
 
 	promised = self->edge - self->ack;
 	tp->rcv_wup = self->ack;
@@ -149,6 +155,10 @@ static void pep_repair_set_windows(const struct pep_conn *conn,
 			 U16_MAX << tp->rx_opt.rcv_wscale));
 	tp->rcv_ssthresh = min(tp->window_clamp,
 			       max(promised, tp->rcv_ssthresh));
+	/* tcp_connect() has made it without a window; as tcp_initialize_rcv_mss(). */
+	inet_csk(sk)->icsk_ack.rcv_mss =
+		clamp_t(u32, min3(tp->advmss, tp->mss_cache, promised / 2),
+			TCP_MIN_MSS, TCP_MSS_DEFAULT);
 	/* No header prediction until the next segment in order. */
 	tp->pred_flags = 0;
 }
@@ -251,7 +261,7 @@ enum pep_stat pep_repair_leg(struct pep_flow *flow, const struct pep_conn *conn,
 	vrf = l3mdev_master_ifindex_by_index(flow->pn->net, peer->ifindex);
 	WRITE_ONCE(sk->sk_rx_dst_ifindex, vrf ?: peer->ifindex);
 	pep_repair_set_options(conn, side, sk);
-	pep_repair_set_windows(conn, side, sk);
+	pep_repair_set_windows(conn, side, &flow->leg[side]);
 	err = pep_repair_load(conn, side, sk, queue);
 	return err ? pep_repair_reason(err) : PEP_STAT_NONE;
 }

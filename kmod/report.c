@@ -80,7 +80,8 @@ static int pep_report_leg_packets(struct sk_buff *skb,
 }
 
 /* Measurements and counters of TCP. */
-static int pep_report_leg_tcp(struct sk_buff *skb, const struct sock *sk)
+static int pep_report_leg_tcp(struct sk_buff *skb, const struct pep_leg *leg,
+			      const struct sock *sk)
 {
 	const struct inet_connection_sock *icsk = inet_csk(sk);
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -99,7 +100,7 @@ static int pep_report_leg_tcp(struct sk_buff *skb, const struct sock *sk)
 	    nla_put_uint(skb, PEP_A_LEG_BYTES_RECEIVED,
 			 READ_ONCE(tp->bytes_received)) ||
 	    nla_put_uint(skb, PEP_A_LEG_BYTES_ACKED,
-			 READ_ONCE(tp->bytes_acked)) ||
+			 READ_ONCE(tp->bytes_acked) - leg->acked) ||
 	    nla_put_u32(skb, PEP_A_LEG_RETRANS,
 			READ_ONCE(tp->total_retrans)) ||
 	    nla_put_u32(skb, PEP_A_LEG_UNREAD,
@@ -173,7 +174,7 @@ static int pep_report_fill_leg(struct sk_buff *skb, int attr,
 	nest = nla_nest_start(skb, attr);
 	if (!nest)
 		return -EMSGSIZE;
-	if (pep_report_leg_tcp(skb, sk) ||
+	if (pep_report_leg_tcp(skb, leg, sk) ||
 	    nla_put(skb, PEP_A_LEG_RESIDENCE, sizeof(leg->residence.count),
 		    leg->residence.count) ||
 	    pep_report_leg_dev(skb, sk) ||

@@ -17,7 +17,7 @@ from peptest.pep import grows
 from peptest.raw import (ACK, SYN, TCP, TUN_MTU, Wire, checksum, pseudo,
                          remade as setup, remade_teardown as teardown,
                          remaking)
-from peptest.tcp import exchange, exchange_part, listen, pair
+from peptest.tcp import exchange, exchange_part, listen, one_way, pair
 
 TRAITS = {"simulated"}
 
@@ -48,6 +48,17 @@ def handshake(family):
     with grows(flow_closed=1):
         exchange(pair(family), BYTES)
     return shaken(wires)
+
+
+@families("a leg takes no message for a full segment")
+def message(family):
+    """TCP would offer its end less for the next payload."""
+    both = pair(family)
+    pep.wait_flows(1)
+    one_way(*both, 300)
+    for side, line in pep.legs().items():
+        expect(f"{side}: segments", re.search(r"rcvmss:(\d+)", line)[1], "536")
+    exchange(both, 100)
 
 
 def agreed(family, ns, what):
