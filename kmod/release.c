@@ -30,6 +30,9 @@
 /* When to try again with a flow whose sockets a process owns, jiffies. */
 #define PEP_RELEASE_AGAIN	HZ
 
+/* When to try again with an end that may have shown its clock meanwhile, jiffies. */
+#define PEP_RELEASE_SHOWN	(5 * HZ)
+
 /* How far a leg's clock may be ahead of its end's, ms; see PAWS, RFC 7323. */
 #define PEP_RELEASE_AHEAD	1000
 
@@ -70,15 +73,6 @@ static bool pep_release_may(const struct pep_flow *flow)
 	return true;
 }
 
-/* A leg must not forget payload that it has received out of order: it may have
- * reported it by SACK.
- */
-static bool pep_release_in_order(const struct pep_flow *flow)
-{
-	return RB_EMPTY_ROOT(&tcp_sk(flow->leg[0].sk)->out_of_order_queue) &&
-	       RB_EMPTY_ROOT(&tcp_sk(flow->leg[1].sk)->out_of_order_queue);
-}
-
 /* The clock of an end as the other one has seen it: the leg that speaks for the end
  * has continued it.
  */
@@ -92,6 +86,29 @@ static u32 pep_release_tsval(const struct tcp_sock *from,
 	sent = (u32)div_u64(speaks->tcp_wstamp_ns, NSEC_PER_MSEC) +
 	       speaks->tsoffset;
 	return (s32)(sent - recent) > 0 ? sent : recent;
+}
+
+/* Has the server seen no clock that the subscriber has not shown? That of a phone that sleeps
+ * stands still, while its leg answers keepalives of the server.
+ */
+static bool pep_release_shown(const struct pep_flow *flow)
+{
+	const struct tcp_sock *from =
+		tcp_sk(flow->leg[PEP_SIDE_WIRELESS].sk);
+	const struct tcp_sock *speaks =
+		tcp_sk(flow->leg[PEP_SIDE_SERVER].sk);
+	s32 ahead = pep_release_tsval(from, speaks) - from->rx_opt.ts_recent;
+
+	return ahead <= PEP_RELEASE_AHEAD;
+}
+
+/* A leg must not forget payload that it has received out of order: it may have
+ * reported it by SACK.
+ */
+static bool pep_release_in_order(const struct pep_flow *flow)
+{
+	return RB_EMPTY_ROOT(&tcp_sk(flow->leg[0].sk)->out_of_order_queue) &&
+	       RB_EMPTY_ROOT(&tcp_sk(flow->leg[1].sk)->out_of_order_queue);
 }
 
 /* Has the leg bytes to acknowledge, or room to offer again? Nothing else does. */
@@ -363,8 +380,13 @@ void pep_release_idle(struct pep_conn *conn)
 			/* In a moment, maybe. */
 			flow->release_asked = false;
 			pep_flow_wake_in(flow, PEP_RELEASE_AGAIN);
-		} else if (pep_idle_lasts(flow) && pep_release_may(flow)) {
+		} else if (!pep_idle_lasts(flow) || !pep_release_may(flow)) {
+			/* Not before something has happened to it. */
+		} else if (pep_release_shown(flow)) {
 			pep_release_at_once(conn, flow);
+		} else {
+			flow->release_asked = false;
+			pep_flow_wake_in(flow, PEP_RELEASE_SHOWN);
 		}
 		pep_flow_unlock_legs(flow);
 	}

@@ -265,6 +265,42 @@ def probed(family):
     pushes(ends, 50000)
 
 
+@families("the server asks whether a silent subscriber is alive")
+def asked(family):
+    """The leg answers with a clock that goes on. A phone's stands still while it
+    sleeps: it is handed back when it has shown its own."""
+    use()
+    near, far = pair(family)
+    exchange_part((near, far), 40000)
+    far.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    far.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 1)
+    far.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 1)
+    with grows(ended=False, flow_released_idle=0):
+        time.sleep(10 * IDLE)
+        expect("flows", pep.stat("flows"), 1)
+    far.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 0)
+    one_way(near, far, 100)
+    back()
+    exchange((near, far), 100)
+
+
+@families("a short answer over a long link after it was handed back")
+def answered(family):
+    """The server knows the round trip of its leg, a shorter one, and repeats what
+    is not lost: that is no reason to split it."""
+    use("12000,loss")
+    netem("sub", "eth0", "delay", "300ms")
+    ends = pair(family)
+    exchange_part(ends, 100, 100000)
+    back()
+    with grows(flow_established=0, ended=False):
+        exchange_part(ends, 100, 5000)
+        wait_for("repetitions", lambda: conns("followed")[0]["ends"]["server"][
+            "repeated"])
+        exchange_part(ends, 100, 5000)
+    exchange(ends, 100)
+
+
 @families("the ends' own keepalive goes on")
 def alive(family):
     """Its probes and answers pass, and do not trigger a split."""
