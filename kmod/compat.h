@@ -7,6 +7,7 @@
 #define _PEP_COMPAT_H
 
 #include <linux/kcsan-checks.h>
+#include <linux/rhashtable.h>
 #include <linux/version.h>
 #include <net/act_api.h>
 #include <net/inet6_hashtables.h>
@@ -109,6 +110,20 @@ static inline void pep_compat_promised(struct tcp_sock *tp)
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 1, 0)
 	tp->rcv_mwnd_seq = tp->rcv_wup + tp->rcv_wnd;
 #endif
+}
+
+/*
+ * Go on with a paused walk. Kernels before 6.12.101 did not forget the entry that a walk
+ * had paused at when the table had been resized meanwhile, and read it after it was freed.
+ */
+static inline int pep_compat_walk_resume(struct rhashtable_iter *iter)
+	__acquires(RCU)
+{
+	int err = rhashtable_walk_start_check(iter);
+
+	if (err)
+		iter->p = NULL;
+	return err;
 }
 
 /*

@@ -8,6 +8,7 @@
  * by then is left out.
  */
 
+#include "compat.h"
 #include "netlink-gen.h"
 
 #include <linux/mm.h>
@@ -139,7 +140,7 @@ static struct pep_conn *pep_walk_pause(struct rhashtable_iter *iter,
 
 	rhashtable_walk_stop(iter);
 	cond_resched();
-	if (rhashtable_walk_start_check(iter))
+	if (pep_compat_walk_resume(iter))
 		*twice = true;
 	conn = rhashtable_walk_peek(iter);
 	return conn == last ? NULL : conn;

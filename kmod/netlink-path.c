@@ -4,6 +4,7 @@
  * links: a dump of them, the distribution of subscribers by them, and a flush.
  */
 
+#include "compat.h"
 #include "netlink-gen.h"
 
 #include <linux/rhashtable.h>
@@ -166,7 +167,7 @@ int pep_nl_path_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 
 	if (!paths)
 		return 0;
-	rhashtable_walk_start(&paths->iter);
+	pep_compat_walk_resume(&paths->iter);
 	/* Begin with the one that did not fit into the part before. */
 	for (path = rhashtable_walk_peek(&paths->iter); path;
 	     path = rhashtable_walk_next(&paths->iter)) {
@@ -284,7 +285,7 @@ static void pep_paths_sum_up(struct pep_net *pn, struct pep_paths_sum *sum)
 		if (++n % PEP_PATHS_BATCH == 0) {
 			rhashtable_walk_stop(&iter);
 			cond_resched();
-			rhashtable_walk_start(&iter);
+			pep_compat_walk_resume(&iter);
 		}
 	}
 	rhashtable_walk_stop(&iter);

@@ -18,6 +18,7 @@
 #include <net/ipv6.h>
 #include <net/tcp.h>
 
+#include "compat.h"
 #include "stat.h"
 
 /* The share of the machine's memory that a namespace's paths may take, a divisor. */
@@ -315,7 +316,7 @@ static unsigned int pep_path_flush_walk(struct pep_net *pn,
 			continue;
 		rhashtable_walk_stop(&iter);
 		cond_resched();
-		rhashtable_walk_start(&iter);
+		pep_compat_walk_resume(&iter);
 	}
 	rhashtable_walk_stop(&iter);
 	rhashtable_walk_exit(&iter);

@@ -8,6 +8,7 @@
 
 #include <linux/rhashtable.h>
 
+#include "compat.h"
 #include "copy.h"
 #include "stat.h"
 #include "track.h"
@@ -101,7 +102,7 @@ static void pep_sweep_run(struct pep_net *pn, bool all)
 		if (++n % PEP_SWEEP_BATCH == 0) {
 			rhashtable_walk_stop(&iter);
 			cond_resched();
-			rhashtable_walk_start(&iter);
+			pep_compat_walk_resume(&iter);
 		}
 	}
 	rhashtable_walk_stop(&iter);
