@@ -9,6 +9,7 @@
 #include <net/l3mdev.h>
 
 #include "gen.h"
+#include "route.h"
 
 /**
  * pep_filter_parse_end() - read the selected addresses and ports of an end
@@ -151,14 +152,30 @@ int pep_filter_parse(const struct genl_info *info, struct pep_filter *filter)
 				    &filter->family, &filter->end[PEP_SIDE_SERVER]);
 }
 
-/* Does the flow receive from a device, or is it still being opened? */
+/* Does a flow that is being opened receive from a device, or is it going to? */
+static bool pep_filter_pending(const struct pep_flow *flow, int ifindex, int vrf)
+{
+	const struct sock *target = READ_ONCE(flow->leg[!flow->opener].sk);
+	struct net *net = flow->pn->net;
+	const struct dst_entry *dst;
+
+	if (flow->ifindex == ifindex ||
+	    (vrf && l3mdev_master_ifindex_by_index(net, flow->ifindex) == vrf))
+		return true;
+	/* Nothing is known without a route. */
+	dst = target ? rcu_dereference(target->sk_dst_cache) : NULL;
+	return !dst || dst->dev->ifindex == vrf ||
+	       pep_route_uses(net, dst, ifindex);
+}
+
+/* Does the flow receive from a device, or is it going to? */
 static bool pep_filter_device(const struct pep_flow *flow, int ifindex)
 {
 	int vrf = l3mdev_master_ifindex_by_index(flow->pn->net, ifindex);
 	enum pep_side side;
 
 	if (READ_ONCE(flow->state) < PEP_FLOW_STATE_ESTABLISHED)
-		return true;
+		return pep_filter_pending(flow, ifindex, vrf);
 	for (side = 0; side < 2; side++) {
 		const struct sock *sk = READ_ONCE(flow->leg[side].sk);
 		int rx = sk ? READ_ONCE(sk->sk_rx_dst_ifindex) : 0;

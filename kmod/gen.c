@@ -120,7 +120,7 @@ static void pep_gen_linger(struct work_struct *work)
 	pep_gen_put(gen);
 }
 
-static int pep_gen_open(struct pep_gen *gen)
+static int pep_gen_open_all(struct pep_gen *gen)
 {
 	static const int families[] = { AF_INET, AF_INET6 };
 	unsigned int i, side;
@@ -142,6 +142,41 @@ static int pep_gen_open(struct pep_gen *gen)
 		}
 	}
 	return 0;
+}
+
+/**
+ * struct pep_gen_opening - listeners that are being opened
+ * @work: opens them
+ * @gen: generation that they belong to
+ * @err: result
+ */
+struct pep_gen_opening {
+	struct work_struct work;
+	struct pep_gen *gen;
+	int err;
+};
+
+static void pep_gen_open_work(struct work_struct *work)
+{
+	struct pep_gen_opening *opening =
+		container_of(work, struct pep_gen_opening, work);
+
+	opening->err = pep_gen_open_all(opening->gen);
+}
+
+/* Sockets, and those that a listener accepts, belong to the control group of the task that
+ * makes them. Filters of pepadm's, as systemd has them for a service, are not for the
+ * traffic of subscribers.
+ */
+static int pep_gen_open(struct pep_gen *gen)
+{
+	struct pep_gen_opening opening = { .gen = gen };
+
+	INIT_WORK_ONSTACK(&opening.work, pep_gen_open_work);
+	schedule_work(&opening.work);
+	flush_work(&opening.work);
+	destroy_work_on_stack(&opening.work);
+	return opening.err;
 }
 
 /**

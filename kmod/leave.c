@@ -8,10 +8,11 @@
 
 #include "leave.h"
 
-/* How long a device takes over no connection, seconds: more than five, as a second may
+/* How long a device takes over no connection, seconds: many devices that are detached
+ * together are noted one after the other, again and again. More than 15, as a second may
  * have begun long ago.
  */
-#define PEP_LEAVE_SECONDS	6
+#define PEP_LEAVE_SECONDS	16
 
 /**
  * pep_leave_init() - begin without such devices

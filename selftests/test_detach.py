@@ -8,14 +8,17 @@ longer than one, and their connections are handed back to their ends.
                                     198.18.9.1              198.18.9.2
 """
 
+import os
+import tempfile
 import time
 
-from peptest import pep
+from peptest import env, pep
 from peptest.env import SLOW
-from peptest.ktap import case, expect, expect_least, fail
-from peptest.netns import ip, run
+from peptest.ktap import case, expect, expect_least, fail, skip
+from peptest.netns import ip, mount, run, umount
 from peptest.pep import grows, pepadm
-from peptest.tcp import exchange, expect_reset, one_way
+from peptest.tcp import (PORT, accept, client, exchange, expect_reset, listen,
+                         one_way)
 
 NETS = range(21, 29)
 
@@ -55,6 +58,54 @@ def opened():
     """A connection on each of the subscriber's VLANs."""
     return [pep.split_pair(4, to="198.18.9.2", bind=(f"198.18.{net}.2", 0))
             for net in NETS]
+
+
+@case("connections that are opened early by other devices go on")
+def pending():
+    """One of each of two VLANs waits for a silent server; one VLAN is detached."""
+    pep.early()
+    exchange(pep.split_pair(4, to="198.18.9.2", bind=("198.18.22.2", 0)), 100)
+    pep.flows_end()
+    silence = "blackhole 198.18.20.0/22 table 9"
+    ip("srv", f"route add {silence}")
+    listener = listen("srv", 4)
+    near = []
+    for net in 21, 22:
+        near.append(client("sub", 4, bind=(f"198.18.{net}.2", 0)))
+        near[-1].connect(("198.18.9.2", PORT))
+    expect("pending", pep.stat("pending"), 2)
+    with grows(ended=False, flow_killed=1):
+        pepadm("dev", "del", "wl0.21")
+    expect("pending", pep.stat("pending"), 1)
+    ip("srv", f"route del {silence}")
+    exchange((near[1], accept(listener)), 1000)
+    expect_reset(near[0])
+    pepadm("dev", "add", "wl0.21", "side", "wireless")
+    pep.follow("handshake")
+
+
+@case("listeners are not in the control group of the program that opens them")
+def grouped():
+    """The filters of pepadm's are not for the traffic of subscribers."""
+    if "cgroup2" not in open("/proc/filesystems", encoding="ascii").read():
+        skip("no control groups")
+    with tempfile.TemporaryDirectory() as path:
+        mount("none", path, "cgroup2")
+        group = os.path.join(path, "pep-test")
+        try:
+            os.mkdir(group)
+            run("sh", "-c", f"echo $$ > {group}/cgroup.procs && exec "
+                f"{env.PEPADM} profile set default mark 7", ns="pep")
+            found = run("ss", "-tlnHO", "--cgroup", ns="pep").stdout
+            if "cgroup:" not in found:
+                skip("sockets have no control groups")
+            expect("listeners, with others of before", found.count("cgroup:"),
+                   found.count("LISTEN"))
+            expect("in the group", found.count("pep-test"), 0)
+        finally:
+            os.rmdir(group)
+            umount(path)
+    pepadm("profile", "set", "default", "mark", "0")
 
 
 @case("an empty configuration detaches all, with one wait for late packets")
