@@ -35,6 +35,7 @@ OPTIONS = (b"\2\4\5\x78" b"\4\2" b"\x08\x0a\0\0\0\1\0\0\0\0" b"\1"
 CRUMBS = 1500           # packets of one byte
 CRUMB_MEMORY = 256      # bytes of a copy of one
 STAY = max(amount(600), 300)
+FILE = "/tmp/pep-flows"
 
 
 def setup():
@@ -207,6 +208,82 @@ def beyond(family):
         hosts.up(seq=1000, ack=1010)
         hosts.until("server", unacked=0)
     hosts.end()
+
+
+def stamp(value):
+    """An option with a clock."""
+    return b"\x01\x01\x08\x0a" + struct.pack("!II", value, 1)
+
+
+def clock(hosts):
+    """The server's clock as a file of pepadm flow save has it."""
+    pepadm("flow", "save", FILE)
+    with open(FILE, encoding="ascii") as file:
+        line, = (line for line in file if f" {hosts.port} " in line)
+    os.unlink(FILE)
+    return int(re.search(r"server-tsval (\d+)", line)[1])
+
+
+@families("a clock that begins with 0")
+def zero(family):
+    """TCP takes that for no clock, and another one is not older than it."""
+    hosts = Absent(family)
+    hosts.open(options=stamp(7), syn=stamp(5), synack=stamp(0))
+    for value, wanted in (3 << 30, 3 << 30), (2 << 30, 3 << 30):
+        sent = hosts.shown()["ends"]["server"]["bytes"]
+        hosts.down(seq=10 + sent, ack=1000, payload=b"x", options=stamp(value))
+        hosts.until("server", bytes=sent + 1)
+        expect("clock", clock(hosts), wanted)
+    hosts.end()
+
+
+@families("a report of a duplicate is no sign of a loss")
+def duplicate(family):
+    """A subscriber sends one, RFC 2883, for what a server has repeated."""
+    def sack(begin, end):
+        return b"\x01\x01\x05\x0a" + struct.pack("!II", begin, end)
+
+    pep.follow("loss")
+    hosts = Absent(family)
+    permitted = b"\x01\x01\x04\x02"
+    hosts.open(syn=permitted, synack=permitted)
+    with pep.grows(ended=False, split_loss=0):
+        for at in 10, 110:
+            hosts.down(seq=at, ack=1000, payload=bytes(100))
+            hosts.until("server", unacked=100)
+            hosts.up(seq=1000, ack=at + 100, options=sack(at, at + 100))
+            hosts.until("server", unacked=0)
+    with pep.grows(ended=False, split_loss=1, flow_established=1):
+        for at in 210, 310:
+            hosts.down(seq=at, ack=1000, payload=bytes(100))
+        hosts.until("server", unacked=200)
+        hosts.up(seq=1000, ack=210, options=sack(310, 410))
+        wait_for("a flow", lambda: pep.stat("flows"))
+    hosts.end()
+    pep.follow("never")
+
+
+@families("payload that an acknowledgment has overtaken")
+def overtaken(family):
+    """Its own acknowledgment is older than the first that the leg has seen: TCP
+    takes payload with one that is as old as a window."""
+    pep.follow("2000")
+    hosts = Absent(family)
+    hosts.open()
+    hosts.down(seq=10, ack=1000, payload=bytes(1000))
+    hosts.until("server", unacked=1000)
+    hosts.up(seq=1000, ack=1010)
+    hosts.until("server", unacked=0)
+    hosts.down(seq=1010, ack=1000, payload=bytes(1400))
+    wait_for("a flow", lambda: pep.stat("flows"))
+    hosts.up(seq=1000, ack=10, payload=bytes(50))
+    wait_for("payload", lambda: pep.flows()[0]["legs"]["wireless"][
+        "bytes_received"] == 50)
+    expect("acknowledged to the leg", pep.flows()[0]["legs"]["wireless"][
+        "bytes_acked"], 0)
+    pepadm("flow", "kill", "all")
+    pep.flows_end()
+    pep.follow("never")
 
 
 @families("payload behind a hole that nobody acknowledges")
