@@ -47,10 +47,21 @@ static void pep_callback_state_change(struct sock *sk)
 	rcu_read_unlock();
 }
 
+/* Is it the leg of a subscriber, behind its startup? */
+static bool pep_callback_patient(const struct pep_flow *flow,
+				 const struct sock *sk)
+{
+	return flow->leg[PEP_SIDE_WIRELESS].sk == sk && flow->link.grown;
+}
+
 /*
- * Follows sk_stream_write_space(), with the flow for the sleeping writer. When
- * there is no memory tcp_sendmsg_locked() reports space on its way out: the
- * relay ignores that and tries again later.
+ * Follows sk_stream_write_space(), with the flow for the sleeping writer. Where a
+ * subscriber's leg has found its link half of the payload that it may hold unsent has to be
+ * sent before: a relay that fills the room of one segment each time pushes every segment,
+ * and the end acknowledges each, which an uplink may not carry. In its startup that saves
+ * the delayed acknowledgment that each flight would end with. When there is no memory
+ * tcp_sendmsg_locked() reports space on its way out: the relay ignores that and tries again
+ * later.
  */
 static void pep_callback_write_space(struct sock *sk)
 {
@@ -61,7 +72,8 @@ static void pep_callback_write_space(struct sock *sk)
 		return;
 	rcu_read_lock();
 	flow = rcu_dereference_sk_user_data(sk);
-	if (flow && !flow->sending) {
+	if (flow && !flow->sending &&
+	    __sk_stream_is_writeable(sk, pep_callback_patient(flow, sk))) {
 		clear_bit(SOCK_NOSPACE, &sock->flags);
 		pep_flow_schedule(flow);
 	}

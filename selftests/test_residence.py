@@ -7,13 +7,14 @@ import time
 
 from peptest import pep
 from peptest.ktap import expect_least, expect_most, families, note
-from peptest.netns import (ip, netem, netem_end, single_packets, sysctl,
-                           sysctls)
+from peptest.netns import (WIRELESS, impaired, ip, netem, netem_end,
+                           single_packets, sysctl, sysctls)
 from peptest.pep import grows
 from peptest.tcp import (End, expect_same, fill, one_way, pair, pump,
                          send_window)
 
 BYTES = 1000000         # five seconds of the link
+PIECES = 4 * BYTES
 SETTLED = 250000        # bytes after which samples count
 LINK = "rate", "1600kbit", "delay", "20ms", "limit", "1000"
 # In theory 1.25 * 200 KB/s * 0.06 s, some segments, 16 KiB of offered window.
@@ -66,6 +67,21 @@ def transfer(family, receiver):
     near.close()
     far.close()
     return most, flow["legs"][out]["residence"]
+
+
+@families("behind its startup a leg takes payload in pieces, not by segments")
+def pieces(family):
+    """Each relayed piece is pushed, and a terminal acknowledges what is pushed."""
+    with impaired(WIRELESS[:1], "rate", "10mbit", "delay", "20ms", "limit", "1000"):
+        near, far = pair(family)
+        one_way(far, near, BYTES)
+        before = pep.stat("relay_send")
+        one_way(far, near, PIECES)
+        runs = pep.stat("relay_send") - before
+    near.close()
+    far.close()
+    note(f"{runs} pieces of {PIECES} bytes")
+    expect_most("pieces", runs, PIECES // 1448 // 3)
 
 
 def bound(family, receiver):
