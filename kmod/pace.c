@@ -155,7 +155,9 @@ void pep_pace_set_window(struct sock *sk, const struct rate_sample *rs)
 	u32 more, target, cwnd = tcp_snd_cwnd(tp);
 	u32 bw = pep_estimate_bw(b);
 
-	if (b->ca_state == TCP_CA_Loss && state != TCP_CA_Loss) {
+	/* A probe of the round trip has a window of its own, and restores it later. */
+	if (b->ca_state == TCP_CA_Loss && state != TCP_CA_Loss &&
+	    b->phase != PEP_BBR_PROBE_RTT) {
 		cwnd = max(cwnd, b->prior_cwnd);
 		b->prior_cwnd = 0;
 	}
