@@ -270,7 +270,7 @@ static void pep_follow_ack(struct pep_conn *conn, enum pep_side side,
 	if (after(ack, self->ack)) {
 		if (conn->copies && conn->path && side == PEP_SIDE_WIRELESS)
 			pep_learn_acked(conn->path, ack - self->ack,
-					tcp_clock_us(), false);
+					tcp_clock_us(), 0, false);
 		self->ack = ack;
 		if (conn->copies)
 			pep_copies_acked(conn->copies, !side, ack,

@@ -125,9 +125,10 @@ static void pep_learn_rate(struct pep_path *path, u64 rate)
 
 /* End a round with a sample of the rate, locked. */
 static void pep_learn_sample(struct pep_path *path, u64 acked, u64 now,
-			     bool full)
+			     u64 sent, bool full)
 {
 	u64 bytes = acked - path->round_acked, took = now - path->round_at;
+	u64 before = path->round_sent;
 	u64 best = max(path->rate[0], path->rate[1]);
 	bool first = !path->round_at;
 	u64 rate;
@@ -137,8 +138,12 @@ static void pep_learn_sample(struct pep_path *path, u64 acked, u64 now,
 		return;
 	path->round_acked = acked;
 	WRITE_ONCE(path->round_at, now);
+	path->round_sent = sent;
 	if (first)
 		return;
+	/* Acknowledgments that were held up, and come at once, make no higher rate. */
+	if (sent && before && sent > before)
+		took = max(took, sent - before);
 
 	rate = div64_u64(bytes * USEC_PER_SEC, took);
 	if (rate > best + best / PEP_LEARN_GROWTH)
@@ -158,6 +163,8 @@ static void pep_learn_sample(struct pep_path *path, u64 acked, u64 now,
  * @path: path
  * @bytes: newly acknowledged bytes of a connection
  * @now: time, us of tcp_clock_us()
+ * @sent: when the latest packet that is acknowledged was sent, us of tcp_clock_us(); 0
+ *	when unknown
  * @full: the connection's sender had more to send than it was allowed to
  *
  * A round begins with the first acknowledgment after the round before has ended, and
@@ -165,7 +172,8 @@ static void pep_learn_sample(struct pep_path *path, u64 acked, u64 now,
  *
  * Context: BH off.
  */
-void pep_learn_acked(struct pep_path *path, u32 bytes, u64 now, bool full)
+void pep_learn_acked(struct pep_path *path, u32 bytes, u64 now, u64 sent,
+		     bool full)
 {
 	u64 acked = atomic64_add_return(bytes, &path->acked);
 	u32 least = max(min_not_zero(READ_ONCE(path->rtt[0]),
@@ -176,7 +184,7 @@ void pep_learn_acked(struct pep_path *path, u32 bytes, u64 now, bool full)
 	    !spin_trylock(&path->lock))
 		return;
 	if ((s64)(now - path->round_at) >= least)
-		pep_learn_sample(path, acked, now, full);
+		pep_learn_sample(path, acked, now, sent, full);
 	spin_unlock(&path->lock);
 }
 

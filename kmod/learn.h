@@ -22,7 +22,8 @@ bool pep_learn_known(const struct pep_path *path,
 		     struct pep_learn_known *known);
 void pep_learn_rtt(struct pep_path *path, u32 rtt);
 void pep_learn_handshake(struct pep_path *path, u32 rtt);
-void pep_learn_acked(struct pep_path *path, u32 bytes, u64 now, bool full);
+void pep_learn_acked(struct pep_path *path, u32 bytes, u64 now, u64 sent,
+		     bool full);
 void pep_learn_train(struct pep_path *path, u64 rate);
 void pep_learn_refute(struct pep_path *path, u64 acked, u64 took);
 

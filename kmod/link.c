@@ -23,6 +23,11 @@
  */
 #define PEP_LINK_GAIN		(3 * 256 / 2)
 
+/* Share of segments that are sent again, a divisor, above which the legs of a subscriber
+ * have flooded the link's queue.
+ */
+#define PEP_LINK_FLOOD		256
+
 /* BBR's gains while it looks for the smallest round trip, in its startup, too. */
 #define PEP_LINK_GAIN_RTT	256
 
@@ -141,16 +146,24 @@ static void pep_link_limit(struct pep_flow *flow, u32 window,
 		WRITE_ONCE(sk->sk_pacing_rate, link->pacing);
 }
 
+/* Have legs that ended had to send much again? */
+static bool pep_link_flooded(const struct pep_path *path)
+{
+	return READ_ONCE(path->again) * PEP_LINK_FLOOD > READ_ONCE(path->segs);
+}
+
 /**
  * pep_link_share() - bound a leg in startup to its part of a link that was full
  * @flow: flow whose part of the link has been begun, with its leg locked
  *
  * In its startup BBR sends at nearly three times the rate that it has found, and
  * probes for more until it finds none. Several legs of a subscriber that do so flood
- * the queue several times over. Where the link was full at the known rate the legs
- * together get one and a half times the bytes that it holds: each gets the rest that
- * the others leave, or an equal part among those that have more to send. They pace at
- * one and a quarter of its rate.
+ * the queue several times over. Where the link was full at the known rate, and legs that
+ * have ended had to send much again, the legs together get one and a half times the bytes
+ * that it holds: each gets the rest that the others leave, or an equal part among those
+ * that have more to send. They pace at one and a quarter of its rate. A link whose queue
+ * has room is left alone: where acknowledgments wait for the uplink the bytes under way
+ * have to be more.
  *
  * Context: softirq.
  */
@@ -168,7 +181,7 @@ void pep_link_share(struct pep_flow *flow)
 	link->grown = pep_link_grown((struct sock *)tp);
 	others = pep_path_others(link->path, &link->claim);
 	if (!link->grown && others && pep_link_known(flow, &known) &&
-	    known.full) {
+	    known.full && pep_link_flooded(link->path)) {
 		total = min_t(u64, div_u64(known.rate * known.rtt,
 					   USEC_PER_SEC), U32_MAX / 2);
 		total += total / 2;
@@ -225,6 +238,15 @@ static u32 pep_link_claim(const struct tcp_sock *tp)
 		    (u64)tcp_snd_cwnd(tp) * tp->mss_cache);
 }
 
+/* Has a leg heard nothing since its time-out? Its end may be gone, and another leg has the
+ * link.
+ */
+static bool pep_link_lost(const struct sock *sk)
+{
+	return inet_csk(sk)->icsk_ca_state == TCP_CA_Loss &&
+	       inet_csk(sk)->icsk_retransmits;
+}
+
 /**
  * pep_link_sent() - note the bytes that a leg has under way
  * @flow: flow with the leg of its subscriber locked
@@ -236,7 +258,11 @@ void pep_link_sent(struct pep_flow *flow)
 	struct tcp_sock *tp = tcp_sk(flow->leg[PEP_SIDE_WIRELESS].sk);
 	struct pep_link *link = &flow->link;
 
-	if (link->path)
+	if (!link->path)
+		return;
+	if (pep_link_lost((struct sock *)tp))
+		pep_path_claim(link->path, &link->claim, 0, false);
+	else
 		pep_path_claim(link->path, &link->claim, pep_link_claim(tp),
 			       tp->write_seq != tp->snd_nxt &&
 			       before(tp->snd_nxt, tcp_wnd_end(tp)));

@@ -46,6 +46,8 @@ struct pep_path_key {
  * @lock: guards the members below, unless stated otherwise; BH off
  * @round_at: time when the round of a sample began, us of tcp_clock_us()
  * @round_acked: @acked at that time
+ * @round_sent: time when the latest packet was sent that had been acknowledged then, us of
+ *	tcp_clock_us(); 0 when unknown
  * @flat: consecutive rounds in which a leg had more to send than it was allowed to,
  *	and the rate was near the highest one and did not grow, up to PEP_LEARN_FLAT
  * @full: rounds since the last shift of @rate in which a leg had more to send than
@@ -86,6 +88,7 @@ struct pep_path {
 	u64 tokens_at;
 	u64 round_at;
 	u64 round_acked;
+	u64 round_sent;
 	u32 flat;
 	u32 full;
 	u64 rate[2];

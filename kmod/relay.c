@@ -157,6 +157,8 @@ pep_relay_once(struct pep_flow *flow, enum pep_side from, struct sk_buff *skb,
 		pep_relay_count(flow, from, n, copied);
 		pep_window_couple(flow, from, n);
 		pep_relay_read(in, n);
+		if (from == PEP_SIDE_SERVER)
+			pep_window_tell(flow);
 	}
 	if (n == g.len)
 		return PEP_RELAY_AGAIN;
@@ -267,6 +269,8 @@ pep_relay_direction(struct pep_flow *flow, enum pep_side from,
 			set_bit(SOCK_NOSPACE, &out->sk_socket->flags);
 			pep_relay_stall(flow, !from);
 			pep_window_couple(flow, from, 0);
+			if (from == PEP_SIDE_SERVER)
+				pep_window_tell(flow);
 			return PEP_RELAY_IDLE;
 		}
 		if (!rounds--)

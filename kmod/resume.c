@@ -376,7 +376,7 @@ static void pep_resume_count(struct pep_flow *flow)
 		r->got = got;
 		/* By the earlier claim: TCP has cleared tp->app_limited. */
 		pep_learn_acked(flow->link.path, bytes, tp->tcp_mstamp,
-				flow->link.claim.more);
+				tp->rack.mstamp, flow->link.claim.more);
 		pep_resume_train(flow);
 	}
 	pep_learn_rtt(flow->link.path, tp->rack.rtt_us);

@@ -251,6 +251,19 @@ static struct pep_flow *pep_untrack_ends(const struct sk_buff *skb,
 	return flow && pep_flow_resets(flow) ? flow : NULL;
 }
 
+/* A leg that repeats payload after a time-out gives its part of the link to others. */
+static void pep_untrack_again(const struct sock *sk)
+{
+	struct pep_flow *flow;
+
+	if (!sk || !sk_fullsock(sk) || sk->sk_type != SOCK_STREAM ||
+	    !inet_csk(sk)->icsk_retransmits)
+		return;
+	flow = rcu_dereference_sk_user_data(sk);
+	if (flow && flow->leg[PEP_SIDE_WIRELESS].sk == sk)
+		pep_link_sent(flow);
+}
+
 static unsigned int pep_untrack_out(void *priv, struct sk_buff *skb,
 				    const struct nf_hook_state *state)
 {
@@ -260,6 +273,7 @@ static unsigned int pep_untrack_out(void *priv, struct sk_buff *skb,
 	if (!pep_untrack_is_ours(skb, state))
 		return NF_ACCEPT;
 	pep_untrack_skb(skb);
+	pep_untrack_again(state->sk);
 	flow = pep_untrack_ends(skb, state->sk);
 	leg = flow ? &flow->leg[pep_flow_side(flow, state->sk)] : NULL;
 	/* By a VRF the packet comes here twice. */

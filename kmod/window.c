@@ -240,6 +240,34 @@ void pep_window_couple(struct pep_flow *flow, enum pep_side from, u32 done)
 }
 
 /**
+ * pep_window_tell() - send the window of the server whose payload has been relayed
+ * @flow: flow with its legs locked
+ *
+ * The acknowledgment of the payload has gone with the window of before. TCP would send the
+ * one that has been opened since when it is twice as large, or with the next packet: a
+ * server waits a round trip for that. An eighth of the window is worth a packet, but not
+ * where the subscriber's other legs have something under way, which fill the link.
+ *
+ * Context: softirq.
+ */
+void pep_window_tell(struct pep_flow *flow)
+{
+	const struct pep_leg *leg = &flow->leg[PEP_SIDE_SERVER];
+	const struct tcp_sock *in = tcp_sk(leg->sk);
+	const struct pep_link *link = &flow->link;
+	s32 room, more;
+
+	if (!leg->coupled || leg->sk->sk_state != TCP_ESTABLISHED ||
+	    sk_unhashed(leg->sk) ||
+	    (link->path && pep_path_others(link->path, &link->claim)))
+		return;
+	room = min_t(s32, leg->edge - in->rcv_nxt, leg->offer);
+	more = room - (s32)tcp_receive_window(in);
+	if (more > (s32)(leg->window / 8) && more > 2 * (s32)in->advmss)
+		__tcp_send_ack(leg->sk, in->rcv_nxt, 0);
+}
+
+/**
  * pep_window_renew() - bind the window of an end that is about to get payload
  * @flow: flow with its legs locked
  * @to: side of the end, enum pep_side

@@ -8,6 +8,7 @@
 
 void pep_window_hold(struct pep_leg *leg);
 void pep_window_couple(struct pep_flow *flow, enum pep_side from, u32 done);
+void pep_window_tell(struct pep_flow *flow);
 void pep_window_renew(struct pep_flow *flow, enum pep_side to);
 
 #endif

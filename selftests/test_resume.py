@@ -109,6 +109,30 @@ def early(family):
             load(family, OBJECT)
 
 
+@families("a leg that hears nothing leaves the link to others")
+def silent(family):
+    """Its end may have gone, with payload under way."""
+    pepadm("path", "flush", "all")
+    with impaired(WIRELESS, *LINK, single=True):
+        learn(family)
+        sub, srv = split_pair(family)
+        netem("sub", "eth0", "loss", "100%")
+        srv.sendall(bytes(OBJECT))
+        wait_for("a time-out and another one", lambda: pep.flows()[0]["legs"][
+            "wireless"]["retrans"] > 2)
+        expect("in flight", (paths()[0]["in_flight"], paths()[0]["legs"]),
+               (0, 0))
+        netem("sub", "eth0", *LINK)
+        left = OBJECT
+        while left:
+            left -= len(sub.recv(left))
+        wait_for("nothing in flight", lambda: not paths()[0]["in_flight"])
+        sub.close()
+        srv.close()
+        pep.flows_end()
+    pepadm("path", "flush", "all")
+
+
 @families("a connection that pauses begins anew")
 def pause(family):
     """Everything is acknowledged, then more than the window follows."""
