@@ -158,6 +158,7 @@ void pep_meter_up(const struct pep_flow *flow)
 	struct pep_meter *meter;
 
 	rcu_read_lock();
+	/* Pairs with pep_meter_begin(). */
 	meter = conn ? smp_load_acquire(&conn->meter) : NULL;
 	if (meter) {
 		spin_lock(&meter->lock);

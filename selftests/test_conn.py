@@ -265,8 +265,8 @@ def duplicate(family):
 
 @families("payload that an acknowledgment has overtaken")
 def overtaken(family):
-    """Its own acknowledgment is older than the first that the leg has seen: TCP
-    takes payload with one that is as old as a window."""
+    """Its own acknowledgment is older than the first that the leg has seen:
+    TCP takes payload with one that is as old as a window."""
     pep.follow("2000")
     hosts = Absent(family)
     hosts.open()

@@ -62,7 +62,8 @@ def opened():
 
 @case("connections that are opened early by other devices go on")
 def pending():
-    """One of each of two VLANs waits for a silent server; one VLAN is detached."""
+    """One of each of two VLANs waits for a silent server; one VLAN is
+    detached."""
     pep.early()
     exchange(pep.split_pair(4, to="198.18.9.2", bind=("198.18.22.2", 0)), 100)
     pep.flows_end()

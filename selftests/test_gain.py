@@ -15,8 +15,9 @@ from peptest.ktap import (after_case, case, expect, expect_least, fail,
 from peptest.netns import addr, impaired, ip
 from peptest.pep import grows, least, pepadm, stat
 from peptest.raw import ACK, Wire, segment
-from peptest.tcp import (PORT, accept, client, close_all, connect, exchange_part,
-                         expect_reset, listen, one_way, pair, reset)
+from peptest.tcp import (PORT, accept, client, close_all, connect,
+                         exchange_part, expect_reset, listen, one_way, pair,
+                         reset)
 
 TRAITS = {"simulated", "longest"}
 
@@ -292,13 +293,13 @@ def afterwards(family):
 
 @families("what the subscriber sends within an answer is no turn",
           "follow", "sub", "srv")
-@families("what the subscriber sends within an answer is no turn, connect early",
-          "early", "sub", "srv")
-@families("what the subscriber sends within an answer is no turn, connect early, "
-          "the server opens", "early", "srv", "sub")
+@families("what the subscriber sends within an answer is no turn, connect "
+          "early", "early", "sub", "srv")
+@families("what the subscriber sends within an answer is no turn, connect "
+          "early, the server opens", "early", "srv", "sub")
 def within(family, mode, opener, opened):
-    """It leaves with the acknowledgment of all that has passed the gateway: the
-    server has more to send, which has not come yet."""
+    """It leaves with the acknowledgment of all that has passed the gateway:
+    the server has more to send, which has not come yet."""
     compare("control", "50%", "connect", mode)
     with impaired(WIRELESS, "delay", "200ms"):
         for _ in range(10):
@@ -354,7 +355,8 @@ def reordered(family):
     get lost behind it count."""
     compare("control", "50%")
     _server.close()
-    with impaired(SERVER, "delay", "20ms", "1ms", "reorder", "90%", single=True):
+    with impaired(SERVER, "delay", "20ms", "1ms", "reorder", "90%",
+                  single=True):
         for _ in range(10):
             with request(family, REQUEST, 10 * OBJECT):
                 pass
@@ -560,8 +562,8 @@ def delay(family):
 
 @families("queueing delay of small objects")
 def small(family):
-    """Objects that fit into a leg at once: no sample has the time in which their
-    last segment waits for its acknowledgment."""
+    """Objects that fit into a leg at once: no sample has the time in which
+    their last segment waits for its acknowledgment."""
     compare("control", "50%")
     with impaired(WIRELESS, "rate", "20mbit", "delay", "20ms", single=True):
         for _ in range(10):
@@ -599,7 +601,7 @@ def few(family):
 
 @families("times that are too short to compare")
 def short(family):
-    """Without a queue the delay is nothing in both groups, and so no factor."""
+    """Without a queue the delay is nothing in both groups: no factor."""
     if not EXACT:
         skip("computing takes time here")
     compare("control", "50%")

@@ -267,8 +267,8 @@ def probed(family):
 
 @families("the server asks whether a silent subscriber is alive")
 def asked(family):
-    """The leg answers with a clock that goes on. A phone's stands still while it
-    sleeps: it is handed back when it has shown its own."""
+    """The leg answers with a clock that goes on. A phone's stands still while
+    it sleeps: it is handed back when it has shown its own."""
     use()
     near, far = pair(family)
     exchange_part((near, far), 40000)
@@ -286,8 +286,8 @@ def asked(family):
 
 @families("a short answer over a long link after it was handed back")
 def answered(family):
-    """The server knows the round trip of its leg, a shorter one, and repeats what
-    is not lost: that is no reason to split it."""
+    """The server knows the round trip of its leg, a shorter one, and repeats
+    what is not lost: that is no reason to split it."""
     use("12000,loss")
     netem("sub", "eth0", "delay", "300ms")
     ends = pair(family)

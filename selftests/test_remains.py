@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Ends reuse their addresses and ports after a split connection has ended, or an
-opener was answered early and has not completed, and pep was detached or unloaded:
-no remains on the gateway get in the way."""
+"""Ends reuse their addresses and ports after a split connection has ended, or
+an opener was answered early and has not completed, and pep was detached or
+unloaded: no remains on the gateway get in the way."""
 
 import errno
 import itertools
@@ -12,8 +12,8 @@ from peptest import pep
 from peptest.ktap import expect, expect_least, families, wait_for
 from peptest.netns import addr, impaired, ip, run, tc
 from peptest.pep import split_pair
-from peptest.tcp import (PORT, accept, client, exchange, listen, one_way, outcome,
-                         pair)
+from peptest.tcp import (PORT, accept, client, exchange, listen, one_way,
+                         outcome, pair)
 
 BYTES = 20_000
 QUICK = 10              # seconds; a TIME_WAIT socket exists for 60
@@ -86,7 +86,8 @@ families("the server closes first, then tc deletes the filters", "srv",
 
 
 def calling(family, bind):
-    """A subscriber that was answered early and has not noticed, and the server."""
+    """A subscriber that was answered early and has not noticed, and the
+    server."""
     listener = listen("srv", family)
     near = client("sub", family, bind=bind)
     near.setblocking(False)
@@ -113,8 +114,7 @@ def unnoticed(family, gone):
 
 
 def awaited(family):
-    """Filters of another device are deleted, and the opener completes; dev del would
-    end the flow."""
+    """Filters of another device are deleted, and the opener completes."""
     pep.early()
     exchange(pair(family), BYTES)
     ip("pep", "link add dum0 type dummy", "link set dum0 up")

@@ -71,8 +71,10 @@ def transfer(family, receiver):
 
 @families("behind its startup a leg takes payload in pieces, not by segments")
 def pieces(family):
-    """Each relayed piece is pushed, and a terminal acknowledges what is pushed."""
-    with impaired(WIRELESS[:1], "rate", "10mbit", "delay", "20ms", "limit", "1000"):
+    """Each relayed piece is pushed, and a terminal acknowledges what is
+    pushed."""
+    with impaired(WIRELESS[:1], "rate", "10mbit", "delay", "20ms", "limit",
+                  "1000"):
         near, far = pair(family)
         one_way(far, near, BYTES)
         before = pep.stat("relay_send")

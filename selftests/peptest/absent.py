@@ -59,8 +59,8 @@ class Absent:
         wait_for(f"{values} of {side}", same)
 
     def open(self, syn=b"", synack=b"", **kwargs):
-        """Complete the handshake, with options; further arguments are those of its
-        last packet."""
+        """Complete the handshake, with options; further arguments are those of
+        its last packet."""
         self.up(flags=SYN, seq=999, options=syn)
         self.until("wireless", mss=536)
         self.down(flags=SYN | ACK, seq=9, ack=1000, options=synack)
