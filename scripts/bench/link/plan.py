@@ -97,7 +97,8 @@ class Plan:
                 yield link, repeat, cells
 
     def wide(self, link, repeats):
-        """Cells of a link whose spread is too wide after so many runs."""
+        """Cells of a link to be run again after so many runs: all contestants
+        of the works of which one's spread is too wide, with the same losses."""
         samples = collections.defaultdict(list)
         for repeat in range(repeats):
             for record in self.records(link, repeat):
@@ -106,8 +107,9 @@ class Plan:
                     samples[record["work"], record["contestant"]] += \
                         record["samples"][metric]
         stats = {cell: statistic(found) for cell, found in samples.items()}
-        return [cell for cell, stat in stats.items()
-                if stat and (stat.spread is None or stat.spread > WIDE)]
+        works = {work for (work, _), stat in stats.items()
+                 if stat and (stat.spread is None or stat.spread > WIDE)}
+        return [cell for cell in self.cells[link] if cell[0] in works]
 
     def records(self, link, repeat):
         """The records of a run."""
