@@ -47,7 +47,7 @@ static void pep_callback_state_change(struct sock *sk)
 	rcu_read_unlock();
 }
 
-/* Is it the leg of a subscriber, behind its startup? */
+/* Is it the leg of a subscriber, behind BBR's startup, or without one? */
 static bool pep_callback_patient(const struct pep_flow *flow,
 				 const struct sock *sk)
 {
@@ -58,7 +58,7 @@ static bool pep_callback_patient(const struct pep_flow *flow,
  * Follows sk_stream_write_space(), with the flow for the sleeping writer. Where a
  * subscriber's leg has found its link half of the payload that it may hold unsent has to be
  * sent before: a relay that fills the room of one segment each time pushes every segment,
- * and the end acknowledges each, which an uplink may not carry. In its startup that saves
+ * and the end acknowledges each, which an uplink may not carry. In BBR's startup that saves
  * the delayed acknowledgment that each flight would end with. When there is no memory
  * tcp_sendmsg_locked() reports space on its way out: the relay ignores that and tries again
  * later.

@@ -156,11 +156,15 @@ int pep_filter_parse(const struct genl_info *info, struct pep_filter *filter)
 static bool pep_filter_pending(const struct pep_flow *flow, int ifindex, int vrf)
 {
 	const struct sock *target = READ_ONCE(flow->leg[!flow->opener].sk);
+	int rx = target ? READ_ONCE(target->sk_rx_dst_ifindex) : 0;
 	struct net *net = flow->pn->net;
 	const struct dst_entry *dst;
 
 	if (flow->ifindex == ifindex ||
 	    (vrf && l3mdev_master_ifindex_by_index(net, flow->ifindex) == vrf))
+		return true;
+	/* The target has answered. */
+	if (rx && (rx == ifindex || rx == vrf))
 		return true;
 	/* Nothing is known without a route. */
 	dst = target ? rcu_dereference(target->sk_dst_cache) : NULL;

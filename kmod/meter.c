@@ -413,6 +413,16 @@ static u32 pep_meter_written(const struct sock *sk)
 	return READ_ONCE(tcp_sk(sk)->write_seq) - fin;
 }
 
+/* Number of the first byte that a leg of a connection that was answered early has sent; a leg
+ * that connects counts its SYN.
+ */
+static u32 pep_meter_first(const struct pep_flow *flow, enum pep_side side,
+			   const struct tcp_sock *tp)
+{
+	return READ_ONCE(tp->snd_una) - (u32)READ_ONCE(tp->bytes_acked) +
+	       (flow->opener != side);
+}
+
 /* Begin where the subscriber's leg began, for a connection that was answered early. */
 static void pep_meter_learn(struct pep_meter *meter,
 			    const struct pep_flow *flow,
@@ -422,10 +432,7 @@ static void pep_meter_learn(struct pep_meter *meter,
 	u32 rtt = tcp_min_rtt(tp);
 
 	meter->known = true;
-	meter->ack = READ_ONCE(tp->snd_una) - (u32)READ_ONCE(tp->bytes_acked);
-	/* A leg that connects counts its SYN. */
-	if (flow->opener != PEP_SIDE_WIRELESS)
-		meter->ack++;
+	meter->ack = pep_meter_first(flow, PEP_SIDE_WIRELESS, tp);
 	/* That of the handshake, as of a connection that is followed. */
 	meter->rtt = rtt == ~0U ? 0 : rtt;
 	meter->since = flow->at[PEP_FLOW_TIME_ACCEPTED] ?: meter->since;
@@ -455,19 +462,23 @@ static void pep_meter_time(struct pep_meter *meter, const struct sock *wireless)
 	meter->probed = again;
 }
 
-/* Does payload of the server answer the subscriber's latest? A leg that takes the place of
- * the subscriber has their numbers; another one has sent all that there is.
+/* Does payload of the server acknowledge the subscriber's turn? A leg that takes the place of
+ * the subscriber has their numbers; of another one the places in the stream are compared.
  */
 static bool pep_meter_answers(const struct pep_meter *meter,
 			      const struct pep_flow *flow,
-			      const struct sock *server,
+			      const struct tcp_sock *wireless,
+			      const struct tcp_sock *server,
 			      const struct pep_packet *pkt)
 {
-	u32 ack = ntohl(pkt->th->ack_seq);
+	u32 ack = ntohl(pkt->th->ack_seq), first;
 
 	if (flow->mode == PEP_CONNECT_MODE_FOLLOW)
 		return !before(ack, meter->turn);
-	return !before(ack, READ_ONCE(tcp_sk(server)->write_seq));
+	first = READ_ONCE(wireless->rcv_nxt) -
+		(u32)READ_ONCE(wireless->bytes_received);
+	return !before(ack - pep_meter_first(flow, PEP_SIDE_SERVER, server),
+		       meter->turn - first);
 }
 
 /**
@@ -501,8 +512,10 @@ void pep_meter_split(const struct pep_conn *conn, const struct pep_flow *flow,
 			return;
 		spin_lock(&meter->lock);
 		if (meter->asking)
-			pep_meter_answer(meter, pep_meter_answers(meter, flow,
-								  server, pkt),
+			pep_meter_answer(meter,
+					 pep_meter_answers(meter, flow,
+							   tcp_sk(wireless),
+							   tcp_sk(server), pkt),
 					 flow->at[PEP_FLOW_TIME_ANSWERED], now);
 		spin_unlock(&meter->lock);
 		return;

@@ -64,8 +64,8 @@ struct pep_path_key {
  * @used: time when the subscriber's latest connection began, seconds of
  *	ktime_get_seconds(); guarded by pep_net.paths_lock, read locklessly
  * @segs: segments with payload that legs sent which have ended since, under
- *	@lock
- * @again: those of them that were sent again
+ *	@lock; read locklessly
+ * @again: those of them that were sent again; as @segs
  * @flows: flows that have ended; under @lock
  * @rcu: frees the memory
  */

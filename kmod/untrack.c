@@ -251,12 +251,15 @@ static struct pep_flow *pep_untrack_ends(const struct sk_buff *skb,
 	return flow && pep_flow_resets(flow) ? flow : NULL;
 }
 
-/* A leg that repeats payload after a time-out gives its part of the link to others. */
-static void pep_untrack_again(const struct sock *sk)
+/* A leg that repeats payload after a time-out gives its part of the link to others. TCP has
+ * the socket locked when it sends; a packet that comes from a VRF, or from encryption, has
+ * a device by then, and has been here before.
+ */
+static void pep_untrack_again(const struct sk_buff *skb, const struct sock *sk)
 {
 	struct pep_flow *flow;
 
-	if (!sk || !sk_fullsock(sk) || sk->sk_type != SOCK_STREAM ||
+	if (skb->dev || !sk || !sk_fullsock(sk) || sk->sk_type != SOCK_STREAM ||
 	    !inet_csk(sk)->icsk_retransmits)
 		return;
 	flow = rcu_dereference_sk_user_data(sk);
@@ -273,7 +276,7 @@ static unsigned int pep_untrack_out(void *priv, struct sk_buff *skb,
 	if (!pep_untrack_is_ours(skb, state))
 		return NF_ACCEPT;
 	pep_untrack_skb(skb);
-	pep_untrack_again(state->sk);
+	pep_untrack_again(skb, state->sk);
 	flow = pep_untrack_ends(skb, state->sk);
 	leg = flow ? &flow->leg[pep_flow_side(flow, state->sk)] : NULL;
 	/* By a VRF the packet comes here twice. */

@@ -261,7 +261,11 @@ void pep_window_tell(struct pep_flow *flow)
 	    sk_unhashed(leg->sk) ||
 	    (link->path && pep_path_others(link->path, &link->claim)))
 		return;
-	room = min_t(s32, leg->edge - in->rcv_nxt, leg->offer);
+	/* TCP offers no more than there is memory for: a packet that has been read in part
+	 * has all of its own.
+	 */
+	room = min3((s32)(leg->edge - in->rcv_nxt), (s32)leg->offer,
+		    tcp_space(leg->sk));
 	more = room - (s32)tcp_receive_window(in);
 	if (more > (s32)(leg->window / 8) && more > 2 * (s32)in->advmss)
 		__tcp_send_ack(leg->sk, in->rcv_nxt, 0);

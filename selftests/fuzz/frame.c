@@ -99,9 +99,7 @@ bool frame_is_gso(const struct frame *frame)
 	return frame->flags & (FRAME_GSO_TCP | FRAME_GSO_UDP);
 }
 
-/* Has the checksum been found right before, or is it yet to be made? That of an outer
- * packet means nothing.
- */
+/* Has the checksum been found right before, or is it yet to be made? */
 bool frame_trusts_sum(const struct frame *frame)
 {
 	u8 summed = frame->summed & FRAME_SUMMED;
@@ -132,7 +130,6 @@ void frame_to_skb(const struct frame *frame, struct sk_buff *skb)
 	skb->protocol = htons(frame->flags & FRAME_OTHER ? ETH_P_ARP :
 			      frame->flags & FRAME_IPV6 ? ETH_P_IPV6 : ETH_P_IP);
 	skb->ip_summed = frame->summed & FRAME_SUMMED;
-	skb->csum_valid = frame->summed & FRAME_VALID;
 	skb->tagged = frame->flags & FRAME_TAGGED;
 	skb->cloned = frame->flags & FRAME_CLONED;
 }

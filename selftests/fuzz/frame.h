@@ -16,7 +16,6 @@
 
 /* The second byte: the low two bits are CHECKSUM_*. */
 #define FRAME_SUMMED		0x03
-#define FRAME_VALID		0x04	/* that of an outer packet was right */
 
 /**
  * struct frame - a packet as it comes in, made from an input

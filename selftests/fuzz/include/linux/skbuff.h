@@ -36,7 +36,6 @@
  * @allocations: how many allocations succeed until one fails, -1 for all
  * @protocol: ETH_P_*, in network byte order
  * @ip_summed: CHECKSUM_*
- * @csum_valid: a checksum has been found right, maybe that of an outer packet
  * @tagged: a VLAN tag was taken off
  * @cloned: a clone has @data, too
  * @starved: an allocation has failed
@@ -52,7 +51,6 @@ struct sk_buff {
 	int allocations;
 	__be16 protocol;
 	u8 ip_summed;
-	bool csum_valid;
 	bool tagged;
 	bool cloned;
 	bool starved;
@@ -95,12 +93,6 @@ static inline bool skb_is_gso_tcp(const struct sk_buff *skb)
 static inline const struct sk_buff *skb_shinfo(const struct sk_buff *skb)
 {
 	return skb;
-}
-
-static inline bool skb_csum_unnecessary(const struct sk_buff *skb)
-{
-	return skb->csum_valid || skb->ip_summed == CHECKSUM_UNNECESSARY ||
-	       skb->ip_summed == CHECKSUM_PARTIAL;
 }
 
 static inline int skb_checksum_start_offset(const struct sk_buff *skb)
