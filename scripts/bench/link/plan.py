@@ -98,7 +98,8 @@ class Plan:
 
     def wide(self, link, repeats):
         """Cells of a link to be run again after so many runs: all contestants
-        of the works of which one's spread is too wide, with the same losses."""
+        of the works of which one's spread is too wide, with the same
+        losses."""
         samples = collections.defaultdict(list)
         for repeat in range(repeats):
             for record in self.records(link, repeat):
