@@ -351,8 +351,8 @@ def early_never(family):
 
 @families("packets that come out of order were not sent again")
 def reordered(family):
-    """By the path in front of the gateway, which no proxy mends. Those that
-    get lost behind it count."""
+    """By the path in front of the gateway, which no proxy mends: a tenth of
+    them. The server may take some for lost."""
     compare("control", "50%")
     _server.close()
     with impaired(SERVER, "delay", "20ms", "1ms", "reorder", "90%",
@@ -362,7 +362,7 @@ def reordered(family):
                 pass
         ended(10)
     for name, part in gain()["groups"].items():
-        expect_least(f"sent again, {name}, not more", 0.002, part["again"])
+        expect_least(f"sent again, {name}, not more", 0.03, part["again"])
 
 
 def release():
