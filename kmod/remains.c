@@ -21,28 +21,13 @@
 #include "listener.h"
 #include "net.h"
 #include "track.h"
+#include "tuple.h"
 
 /* Buckets looked at before other work gets its turn. */
 #define PEP_REMAINS_BATCH	1024
 
 /* A flow that ends with the device, and whose leg a process owns, ends a little later. */
 #define PEP_REMAINS_LATE	HZ
-
-/* The tuple of the packets that a request receives. */
-static void pep_remains_tuple(struct pep_tuple *tuple, const struct sock *sk)
-{
-	memset(tuple, 0, sizeof(*tuple));
-	tuple->family = sk->sk_family;
-	if (sk->sk_family == AF_INET6) {
-		tuple->src.v6 = sk->sk_v6_daddr;
-		tuple->dst.v6 = sk->sk_v6_rcv_saddr;
-	} else {
-		tuple->src.v4 = sk->sk_daddr;
-		tuple->dst.v4 = sk->sk_rcv_saddr;
-	}
-	tuple->sport = sk->sk_dport;
-	tuple->dport = htons(sk->sk_num);
-}
 
 /* Does a flow wait for the opener of a request, which is referenced? Under RCU. */
 static bool pep_remains_wanted(struct pep_net *pn, const struct sock *sk)
@@ -51,7 +36,7 @@ static bool pep_remains_wanted(struct pep_net *pn, const struct sock *sk)
 	const struct pep_conn *conn;
 	struct pep_tuple tuple;
 
-	pep_remains_tuple(&tuple, sk);
+	pep_tuple_of_request(&tuple, sk);
 	conn = pep_track_find(pn, &tuple,
 			      l3mdev_master_ifindex_by_index(pn->net, iif));
 	return conn && READ_ONCE(conn->stage) == PEP_TRACK_SPLIT;

@@ -23,12 +23,8 @@ void pep_tuple_reverse(struct pep_tuple *to, const struct pep_tuple *from)
 	to->family = from->family;
 }
 
-/**
- * pep_tuple_of_peer() - the tuple of the packets that a socket receives
- * @tuple: result
- * @sk: full TCP socket
- */
-void pep_tuple_of_peer(struct pep_tuple *tuple, const struct sock *sk)
+/* What sockets of all kinds have: all but the port of this end. */
+static void pep_tuple_of_common(struct pep_tuple *tuple, const struct sock *sk)
 {
 	memset(tuple, 0, sizeof(*tuple));
 	tuple->family = sk->sk_family;
@@ -40,8 +36,33 @@ void pep_tuple_of_peer(struct pep_tuple *tuple, const struct sock *sk)
 		tuple->dst.v4 = sk->sk_rcv_saddr;
 	}
 	tuple->sport = sk->sk_dport;
+}
+
+/**
+ * pep_tuple_of_peer() - the tuple of the packets that a socket receives
+ * @tuple: result
+ * @sk: full TCP socket
+ *
+ * Context: any.
+ */
+void pep_tuple_of_peer(struct pep_tuple *tuple, const struct sock *sk)
+{
+	pep_tuple_of_common(tuple, sk);
 	/* A closed socket has no sk_num any more. */
 	tuple->dport = inet_sk(sk)->inet_sport;
+}
+
+/**
+ * pep_tuple_of_request() - the tuple of the packets that a connection request receives
+ * @tuple: result
+ * @sk: request, as a socket
+ *
+ * Context: any.
+ */
+void pep_tuple_of_request(struct pep_tuple *tuple, const struct sock *sk)
+{
+	pep_tuple_of_common(tuple, sk);
+	tuple->dport = htons(sk->sk_num);
 }
 
 /**

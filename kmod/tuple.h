@@ -98,6 +98,7 @@ static inline bool pep_tuple_answers(const struct pep_tuple *a,
 
 void pep_tuple_reverse(struct pep_tuple *to, const struct pep_tuple *from);
 void pep_tuple_of_peer(struct pep_tuple *tuple, const struct sock *sk);
+void pep_tuple_of_request(struct pep_tuple *tuple, const struct sock *sk);
 struct sock *pep_tuple_find(struct net *net, const struct pep_tuple *tuple,
 			    int ifindex, int sdif);
 

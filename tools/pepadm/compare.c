@@ -123,9 +123,7 @@ bool pep_compare_quantile(const struct pep_gain_bins *control,
 	result->us[PEP_GAIN_GROUP_CONTROL] = c.at;
 	result->us[PEP_GAIN_GROUP_TREATED] = t.at;
 	result->gain = c.at / t.at;
-	/* Of times within the first bin nothing is known, not even that they are more
-	 * than 0.
-	 */
+	/* The first bin hides its times: they may be 0. */
 	result->below = c.at <= (double)pep_gain_bin_end(0) &&
 			t.at <= (double)pep_gain_bin_end(0);
 	result->enough = !result->below &&
