@@ -16,7 +16,7 @@
 
 #include "callback.h"
 #include "compat.h"
-#include "copy.h"
+#include "copies.h"
 #include "flow.h"
 #include "gen.h"
 #include "leave.h"

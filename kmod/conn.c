@@ -7,7 +7,7 @@
 #include <linux/ktime.h>
 #include <linux/math64.h>
 
-#include "copy.h"
+#include "copies.h"
 #include "flow.h"
 #include "netlink-gen.h"
 #include "report.h"

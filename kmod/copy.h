@@ -2,65 +2,51 @@
 #ifndef _PEP_COPY_H
 #define _PEP_COPY_H
 
-#include <linux/skbuff.h>
-#include <uapi/linux/pep.h>
+#include <linux/bvec.h>
+#include <linux/types.h>
 
-#include "gen.h"
-#include "packet.h"
-
-struct pep_copy;
-struct pep_path;
-struct pep_track_end;
-struct sock;
+struct sk_buff;
 
 /**
- * struct pep_copies - unacknowledged payload of a connection that may be split
- * @gen: generation that would split it, with a reference
- * @path: entry of the connection's subscriber, which the connection refers to, or NULL
- * @first: by side of the sender, its copies in the order of the stream, or NULL
- * @last: by side of the sender, the last one of @first, unless that is NULL
- * @start: by side of the sender, sequence number from which they are complete
- * @memory: memory that they keep, bytes
- * @count: how many they are, both ways
- * @restarts: number of calls of pep_copies_restart()
+ * struct pep_copy - payload of one packet
+ * @next: next copy of the same sender, or NULL
+ * @at: when it was sent, ns of ktime_get_ns()
+ * @seq: sequence number of its first byte
+ * @len: its length, bytes
+ * @memory: memory that it keeps, bytes
+ * @n: number of fragments
+ * @most: number of fragments that @bvec has room for
+ * @head: linear payload behind @bvec, bytes, the first of the packet; the first
+ *	fragment stands for it, without a page until pep_copy_page()
+ * @again: it was sent again: its acknowledgment is no sample of a round trip
+ * @bvec: fragments, each with a reference to its page
  */
-struct pep_copies {
-	struct pep_gen *gen;
-	struct pep_path *path;
-	struct pep_copy *first[2];
-	struct pep_copy *last[2];
-	u32 start[2];
+struct pep_copy {
+	struct pep_copy *next;
+	u64 at;
+	u32 seq;
+	u32 len;
 	u32 memory;
-	u16 count;
-	u8 restarts;
+	u16 n;
+	u16 most;
+	u8 head;
+	bool again;
+	struct bio_vec bvec[];
 };
 
 /**
- * pep_copies_trigger() - get the trigger by bytes
- * @copies: of the connection
+ * pep_copy_end() - get the number behind a copy
+ * @copy: copy
  *
- * Return: payload of an end in one turn that triggers the split, bytes.
+ * Return: sequence number.
  */
-static inline u32 pep_copies_trigger(const struct pep_copies *copies)
+static inline u32 pep_copy_end(const struct pep_copy *copy)
 {
-	return copies->gen->values.split_bytes;
+	return copy->seq + copy->len;
 }
 
-struct pep_copies *pep_copies_new(struct pep_gen *gen,
-				  struct pep_path *path,
-				  const struct pep_track_end *end);
-void pep_copies_free(struct pep_copies *copies);
-bool pep_copies_add(struct pep_copies *copies, enum pep_side side,
-		    struct pep_track_end *end, struct sk_buff *skb,
-		    const struct pep_packet *pkt);
-bool pep_copies_restart(struct pep_copies *copies, enum pep_side side,
-			struct pep_track_end *end);
-bool pep_copies_older(const struct pep_copies *copies, enum pep_side side,
-		      u32 last, u32 us);
-bool pep_copies_stale(const struct pep_copies *copies, enum pep_side side);
-void pep_copies_acked(struct pep_copies *copies, enum pep_side side, u32 ack,
-		      u32 *next);
-int pep_copies_load(struct pep_copies *copies, enum pep_side side,
-		    struct sock *sk, struct ubuf_info *ubuf);
+struct pep_copy *pep_copy_take(struct sk_buff *skb, u32 off, u32 seq, u32 len);
+int pep_copy_page(struct pep_copy *copy);
+void pep_copy_free(struct pep_copy *copy);
 
 #endif

@@ -15,7 +15,7 @@
 #include <net/tcp.h>
 
 #include "adopt.h"
-#include "copy.h"
+#include "copies.h"
 #include "flow.h"
 #include "gen.h"
 #include "handshake.h"

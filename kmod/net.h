@@ -87,7 +87,7 @@ struct pep_limits {
  *	one of them is taken over until the second that its value has, of
  *	ktime_get_seconds(), or until a device is attached; see leave.c
  * @copied: memory that the copies of unacknowledged payload keep, bytes, except
- *	the amounts that CPUs count by themselves; see copy.c
+ *	the amounts that CPUs count by themselves; see copies.c
  * @paths: struct pep_path, the known properties of subscribers' links; see path.c
  * @paths_lock: guards @paths_lru and @npaths, BH off; no other lock of ours is
  *	taken with it

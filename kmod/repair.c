@@ -17,7 +17,7 @@
 #include <net/tcp.h>
 
 #include "compat.h"
-#include "copy.h"
+#include "copies.h"
 #include "gen.h"
 #include "leg.h"
 #include "path.h"

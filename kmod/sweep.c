@@ -9,7 +9,7 @@
 #include <linux/rhashtable.h>
 
 #include "compat.h"
-#include "copy.h"
+#include "copies.h"
 #include "stat.h"
 #include "track.h"
 

@@ -18,7 +18,7 @@
 #include <linux/slab.h>
 
 #include "conn.h"
-#include "copy.h"
+#include "copies.h"
 #include "flow.h"
 #include "limit.h"
 #include "meter.h"
