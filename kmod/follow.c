@@ -18,6 +18,7 @@
 #include "copies.h"
 #include "flow.h"
 #include "gen.h"
+#include "group.h"
 #include "handshake.h"
 #include "learn.h"
 #include "meter.h"
@@ -138,7 +139,7 @@ static void pep_follow_keep(struct pep_net *pn, struct pep_gen *gen,
 static bool pep_follow_held_back(struct pep_net *pn, const struct pep_gen *gen,
 				 struct pep_conn *conn)
 {
-	if (!pep_meter_held_back(gen, &conn->tuple, conn->opener))
+	if (!pep_group_held_back(gen, &conn->tuple, conn->opener))
 		return false;
 	pep_adopt_give_up(pn, conn, PEP_STAT_SPLIT_PASS_CONTROL);
 	return true;

@@ -10,7 +10,7 @@
 
 #include "adopt.h"
 #include "gen.h"
-#include "meter.h"
+#include "group.h"
 #include "option.h"
 #include "path.h"
 #include "route.h"
@@ -120,7 +120,7 @@ static bool pep_handshake_renew(const struct pep_gen *gen,
 {
 	return gen->values.resume && conn->trigger &&
 	       conn->opener == PEP_SIDE_WIRELESS &&
-	       !pep_meter_held_back(gen, &conn->tuple, conn->opener);
+	       !pep_group_held_back(gen, &conn->tuple, conn->opener);
 }
 
 /**

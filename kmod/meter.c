@@ -2,91 +2,34 @@
 /*
  * Comparison of connections that may be split with a control group that never is.
  *
- * A keyed hash of the connection, or of its subscriber, chooses the control group
- * before anything else is known. A connection stays in its group whatever happens to
- * it: a connection that may be split and never is counts with the times it had.
- *
- * The ends' packets as they come, which look the same in both groups, begin and end each
- * object. An object is the payload that the server sends between two turns of the
- * subscriber. A turn is payload that acknowledges all that has arrived for the subscriber,
- * and that the server's next payload acknowledges: other payload goes on with the object
- * before. The object begins with the last packet of the turn, or with the connection, and
- * lasts until the last new acknowledgment. The answer to a turn in which the subscriber
- * sends much is no object, nor is what a server sends unasked after a pause. A sample of
- * the queueing delay is the part of a round trip above the smallest one of the connection;
- * the round trip begins when payload leaves for the subscriber, a time that a leg records
- * itself.
+ * group.c chooses the group of a connection. A connection stays in its group whatever
+ * happens to it: a connection that may be split and never is counts with the times it had.
+ * object.c finds its objects by the packets of the ends. A sample of the queueing delay is
+ * the part of a round trip above the smallest one of the connection; the round trip begins
+ * when payload leaves for the subscriber, a time that a leg records itself.
  */
 
 #include "meter.h"
 
-#include <linux/random.h>
-#include <linux/siphash.h>
 #include <linux/slab.h>
 #include <net/tcp.h>
 
 #include "flow.h"
 #include "gain.h"
 #include "gen.h"
+#include "object.h"
 #include "packet.h"
-#include "path.h"
-#include "stat.h"
 #include "tally.h"
 #include "track.h"
-
-/* Payload that a subscriber may send for an object, bytes. */
-#define PEP_METER_REQUEST	16384
-
-/* Silence after which a server's payload, unasked, is no part of the object before, ns;
- * four round trips more.
- */
-#define PEP_METER_PAUSE		(3ULL * NSEC_PER_SEC)
 
 /* States in which a leg has had a FIN to send, except TCP_CLOSE. */
 #define PEP_METER_FIN							\
 	(TCPF_FIN_WAIT1 | TCPF_FIN_WAIT2 | TCPF_CLOSING | TCPF_LAST_ACK)
 
-/* All connections, 1/10,000. */
-#define PEP_METER_ALL		10000
-
-/* Secret of the hash that chooses the control group: subscribers cannot choose their
- * group.
- */
-static siphash_key_t pep_meter_key;
-
 /* The bound that the design states; debug kernels have larger locks. */
 #if !IS_ENABLED(CONFIG_DEBUG_SPINLOCK) && !IS_ENABLED(CONFIG_LOCKDEP)
 static_assert(sizeof(struct pep_meter) <= 128);
 #endif
-
-static u64 pep_meter_hash(const struct pep_gen *gen,
-			  const struct pep_tuple *tuple, enum pep_side opener)
-{
-	struct pep_path_key key;
-
-	net_get_random_once(&pep_meter_key, sizeof(pep_meter_key));
-	if (gen->values.control_by == PEP_CONTROL_BY_CONNECTION)
-		return siphash(tuple, sizeof(*tuple), &pep_meter_key);
-	pep_path_key(gen->pn, &key, tuple, opener);
-	return siphash(&key, sizeof(key), &pep_meter_key);
-}
-
-/**
- * pep_meter_held_back() - is a connection never to be split?
- * @gen: generation of the profile that may split it
- * @tuple: tuple of the opener's SYN
- * @opener: side that the SYN came from, enum pep_side
- *
- * Context: softirq.
- * Return: true for the profile's control group.
- */
-bool pep_meter_held_back(const struct pep_gen *gen,
-			 const struct pep_tuple *tuple, enum pep_side opener)
-{
-	return gen->values.control &&
-	       reciprocal_scale(pep_meter_hash(gen, tuple, opener),
-				PEP_METER_ALL) < gen->values.control;
-}
 
 /* The present comparison of the profile's connections, with a reference, or NULL. */
 static struct pep_gain *pep_meter_gain(const struct pep_gen *gen)
@@ -141,11 +84,6 @@ void pep_meter_begin(const struct pep_gen *gen, struct pep_conn *conn,
 	smp_store_release(&conn->meter, meter);
 }
 
-static struct pep_gain_conns *pep_meter_group(const struct pep_meter *meter)
-{
-	return &meter->gain->group[meter->group];
-}
-
 /**
  * pep_meter_up() - count a connection that was answered early
  * @flow: its flow, locked, which both ends are connected to
@@ -169,31 +107,6 @@ void pep_meter_up(const struct pep_flow *flow)
 	rcu_read_unlock();
 }
 
-/* Count the object, for which the subscriber has sent so many bytes. */
-static void pep_meter_close(struct pep_meter *meter, u32 sent)
-{
-	u64 bytes = meter->bytes - meter->begun;
-	unsigned int class;
-
-	if (!meter->open || meter->none || !bytes || sent > PEP_METER_REQUEST)
-		return;
-	class = pep_gain_size(bytes);
-	pep_gain_add(&pep_meter_group(meter)->size[class],
-		     div_u64(meter->last - meter->since, NSEC_PER_USEC), bytes,
-		     meter->objects[class]);
-	if (meter->objects[class] < U16_MAX)
-		meter->objects[class]++;
-}
-
-/* Begin an object behind all that the subscriber has acknowledged. */
-static void pep_meter_open(struct pep_meter *meter, u64 since)
-{
-	meter->open = true;
-	meter->none = false;
-	meter->begun = meter->bytes;
-	meter->since = since;
-}
-
 /* Count a sample of the round trip. */
 static void pep_meter_sample(struct pep_meter *meter, u32 rtt)
 {
@@ -208,85 +121,6 @@ static void pep_meter_sample(struct pep_meter *meter, u32 rtt)
 static void pep_meter_repeat(struct pep_meter *meter, u64 bytes)
 {
 	meter->again += min_t(u64, bytes, U32_MAX - meter->again);
-}
-
-/* A time, as pep_meter.asked. */
-static u32 pep_meter_us(u64 now)
-{
-	return div_u64(now, NSEC_PER_USEC);
-}
-
-/* What a server sends a long time after all was acknowledged, unasked, is a message of
- * its own, as the end of TLS in front of a FIN.
- */
-static bool pep_meter_pause(const struct pep_meter *meter, u64 now)
-{
-	return meter->idle && meter->bytes != meter->begun &&
-	       now - meter->last > PEP_METER_PAUSE +
-				   4ULL * NSEC_PER_USEC * meter->rtt;
-}
-
-/* The subscriber has acknowledged more. */
-static void pep_meter_acked(struct pep_meter *meter, u32 ack, u64 now)
-{
-	if (pep_meter_pause(meter, now)) {
-		pep_meter_close(meter, meter->sent);
-		meter->begun = meter->bytes;
-		meter->none = true;
-	}
-	/* The server sends first. */
-	meter->open = true;
-	meter->bytes += ack - meter->ack;
-	meter->ack = ack;
-	meter->last = now;
-}
-
-/* Evaluate a subscriber's packet. All payload received from the subscriber ends before
- * SEEN, and all payload received for them before HIGH, which a FIN may follow.
- */
-static void pep_meter_packet(struct pep_meter *meter,
-			     const struct pep_packet *pkt, u32 seen, u32 high,
-			     u64 now)
-{
-	u32 last = ntohl(pkt->th->seq) + pkt->payload;
-	u32 ack = ntohl(pkt->th->ack_seq);
-
-	if (!pkt->th->ack || after(ack, high + 1))
-		return;
-	if (after(ack, high))
-		ack = high;
-	if (after(ack, meter->ack))
-		pep_meter_acked(meter, ack, now);
-	meter->all = !before(meter->ack, high);
-	meter->idle = meter->all;
-	/* A repeated request, or a keepalive that repeats a byte, asks for nothing. */
-	if (!pkt->payload || !after(last, seen))
-		return;
-	if (!meter->asking &&
-	    (!meter->open || (meter->all && meter->bytes != meter->begun))) {
-		meter->asking = true;
-		meter->turn = last;
-		meter->before = meter->sent;
-	}
-	meter->asked = pep_meter_us(now);
-	meter->sent += min_t(u32, pkt->payload, U32_MAX - meter->sent);
-}
-
-/* Evaluate the first payload of the server since the subscriber has sent something. It
- * may have left before that arrived: then it goes on with the object.
- */
-static void pep_meter_answer(struct pep_meter *meter, bool answer, u64 begun,
-			     u64 now)
-{
-	u64 asked = now - (u64)NSEC_PER_USEC *
-			  (u32)(pep_meter_us(now) - meter->asked);
-
-	meter->asking = false;
-	if (!answer)
-		return;
-	pep_meter_close(meter, meter->before);
-	meter->sent -= meter->before;
-	pep_meter_open(meter, max(asked, begun));
 }
 
 /* Payload up to LAST leaves for the subscriber: the first of a round trip is timed,
@@ -343,7 +177,7 @@ static void pep_meter_forward(struct pep_meter *meter,
 	if (after(last, meter->ack))
 		meter->all = false;
 	if (meter->asking && after(last, high))
-		pep_meter_answer(meter, !before(ntohl(pkt->th->ack_seq),
+		pep_object_answer(meter, !before(ntohl(pkt->th->ack_seq),
 						meter->turn), 0, now);
 	again = pep_meter_passed(meter, seq, last, high);
 	pep_meter_repeat(meter, again);
@@ -380,7 +214,7 @@ void pep_meter_followed(const struct pep_conn *conn, enum pep_side side,
 		if (pkt->payload && !after(last, wireless->edge))
 			pep_meter_forward(meter, pkt, high, now);
 	} else {
-		pep_meter_packet(meter, pkt, wireless->high, high, now);
+		pep_object_packet(meter, pkt, wireless->high, high, now);
 		if (meter->probing && !before(meter->ack, meter->probe)) {
 			if (!meter->leg)
 				pep_meter_sample(meter, pep_meter_us(now) -
@@ -499,7 +333,6 @@ void pep_meter_split(const struct pep_conn *conn, const struct pep_flow *flow,
 	struct sock *server = smp_load_acquire(&flow->leg[PEP_SIDE_SERVER].sk);
 	/* Pairs with pep_meter_begin(); the meter stays valid under RCU. */
 	struct pep_meter *meter = smp_load_acquire(&conn->meter);
-	u64 now = ktime_get_ns();
 	u32 high;
 
 	if (!meter || !wireless ||
@@ -512,11 +345,12 @@ void pep_meter_split(const struct pep_conn *conn, const struct pep_flow *flow,
 			return;
 		spin_lock(&meter->lock);
 		if (meter->asking)
-			pep_meter_answer(meter,
+			pep_object_answer(meter,
 					 pep_meter_answers(meter, flow,
 							   tcp_sk(wireless),
 							   tcp_sk(server), pkt),
-					 flow->at[PEP_FLOW_TIME_ANSWERED], now);
+					 flow->at[PEP_FLOW_TIME_ANSWERED],
+					 ktime_get_ns());
 		spin_unlock(&meter->lock);
 		return;
 	}
@@ -528,8 +362,8 @@ void pep_meter_split(const struct pep_conn *conn, const struct pep_flow *flow,
 	spin_lock(&meter->lock);
 	if (!meter->known)
 		pep_meter_learn(meter, flow, wireless);
-	pep_meter_packet(meter, pkt, READ_ONCE(tcp_sk(wireless)->rcv_nxt), high,
-			 now);
+	pep_object_packet(meter, pkt, READ_ONCE(tcp_sk(wireless)->rcv_nxt), high,
+			  ktime_get_ns());
 	meter->hole = meter->hole_end;
 	pep_meter_time(meter, wireless);
 	spin_unlock(&meter->lock);
@@ -606,7 +440,7 @@ void pep_meter_end(struct pep_conn *conn)
 	group = pep_meter_group(meter);
 	spin_lock(&meter->lock);
 	if (meter->all)
-		pep_meter_close(meter, meter->asking ? meter->before :
+		pep_object_close(meter, meter->asking ? meter->before :
 						       meter->sent);
 	else if (meter->counted)
 		atomic64_inc(&group->cut);

@@ -2,17 +2,19 @@
 #ifndef _PEP_METER_H
 #define _PEP_METER_H
 
+#include <linux/math64.h>
 #include <linux/rcupdate.h>
 #include <linux/spinlock.h>
+#include <linux/time64.h>
 #include <linux/types.h>
 #include <uapi/linux/pep.h>
 
+#include "gain.h"
+
 struct pep_conn;
 struct pep_flow;
-struct pep_gain;
 struct pep_gen;
 struct pep_packet;
-struct pep_tuple;
 
 /**
  * struct pep_meter - measurement of a connection for a comparison
@@ -88,8 +90,29 @@ struct pep_meter {
 	struct rcu_head rcu;
 };
 
-bool pep_meter_held_back(const struct pep_gen *gen,
-			 const struct pep_tuple *tuple, enum pep_side opener);
+/**
+ * pep_meter_group() - get the results of a connection's group
+ * @meter: meter of the connection
+ *
+ * Return: results, which the meter keeps.
+ */
+static inline struct pep_gain_conns *
+pep_meter_group(const struct pep_meter *meter)
+{
+	return &meter->gain->group[meter->group];
+}
+
+/**
+ * pep_meter_us() - convert a time to that of pep_meter.asked
+ * @now: ns of ktime_get_ns()
+ *
+ * Return: us, the low 32 bits.
+ */
+static inline u32 pep_meter_us(u64 now)
+{
+	return div_u64(now, NSEC_PER_USEC);
+}
+
 void pep_meter_begin(const struct pep_gen *gen, struct pep_conn *conn,
 		     unsigned int group);
 void pep_meter_followed(const struct pep_conn *conn, enum pep_side side,
