@@ -11,7 +11,6 @@
 
 #include "follow.h"
 
-#include <linux/unaligned.h>
 #include <net/tcp.h>
 
 #include "adopt.h"
@@ -24,71 +23,11 @@
 #include "meter.h"
 #include "path.h"
 #include "release.h"
+#include "segment.h"
 #include "share.h"
 #include "stat.h"
 #include "tally.h"
 #include "track.h"
-
-/* The first four bytes of a timestamp in the layout of RFC 7323, appendix A. */
-#define PEP_FOLLOW_STAMP						\
-	htonl(TCPOPT_NOP << 24 | TCPOPT_NOP << 16 |			\
-	      TCPOPT_TIMESTAMP << 8 | TCPOLEN_TIMESTAMP)
-
-/**
- * struct pep_follow_options - options of a segment that is no SYN
- * @has_ts: there is a timestamp, RFC 7323
- * @has_sack: there are SACK blocks of payload behind a hole, RFC 2018
- * @tsval: the timestamp
- */
-struct pep_follow_options {
-	bool has_ts;
-	bool has_sack;
-	u32 tsval;
-};
-
-/* Does a SACK option show a hole? A single block about payload that is acknowledged reports
- * a duplicate, RFC 2883: the answer to a keepalive with a byte, or to a needless repetition.
- */
-static bool pep_follow_sacks(const u8 *opt, unsigned int size, u32 ack)
-{
-	if (size < TCPOLEN_SACK_BASE + TCPOLEN_SACK_PERBLOCK)
-		return false;
-	return size > TCPOLEN_SACK_BASE + TCPOLEN_SACK_PERBLOCK ||
-	       after(get_unaligned_be32(opt + TCPOLEN_SACK_BASE + 4), ack);
-}
-
-/* Parse the options of a segment, up to the first malformed one. */
-static void pep_follow_scan(const struct pep_packet *pkt,
-			    struct pep_follow_options *found)
-{
-	const u8 *opt = (const u8 *)(pkt->th + 1);
-	unsigned int len = pkt->options, size;
-
-	memset(found, 0, sizeof(*found));
-	/* As tcp_parse_aligned_timestamp(): most segments have this option only. */
-	if (len == TCPOLEN_TSTAMP_ALIGNED &&
-	    get_unaligned((const __be32 *)opt) == PEP_FOLLOW_STAMP) {
-		found->has_ts = true;
-		found->tsval = get_unaligned_be32(opt + 4);
-		return;
-	}
-	for (; len && opt[0] != TCPOPT_EOL; opt += size, len -= size) {
-		size = 1;
-		if (opt[0] == TCPOPT_NOP)
-			continue;
-		if (len < 2 || opt[1] < 2 || opt[1] > len)
-			return;
-		size = opt[1];
-		if (opt[0] == TCPOPT_TIMESTAMP && size == TCPOLEN_TIMESTAMP) {
-			found->has_ts = true;
-			found->tsval = get_unaligned_be32(opt + 2);
-		} else if (opt[0] == TCPOPT_SACK) {
-			found->has_sack =
-				pep_follow_sacks(opt, size,
-						 ntohl(pkt->th->ack_seq));
-		}
-	}
-}
 
 /* Does the subscriber hold too much memory for copies? A connection that may be split
  * again is checked once more when the next payload comes; it is refused, and counts,
@@ -281,24 +220,6 @@ static void pep_follow_ack(struct pep_conn *conn, enum pep_side side,
 		self->edge = edge;
 }
 
-/* Is the packet plausible? The other end would drop it otherwise. Payload has to begin
- * in the window; an end may take all of it, or acknowledge the part that has room.
- */
-static bool pep_follow_plausible(const struct pep_conn *conn,
-				 enum pep_side side, const struct sk_buff *skb,
-				 const struct pep_packet *pkt)
-{
-	const struct pep_track_end *self = &conn->end[side];
-	const struct pep_track_end *peer = &conn->end[!side];
-	const struct tcphdr *th = pkt->th;
-
-	return th->ack && pep_track_acks(self, peer, ntohl(th->ack_seq)) &&
-	       !after(ntohl(th->seq), peer->edge) &&
-	       !before(ntohl(th->seq) + pkt->payload, peer->ack) &&
-	       (!(conn->copies || pep_track_tally(conn)) ||
-		pep_packet_csum_ok(skb, pkt));
-}
-
 /* Is a clock newer than the one that is noted? As tcp_paws_check(): a clock of 1 MHz may
  * have gone half of its way round by TCP_PAWS_WRAP seconds, and 0 is no clock.
  */
@@ -314,9 +235,9 @@ static void pep_follow_note(struct pep_conn *conn, enum pep_side side,
 			    const struct pep_packet *pkt)
 {
 	struct pep_track_end *self = &conn->end[side];
-	struct pep_follow_options options;
+	struct pep_segment_options options;
 
-	pep_follow_scan(pkt, &options);
+	pep_segment_scan(pkt, &options);
 	/* The other end ignores the clock of a segment behind a hole, and that of one
 	 * with an old acknowledgment.
 	 */
@@ -393,26 +314,6 @@ static void pep_follow_lapse(struct pep_net *pn, struct pep_conn *conn)
 	conn->resume = true;
 }
 
-/*
- * Does an end acknowledge payload that the other has not sent here? It came by another
- * way, in fragments, with headers that pep does not skip, or while a device was
- * detached. The sequence number has to be in the window, as that of a reset, and the
- * acknowledgment not further ahead than the windows that this end may have offered.
- */
-static bool pep_follow_unseen(const struct pep_conn *conn, enum pep_side side,
-			      const struct sk_buff *skb,
-			      const struct pep_packet *pkt)
-{
-	const struct pep_track_end *self = &conn->end[side];
-	const struct pep_track_end *peer = &conn->end[!side];
-	u32 seq = ntohl(pkt->th->seq), ack = ntohl(pkt->th->ack_seq);
-
-	return pkt->th->ack && after(ack, peer->high) &&
-	       !after(ack, self->edge + pep_track_window(self)) &&
-	       !before(seq, peer->ack) && !after(seq, peer->edge) &&
-	       pep_packet_csum_ok(skb, pkt);
-}
-
 /* Handle a packet of an established connection. */
 static void pep_follow_segment(struct pep_net *pn, struct pep_gen *gen,
 			       struct pep_conn *conn, enum pep_side side,
@@ -422,9 +323,9 @@ static void pep_follow_segment(struct pep_net *pn, struct pep_gen *gen,
 	bool fin = pkt->th->fin, urg = pkt->th->urg;
 	u32 seq = ntohl(pkt->th->seq);
 
-	if (!pep_follow_plausible(conn, side, skb, pkt)) {
+	if (!pep_segment_plausible(conn, side, skb, pkt)) {
 		/* Payload that comes next shows how far the other end is. */
-		if (pep_follow_unseen(conn, side, skb, pkt))
+		if (pep_segment_unseen(conn, side, skb, pkt))
 			pep_stat_inc(pn, PEP_STAT_FOLLOW_UNSEEN);
 		return;
 	}
@@ -456,29 +357,6 @@ static void pep_follow_segment(struct pep_net *pn, struct pep_gen *gen,
 		pep_track_schedule(conn);
 }
 
-/* Does a reset come from the end that it names? TCP checks the same, RFC 5961. An end
- * that has closed may reset with the number of its FIN, which is acknowledged by then;
- * the other end accepts that, see tcp_reset_check(). While the numbers are outdated
- * each reset passes: there is nothing to compare it with, and a forged reset ends no
- * more than the following.
- */
-static bool pep_follow_reset(const struct pep_conn *conn, enum pep_side side,
-			     const struct tcphdr *th)
-{
-	const struct pep_track_end *self = &conn->end[side];
-	const struct pep_track_end *peer = &conn->end[!side];
-	u32 seq = ntohl(th->seq);
-
-	if (conn->stage == PEP_TRACK_OPENING)
-		return side == conn->opener ? seq == self->next :
-		       th->ack && ntohl(th->ack_seq) == peer->next;
-	if (self->flags & PEP_TRACK_FIN && peer->ack == self->high &&
-	    seq + 1 == self->high)
-		return true;
-	return conn->resume ||
-	       (!before(seq, peer->ack) && !after(seq, peer->edge));
-}
-
 /* Handle a packet that is no SYN, of a connection that has no flow. */
 static void pep_follow_step(struct pep_net *pn, struct pep_gen *gen,
 			    struct pep_conn *conn, enum pep_side side,
@@ -490,7 +368,7 @@ static void pep_follow_step(struct pep_net *pn, struct pep_gen *gen,
 	if (unlikely(conn->gaps != (u8)atomic_read(&pn->gaps)))
 		pep_follow_lapse(pn, conn);
 	if (th->rst) {
-		if (pep_follow_reset(conn, side, th) &&
+		if (pep_segment_resets(conn, side, th) &&
 		    pep_packet_csum_ok(skb, pkt)) {
 			/* One with both FINs has been counted. */
 			if (conn->stage < PEP_TRACK_CLOSING)
@@ -504,7 +382,7 @@ static void pep_follow_step(struct pep_net *pn, struct pep_gen *gen,
 		return;
 	}
 	if (conn->stage == PEP_TRACK_ANSWERED && side == conn->opener && gen &&
-	    pep_follow_plausible(conn, side, skb, pkt) &&
+	    pep_segment_plausible(conn, side, skb, pkt) &&
 	    ntohl(th->ack_seq) == conn->end[!side].next) {
 		pep_handshake_complete(pn, gen, conn);
 		if (conn->stage == PEP_TRACK_FOLLOWED &&

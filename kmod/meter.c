@@ -178,7 +178,7 @@ static void pep_meter_forward(struct pep_meter *meter,
 		meter->all = false;
 	if (meter->asking && after(last, high))
 		pep_object_answer(meter, !before(ntohl(pkt->th->ack_seq),
-						meter->turn), 0, now);
+						 meter->turn), 0, now);
 	again = pep_meter_passed(meter, seq, last, high);
 	pep_meter_repeat(meter, again);
 	pep_meter_pass(meter, last, again, now);
@@ -315,6 +315,28 @@ static bool pep_meter_answers(const struct pep_meter *meter,
 		       meter->turn - first);
 }
 
+/* Evaluate a packet of the server of a connection that is split: new payload may be an
+ * answer.
+ */
+static void pep_meter_served(struct pep_meter *meter,
+			     const struct pep_flow *flow,
+			     const struct tcp_sock *wireless,
+			     const struct tcp_sock *server,
+			     const struct pep_packet *pkt)
+{
+	if (!pkt->payload || !READ_ONCE(meter->asking) ||
+	    !after(ntohl(pkt->th->seq) + pkt->payload,
+		   READ_ONCE(server->rcv_nxt)))
+		return;
+	spin_lock(&meter->lock);
+	if (meter->asking)
+		pep_object_answer(meter, pep_meter_answers(meter, flow, wireless,
+							   server, pkt),
+				  flow->at[PEP_FLOW_TIME_ANSWERED],
+				  ktime_get_ns());
+	spin_unlock(&meter->lock);
+}
+
 /**
  * pep_meter_split() - update the meter of a connection that is split
  * @conn: connection
@@ -339,19 +361,9 @@ void pep_meter_split(const struct pep_conn *conn, const struct pep_flow *flow,
 	    inet_sk_state_load(wireless) == TCP_CLOSE)
 		return;
 	if (side == PEP_SIDE_SERVER) {
-		if (!pkt->payload || !server || !READ_ONCE(meter->asking) ||
-		    !after(ntohl(pkt->th->seq) + pkt->payload,
-			   READ_ONCE(tcp_sk(server)->rcv_nxt)))
-			return;
-		spin_lock(&meter->lock);
-		if (meter->asking)
-			pep_object_answer(meter,
-					 pep_meter_answers(meter, flow,
-							   tcp_sk(wireless),
-							   tcp_sk(server), pkt),
-					 flow->at[PEP_FLOW_TIME_ANSWERED],
-					 ktime_get_ns());
-		spin_unlock(&meter->lock);
+		if (server)
+			pep_meter_served(meter, flow, tcp_sk(wireless),
+					 tcp_sk(server), pkt);
 		return;
 	}
 	/* Payload that the relay moves meanwhile counts twice: not all of it has
@@ -445,7 +457,7 @@ void pep_meter_end(struct pep_conn *conn)
 	else if (meter->counted)
 		atomic64_inc(&group->cut);
 	meter->open = false;
-	meter->asking = false;
+	WRITE_ONCE(meter->asking, false);
 	atomic64_add(meter->bytes, &group->bytes);
 	atomic64_add(meter->again, &group->again);
 	spin_unlock(&meter->lock);

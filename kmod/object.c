@@ -115,7 +115,7 @@ void pep_object_packet(struct pep_meter *meter, const struct pep_packet *pkt,
 		return;
 	if (!meter->asking &&
 	    (!meter->open || (meter->all && meter->bytes != meter->begun))) {
-		meter->asking = true;
+		WRITE_ONCE(meter->asking, true);
 		meter->turn = last;
 		meter->before = meter->sent;
 	}
@@ -139,7 +139,7 @@ void pep_object_answer(struct pep_meter *meter, bool answer, u64 begun, u64 now)
 	u64 asked = now - (u64)NSEC_PER_USEC *
 			  (u32)(pep_meter_us(now) - meter->asked);
 
-	meter->asking = false;
+	WRITE_ONCE(meter->asking, false);
 	if (!answer)
 		return;
 	pep_object_close(meter, meter->before);
