@@ -47,7 +47,8 @@ static void pep_copies_charge(struct pep_copies *copies, s32 bytes)
 	percpu_counter_add_batch(&copies->gen->pn->copied, bytes,
 				 PEP_COPIES_BATCH);
 	if (copies->path)
-		pep_share_copy(copies->gen->pn, copies->path, bytes);
+		pep_share_copy(copies->gen->pn, copies->path, &copies->noted,
+			       copies->memory);
 }
 
 /* Free the first copy of a sender. */

@@ -17,6 +17,7 @@ struct sock;
  * struct pep_copies - unacknowledged payload of a connection that may be split
  * @gen: generation that would split it, with a reference
  * @path: entry of the connection's subscriber, which the connection refers to, or NULL
+ * @noted: part of @memory that @path has counted, bytes
  * @first: by side of the sender, its copies in the order of the stream, or NULL
  * @last: by side of the sender, the last one of @first, unless that is NULL
  * @start: by side of the sender, sequence number from which they are complete
@@ -27,6 +28,7 @@ struct sock;
 struct pep_copies {
 	struct pep_gen *gen;
 	struct pep_path *path;
+	u32 noted;
 	struct pep_copy *first[2];
 	struct pep_copy *last[2];
 	u32 start[2];

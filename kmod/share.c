@@ -25,6 +25,11 @@
 /* The smallest change of a flow's holding that is noted, bytes. */
 #define PEP_SHARE_STEP		16384
 
+/* That of the copies of a connection: a subscriber may have thousands of these, and messages
+ * are smaller.
+ */
+#define PEP_SHARE_COPY_STEP	1024
+
 /* How soon flows are checked when a subscriber seems to hold too much. */
 #define PEP_SHARE_RELIEF	(HZ / 10)
 
@@ -75,7 +80,7 @@ void pep_share_relieve(struct pep_net *pn)
  * @path: entry of the subscriber
  *
  * Context: any.
- * Return: memory, bytes.
+ * Return: memory, bytes, exact to PEP_SHARE_COPY_STEP for each connection.
  */
 s64 pep_share_copied(const struct pep_path *path)
 {
@@ -87,7 +92,8 @@ s64 pep_share_copied(const struct pep_path *path)
  * @path: entry of the subscriber
  *
  * Context: any.
- * Return: memory, bytes, exact to PEP_SHARE_STEP for each flow.
+ * Return: memory, bytes, exact to PEP_SHARE_STEP for each flow, and to
+ * PEP_SHARE_COPY_STEP for each connection.
  */
 u64 pep_share_held(const struct pep_path *path)
 {
@@ -108,6 +114,19 @@ bool pep_share_over(const struct pep_net *pn, const struct pep_path *path)
 		       READ_ONCE(pn->limits.subscriber_memory);
 }
 
+/* Note an amount. Small changes are left out, so that most packets do not write to the
+ * entry, which all connections of the subscriber share. Return: the change, bytes.
+ */
+static s64 pep_share_note(u32 *noted, u32 bytes, u32 step)
+{
+	s64 more = (s64)bytes - *noted;
+
+	if (bytes && abs(more) < step)
+		return 0;
+	*noted = bytes;
+	return more;
+}
+
 /**
  * pep_share_hold() - note the memory of a flow
  * @pn: instance
@@ -115,38 +134,38 @@ bool pep_share_over(const struct pep_net *pn, const struct pep_path *path)
  * @noted: amount that was noted last, bytes; updated
  * @bytes: memory
  *
- * Small changes are not noted, so that most packets do not write to the entry, which
- * all connections of the subscriber share.
- *
  * Context: any.
  */
 void pep_share_hold(struct pep_net *pn, struct pep_path *path, u32 *noted,
 		    u32 bytes)
 {
-	s64 more = (s64)bytes - *noted;
+	s64 more = pep_share_note(noted, bytes, PEP_SHARE_STEP);
 
-	if (!more || (bytes && abs(more) < PEP_SHARE_STEP))
+	if (!more)
 		return;
-	*noted = bytes;
 	atomic64_add(more, &path->held);
 	if (more > 0 && pep_share_over(pn, path))
 		pep_share_relieve(pn);
 }
 
 /**
- * pep_share_copy() - count copies of payload that are kept, or go
+ * pep_share_copy() - note the memory of the copies of a connection's payload
  * @pn: instance
  * @path: entry of the subscriber
- * @bytes: memory that they hold, negative for those that go
- *
- * All are counted: thousands of connections with a few packets each hold much.
+ * @noted: amount that was noted last, bytes; updated
+ * @bytes: memory
  *
  * Context: any.
  */
-void pep_share_copy(struct pep_net *pn, struct pep_path *path, s32 bytes)
+void pep_share_copy(struct pep_net *pn, struct pep_path *path, u32 *noted,
+		    u32 bytes)
 {
-	atomic64_add(bytes, &path->copied);
-	if (bytes > 0 && pep_share_over(pn, path))
+	s64 more = pep_share_note(noted, bytes, PEP_SHARE_COPY_STEP);
+
+	if (!more)
+		return;
+	atomic64_add(more, &path->copied);
+	if (more > 0 && pep_share_over(pn, path))
 		pep_share_relieve(pn);
 }
 
