@@ -4,10 +4,10 @@
 from peptest import pep
 from peptest.ktap import expect, families, wait_for
 from peptest.netns import addr, ip, netem, nstat, sysctls
-from peptest.pep import grows, least
+from peptest.pep import grows, least, split_pair
 from peptest.raw import SYN, Wire, inet
 from peptest.tcp import (NO_TIME_WAIT, PORT, client, exchange, expect_eof,
-                         listen, one_way, pair)
+                         listen, one_way)
 
 ROUNDS = 20
 SILENT = {4: "198.18.13.9", 6: "2001:db8:13::9"}
@@ -22,7 +22,7 @@ def duplicate(family):
     netem("srv", "eth0", "delay", "1500ms")
     with grows(pass_syn=least(2), follow_new=1, follow_established=1,
                split_handshake=1, flow_closed=1):
-        exchange(pair(family), 8000)
+        exchange(split_pair(family), 8000)
         netem("srv", "eth0", "off")
     expect("connections of the server",
            nstat("srv", "TcpPassiveOpens") - passive, 1)
@@ -34,7 +34,7 @@ def late_opener(family):
     netem("sub", "eth0", "delay", "1500ms")
     with grows(follow_new=1, follow_established=1, split_handshake=1,
                flow_closed=1):
-        exchange(pair(family), 8000)
+        exchange(split_pair(family), 8000)
         netem("sub", "eth0", "off")
 
 
@@ -78,7 +78,7 @@ def reuse(family, opener, opened, first):
             follow_new=ROUNDS, split_handshake=ROUNDS, flow_closed=ROUNDS,
             time_wait_reused=least(1)):
         for _ in range(ROUNDS):
-            both = pair(family, opener, opened, bind=bind)
+            both = split_pair(family, opener, opened, bind=bind)
             one_way(*both, 5000)
             a, b = both if first == opener else both[::-1]
             a.close()

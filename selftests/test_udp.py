@@ -8,9 +8,9 @@ from peptest import pep
 from peptest.env import amount
 from peptest.ktap import expect, expect_least, families
 from peptest.netns import addr, nstat, offloads
-from peptest.pep import grows, least
+from peptest.pep import grows, least, split_start
 from peptest.tcp import (End, PORT, exchange, exchange_part, expect_same,
-                         pair, pump, start)
+                         pair, pump)
 from peptest.udp import Datagrams
 
 DATAGRAMS = amount(6000)
@@ -38,7 +38,7 @@ def beside(family):
     before = swallowed(family)
     with grows(flow_established=4, pass_other=least(2 * DATAGRAMS)):
         ends = [(End(near, PAYLOAD), End(far, PAYLOAD))
-                for near, far in start(family, 4)]
+                for near, far in split_start(family, 4)]
         flat = [end for both in ends for end in both]
         up = Datagrams(family, "sub", "srv", addr("srv", family), PORT)
         down = Datagrams(family, "srv", "sub", addr("sub", family), PORT)
