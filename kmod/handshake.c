@@ -11,6 +11,7 @@
 #include "adopt.h"
 #include "gen.h"
 #include "group.h"
+#include "ipsec.h"
 #include "option.h"
 #include "path.h"
 #include "route.h"
@@ -200,7 +201,7 @@ bool pep_handshake_splittable(const struct pep_conn *conn)
 
 /* The target's answer to the SYN. */
 static void pep_handshake_synack(struct pep_net *pn, struct pep_conn *conn,
-				 const struct sk_buff *skb,
+				 struct sk_buff *skb,
 				 const struct pep_packet *pkt)
 {
 	struct pep_track_end *opener = &conn->end[conn->opener];
@@ -222,7 +223,8 @@ static void pep_handshake_synack(struct pep_net *pn, struct pep_conn *conn,
 	opener->edge = target->next;
 	target->rtt = pep_handshake_age(conn);
 	pep_track_advance(pn, conn, PEP_TRACK_SYNACK);
-	if (options.kind != PEP_OPTION_PLAIN || pep_handshake_gtsm(skb))
+	if (options.kind != PEP_OPTION_PLAIN || pep_handshake_gtsm(skb) ||
+	    !pep_ipsec_admits(skb))
 		target->flags |= PEP_TRACK_UNSPLIT;
 	if (!pep_handshake_splittable(conn))
 		pep_adopt_give_up(pn, conn, PEP_STAT_SPLIT_PASS_OPTION);
@@ -252,7 +254,7 @@ static void pep_handshake_again(struct pep_conn *conn, enum pep_side side,
  * Context: softirq, RCU read side.
  */
 void pep_handshake_answer(struct pep_net *pn, struct pep_conn *conn,
-			  enum pep_side side, const struct sk_buff *skb,
+			  enum pep_side side, struct sk_buff *skb,
 			  const struct pep_packet *pkt)
 {
 	if (conn->stage == PEP_TRACK_OPENING && side != conn->opener)

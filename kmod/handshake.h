@@ -19,7 +19,7 @@ void pep_handshake_syn(struct pep_gen *gen, enum pep_side side,
 		       struct sk_buff *skb, const struct pep_packet *pkt,
 		       bool splittable);
 void pep_handshake_answer(struct pep_net *pn, struct pep_conn *conn,
-			  enum pep_side side, const struct sk_buff *skb,
+			  enum pep_side side, struct sk_buff *skb,
 			  const struct pep_packet *pkt);
 void pep_handshake_complete(struct pep_net *pn, const struct pep_gen *gen,
 			    struct pep_conn *conn);

@@ -108,6 +108,7 @@ static const char * const pep_stat_names[] = {
 	[PEP_STAT_SYN_PASS_SOURCE] = "syn_pass_source",
 	[PEP_STAT_FOLLOW_UNSEEN] = "follow_unseen",
 	[PEP_STAT_FOLLOW_SPOOFED] = "follow_spoofed",
+	[PEP_STAT_SYN_PASS_IPSEC] = "syn_pass_ipsec",
 };
 
 static const u16 pep_stat_attrs[] = {
@@ -215,6 +216,7 @@ static const u16 pep_stat_attrs[] = {
 	[PEP_STAT_SYN_PASS_SOURCE] = PEP_A_STAT_SYN_PASS_SOURCE,
 	[PEP_STAT_FOLLOW_UNSEEN] = PEP_A_STAT_FOLLOW_UNSEEN,
 	[PEP_STAT_FOLLOW_SPOOFED] = PEP_A_STAT_FOLLOW_SPOOFED,
+	[PEP_STAT_SYN_PASS_IPSEC] = PEP_A_STAT_SYN_PASS_IPSEC,
 };
 
 #endif

@@ -28,6 +28,7 @@
 #include "group.h"
 #include "handshake.h"
 #include "icmp.h"
+#include "ipsec.h"
 #include "option.h"
 #include "packet.h"
 #include "profile.h"
@@ -158,6 +159,8 @@ static enum pep_stat pep_steer_check_syn(struct pep_net *pn,
 		return PEP_STAT_SYN_PASS_IP_OPTION;
 	if (pkt->payload)
 		return PEP_STAT_SYN_PASS_DATA;
+	if (!pep_ipsec_admits(skb))
+		return PEP_STAT_SYN_PASS_IPSEC;
 	/* Last: it may change the SYN. */
 	return pep_steer_check_options(gen, skb, pkt);
 }
@@ -174,6 +177,7 @@ static bool pep_steer_follows(enum pep_stat reason)
 	case PEP_STAT_SYN_PASS_MPTCP:
 	case PEP_STAT_SYN_PASS_FASTOPEN:
 	case PEP_STAT_SYN_PASS_OPTION:
+	case PEP_STAT_SYN_PASS_IPSEC:
 		return true;
 	default:
 		return false;

@@ -27,7 +27,7 @@ MEANINGS = {
                 "slow",
     "machine": "needs features that User Mode Linux lacks: several CPUs, or "
                "administrators while connections never pause, events, "
-               "netfilter's queues",
+               "netfilter's queues, ciphers",
     "races": "CPUs meet in the same flows, devices, profiles or in the "
              "module's exit: the debug kernel has no others in the full run",
     "leaks": "looks for lost memory, which slows down every allocation: it "

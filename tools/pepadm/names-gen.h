@@ -208,6 +208,7 @@ static const char * const names_stat[] = {
 	[104] = "syn_pass_source",
 	[105] = "follow_unseen",
 	[106] = "follow_spoofed",
+	[107] = "syn_pass_ipsec",
 };
 
 static const char * const docs_stat[] = {
@@ -317,6 +318,7 @@ static const char * const docs_stat[] = {
 	[104] = "SYNs that connect early does not answer, as routing does not accept their source behind the device that they came by.",
 	[105] = "Acknowledgments of followed connections that were of payload which had not passed.",
 	[106] = "Connections that are not followed, as both ends' packets came by one device and routing has another one for an end.",
+	[107] = "SYNs passed as an IPsec policy keeps them from sockets of this host.",
 };
 
 #endif
