@@ -192,15 +192,17 @@ bool pep_packet_strip(struct sk_buff *skb, struct pep_packet *pkt)
 }
 
 /**
- * pep_packet_set_ack() - change the acknowledgment of a segment
+ * pep_packet_renumber() - change the numbers of a segment
  * @skb: segment
  * @pkt: parsed @skb; its header may have moved
- * @ack: the acknowledgment
+ * @seq: its sequence number
+ * @ack: its acknowledgment
  *
  * Context: softirq.
  * Return: false for lack of memory, with nothing changed.
  */
-bool pep_packet_set_ack(struct sk_buff *skb, struct pep_packet *pkt, u32 ack)
+bool pep_packet_renumber(struct sk_buff *skb, struct pep_packet *pkt, u32 seq,
+			 u32 ack)
 {
 	struct tcphdr *th;
 
@@ -209,8 +211,11 @@ bool pep_packet_set_ack(struct sk_buff *skb, struct pep_packet *pkt, u32 ack)
 		return false;
 	th = (struct tcphdr *)(skb_network_header(skb) + pkt->thoff);
 	pkt->th = th;
-	if (skb->ip_summed != CHECKSUM_PARTIAL)
+	if (skb->ip_summed != CHECKSUM_PARTIAL) {
+		csum_replace4(&th->check, th->seq, htonl(seq));
 		csum_replace4(&th->check, th->ack_seq, htonl(ack));
+	}
+	th->seq = htonl(seq);
 	th->ack_seq = htonl(ack);
 	return true;
 }

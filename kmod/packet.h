@@ -72,7 +72,8 @@ struct pep_headers6 {
 };
 
 bool pep_packet_strip(struct sk_buff *skb, struct pep_packet *pkt);
-bool pep_packet_set_ack(struct sk_buff *skb, struct pep_packet *pkt, u32 ack);
+bool pep_packet_renumber(struct sk_buff *skb, struct pep_packet *pkt, u32 seq,
+			 u32 ack);
 bool pep_packet_csum_ok(const struct sk_buff *skb, const struct pep_packet *pkt);
 enum pep_packet_kind pep_packet_parse(struct sk_buff *skb,
 				      struct pep_packet *pkt);

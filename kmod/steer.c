@@ -269,12 +269,27 @@ static bool pep_steer_ahead(const struct sock *sk, const struct pep_packet *pkt)
 	       after(ntohl(pkt->th->ack_seq), READ_ONCE(tcp_sk(sk)->snd_nxt));
 }
 
+/* The sequence number that a packet of an end has for its leg TP. An end whose window was
+ * taken back has sent beyond it, and acknowledges with the number of its edge, see
+ * tcp_acceptable_seq(): TCP would take that for a segment of before.
+ */
+static u32 pep_steer_seq(const struct tcp_sock *tp, const struct pep_packet *pkt)
+{
+	u32 seq = ntohl(pkt->th->seq), most = U16_MAX << tp->rx_opt.rcv_wscale;
+
+	if (pkt->payload || pkt->th->syn || pkt->th->fin || pkt->th->rst ||
+	    !before(seq, tp->rcv_wup) || tp->rcv_wup - seq > most)
+		return seq;
+	return tp->rcv_nxt;
+}
+
 /*
  * A packet of the other end has come to this one past its leg: with a header that
  * pep does not skip, or by another route. Both ends have the same numbers where a
  * connection was taken over. The leg would discard all packets that the end sends
  * from then on; the payload reaches the leg as well, for the other leg acknowledges
- * it only then. An acknowledgment within the other leg's window is no forgery.
+ * it only then. An acknowledgment within the other leg's window is no forgery. The
+ * packet may also have offered less than the leg had.
  */
 static void pep_steer_catch_up(struct sock *sk, struct sk_buff *skb,
 			       struct pep_packet *pkt)
@@ -282,20 +297,21 @@ static void pep_steer_catch_up(struct sock *sk, struct sk_buff *skb,
 	const struct pep_flow *flow = rcu_dereference_sk_user_data(sk);
 	const struct tcp_sock *tp;
 	const struct sock *other;
-	u32 sent;
+	u32 sent, seq;
 
 	if (!flow || flow->mode != PEP_CONNECT_MODE_FOLLOW)
 		return;
 	/* TCP notes a segment as sent after it has sent it, under the lock. */
 	bh_lock_sock_nested(sk);
 	sent = tcp_sk(sk)->snd_nxt;
+	seq = pep_steer_seq(tcp_sk(sk), pkt);
 	bh_unlock_sock(sk);
 	other = flow->leg[!pep_flow_side(flow, sk)].sk;
 	tp = tcp_sk(other);
 	if (after(ntohl(pkt->th->ack_seq), sent) &&
 	    !after(ntohl(pkt->th->ack_seq), READ_ONCE(tp->rcv_wup) +
 					    READ_ONCE(tp->rcv_wnd)))
-		pep_packet_set_ack(skb, pkt, sent);
+		pep_packet_renumber(skb, pkt, seq, sent);
 }
 
 #if IS_ENABLED(CONFIG_SYN_COOKIES)

@@ -8,11 +8,11 @@ import struct
 from peptest import pep, raw
 from peptest.env import amount
 from peptest.ktap import case, expect, expect_least, families
-from peptest.netns import addr, ip, nstat
+from peptest.netns import addr, impaired, ip, nstat, sysctls
 from peptest.pep import grows, least
 from peptest.raw import (ACK, SYN, TCP, Segment, inet, ip4, ip6, remade as
                          setup, remade_teardown as teardown, remaking,
-                         segment)
+                         renumbered, segment)
 from peptest.tcp import exchange, exchange_part, pair
 
 BYTES = amount(100000)
@@ -235,11 +235,13 @@ def untouched(family):
     expect("source", got.src, inet(src))
 
 
-def beside(ns):
+def beside(ns, window=None):
     """The first flight of an end bypasses its leg and still reaches the other
     end. That acknowledges more than the leg there has sent, and more than the
     leg may send at once. The connection goes on: the flight is retransmitted,
-    and then passes the legs."""
+    and then passes the legs. There are no timestamps by which the other end
+    could drop the flight. That end has payload under way, so that a window
+    which the flight offers takes back a part of what the leg has offered."""
     left = BESIDE
 
     def remake(seen):
@@ -247,14 +249,17 @@ def beside(ns):
         if not seen.data or not left:
             return None
         left -= 1
-        return [behind(seen, (ROUTING, bytes(6)))]
+        return [behind(Segment(renumbered(seen, window=window)),
+                       (ROUTING, bytes(6)))]
     gateway, far = {"sub": ("pep", "srv"), "srv": ("sv", "sub")}[ns]
     way = f"{addr(far, 6)} via {addr(gateway, 6)}"
     ip(ns, f"route add {way} initcwnd {BESIDE}")
     try:
-        both = pep.split_pair(6)
+        with sysctls("sub", "net.ipv4.tcp_timestamps=0"):
+            both = pep.split_pair(6)
         with grows(flow_closed=1, flow_reset=0):
-            with remaking(ns, later(6, remake)):
+            with impaired([(far, "eth0")], "delay", "50ms"), \
+                    remaking(ns, later(6, remake)):
                 exchange_part(both, BYTES)
             expect("packets that did not miss it", left, 0)
             exchange(both, BYTES)
@@ -266,3 +271,5 @@ def beside(ns):
 for _ns in "sub", "srv":
     case(f"packets from {_ns} that the other end gets beside its leg, IPv6",
          _ns)(beside)
+    case(f"packets from {_ns} beside its leg, which has offered more, IPv6",
+         _ns, 1)(beside)

@@ -16,6 +16,7 @@
 #include "sum.h"
 
 /* Offsets in a TCP header, bytes. */
+#define TARGET_SEQ		4
 #define TARGET_ACK		8
 #define TARGET_SUM		16
 #define TARGET_OPTIONS		20
@@ -60,16 +61,23 @@ static void target_check(struct target *target, u16 sum)
 	       skb_headlen(skb));
 }
 
-static void target_set_ack(struct target *target, u32 ack)
+static void target_number(u8 *to, u32 number)
+{
+	to[0] = number >> 24;
+	to[1] = number >> 16;
+	to[2] = number >> 8;
+	to[3] = number;
+}
+
+static void target_renumber(struct target *target, u32 ack)
 {
 	u16 sum = target_sum(target);
 	u8 *tcp = target->expected.bytes + target->pkt.thoff;
+	u32 seq = ack << 16 | ack >> 16;
 
-	if (pep_packet_set_ack(&target->skb, &target->pkt, ack)) {
-		tcp[TARGET_ACK] = ack >> 24;
-		tcp[TARGET_ACK + 1] = ack >> 16;
-		tcp[TARGET_ACK + 2] = ack >> 8;
-		tcp[TARGET_ACK + 3] = ack;
+	if (pep_packet_renumber(&target->skb, &target->pkt, seq, ack)) {
+		target_number(tcp + TARGET_SEQ, seq);
+		target_number(tcp + TARGET_ACK, ack);
 	} else {
 		expect(target->skb.starved);
 	}
@@ -107,8 +115,8 @@ static void target_rewrite(struct target *target)
 {
 	bool csum_ok = pep_packet_csum_ok(&target->skb, &target->pkt);
 
-	target_set_ack(target, target->frame.ack);
-	target_set_ack(target, target->frame.ack);
+	target_renumber(target, target->frame.ack);
+	target_renumber(target, target->frame.ack);
 	if (pep_packet_is_syn(target->pkt.th)) {
 		target_strip(target);
 		target_strip(target);

@@ -354,10 +354,13 @@ def remaking(ns, function):
     expect_least("packets remade", count, 1)
 
 
-def renumbered(seen, seq=0, ack=0):
-    """A TCP packet with its sequence and ACK numbers shifted."""
+def renumbered(seen, seq=0, ack=0, window=None):
+    """A TCP packet with its sequence and ACK numbers shifted, and another
+    window, as in the header."""
     tcp = bytearray(seen.tcp)
     struct.pack_into("!I", tcp, 4, (seen.seq + seq) & 0xffffffff)
+    if window is not None:
+        struct.pack_into("!H", tcp, 14, window)
     if seen.flags & ACK:
         struct.pack_into("!I", tcp, 8, (seen.ack + ack) & 0xffffffff)
         at, end = 20, (tcp[12] >> 4) * 4
