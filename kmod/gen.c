@@ -212,6 +212,7 @@ struct pep_gen *pep_gen_create(const struct pep_profile *profile,
 	gen->values = *values;
 	gen->live = *values;
 	gen->server_ifindex = ifindex;
+	gen->cc_retry = jiffies;
 	refcount_set(&gen->ref, 1);
 	INIT_DELAYED_WORK(&gen->linger, pep_gen_linger);
 	INIT_WORK(&gen->release, pep_gen_release);

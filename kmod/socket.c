@@ -19,6 +19,9 @@
  */
 #define PEP_SOCKET_RTO_MIN	60
 
+/* Time between two requests for a congestion control that is missing. */
+#define PEP_SOCKET_CC_RETRY	(10 * HZ)
+
 /*
  * Fix the buffers that are not to be left to TCP, as SO_SNDBUFFORCE and
  * SO_RCVBUFFORCE do. A listener's children inherit them, and its SYN-ACK has
@@ -51,6 +54,26 @@ static void pep_socket_set_rto(struct sock *sk)
 	WRITE_ONCE(icsk->icsk_rto_min, min(icsk->icsk_rto_min, least));
 }
 
+/* Set the congestion control of a side. The default is a module beside this one, which may
+ * be missing: the kernel's BBR takes its place. A request for it starts modprobe, so that
+ * the next sockets make none for a while.
+ */
+static int pep_socket_set_cc(struct pep_gen *gen, struct sock *sk,
+			     enum pep_side side)
+{
+	const char *cc = gen->values.cc[side];
+	bool ours = !strcmp(cc, PEP_SETTINGS_CC_WIRELESS);
+	int err;
+
+	if (!ours || time_after_eq(jiffies, READ_ONCE(gen->cc_retry))) {
+		err = pep_leg_set_cc(sk, cc);
+		if (err != -ENOENT || !ours)
+			return err;
+		WRITE_ONCE(gen->cc_retry, jiffies + PEP_SOCKET_CC_RETRY);
+	}
+	return pep_leg_set_cc(sk, "bbr");
+}
+
 /**
  * pep_socket_make() - make a socket with the generation's settings
  * @gen: generation
@@ -72,11 +95,7 @@ int pep_socket_make(struct pep_gen *gen, int family, enum pep_side side,
 			       &sock);
 	if (err)
 		return err;
-	err = pep_leg_set_cc(sock->sk, gen->values.cc[side]);
-	/* The default is a module beside this one, which may be missing. */
-	if (err == -ENOENT &&
-	    !strcmp(gen->values.cc[side], PEP_SETTINGS_CC_WIRELESS))
-		err = pep_leg_set_cc(sock->sk, "bbr");
+	err = pep_socket_set_cc(gen, sock->sk, side);
 	if (err) {
 		sock_release(sock);
 		return err;

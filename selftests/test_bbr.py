@@ -3,14 +3,17 @@
 link with random loss and does not drain a clean one, reacts to ECN marks, and
 leaves a CUBIC flow its share."""
 
+import contextlib
 import json
+import os
 import select
+import tempfile
 import time
 
 from peptest import env, pep
-from peptest.ktap import (after_case, case, expect, expect_least, expect_most,
-                          families, note)
-from peptest.netns import impaired, netem, run, sysctls
+from peptest.ktap import (after_case, case, expect, expect_between,
+                          expect_least, expect_most, families, note)
+from peptest.netns import impaired, netem, run, sysctl, sysctls
 from peptest.pep import pepadm, split_pair
 from peptest.tcp import exchange_part, one_way
 
@@ -195,20 +198,46 @@ def little(family):
     expect_least("Mbit/s that the leg may send", rate, 0.8 * RATE)
 
 
+@contextlib.contextmanager
+def requests():
+    """Within, count the requests for pep_bbr: yield a function that returns
+    their number."""
+    name = "/proc/sys/kernel/modprobe"
+    with open(name, encoding="ascii") as file:
+        before = file.read().strip()
+    with tempfile.TemporaryDirectory() as folder:
+        program, seen = f"{folder}/modprobe", f"{folder}/seen"
+        with open(program, "w", encoding="ascii") as file:
+            file.write(f"#!/bin/sh\necho \"$*\" >> {seen}\n"
+                       f"exec {before} \"$@\"\n")
+        os.chmod(program, 0o755)
+        sysctl(None, f"kernel.modprobe={program}")
+
+        def count():
+            with open(seen, encoding="ascii") as file:
+                return file.read().count("tcp_pep_bbr")
+        try:
+            yield count
+        finally:
+            sysctl(None, f"kernel.modprobe={before}")
+
+
 @families("without the module: the kernel's BBR")
 def missing(family):
-    """Legs use it where the profile names pep_bbr; nothing fails."""
+    """Legs use it where the profile names pep_bbr; nothing fails, and it is
+    not requested for each socket."""
     pep.detach()
     pep.unload()
     run("rmmod", "pep_bbr")
     try:
         pep.load(control=False)
         pepadm("profile", "set", "default", "split", "handshake")
-        pep.attach()
-        profile, = json.loads(pepadm("-j", "profile", "show").stdout)
-        expect("profile", profile["cc_wireless"], "pep_bbr")
-        # Each socket requests the module once more, which takes time.
-        pep.ready()
+        with requests() as count:
+            pep.attach()
+            profile, = json.loads(pepadm("-j", "profile", "show").stdout)
+            expect("profile", profile["cc_wireless"], "pep_bbr")
+            pep.ready()
+            expect_between("requests for the module", count(), 1, 2)
         ends = split_pair(family)
         exchange_part(ends, 20000)
         flow, = pep.flows()
