@@ -4,6 +4,7 @@ at once if neither reads, and queued payload stays in place until they do.
 Urgent data stays in its place in the stream. Keepalives of the ends preserve
 idle connections."""
 
+import itertools
 import socket
 import time
 
@@ -12,6 +13,7 @@ from peptest.env import EXACT, amount
 from peptest.ktap import case, expect, expect_least, families, fail, note
 from peptest.netns import SERVER, WIRELESS, impaired, netem, sysctl
 from peptest.pep import grows
+from peptest.raw import Wire
 from peptest.tcp import (End, exchange, exchange_part, expect_same, fill,
                          one_way, pair, pump, send_window, start)
 
@@ -24,6 +26,8 @@ AGES = 130              # seconds, with many failed window probes
 LINK = "rate", "20mbit", "delay", "30ms", "limit", "1000"
 ANSWER = 40000          # bytes
 ANSWERS = 12
+FAR = "40ms"            # one way
+DOWNLOAD = 3_000_000    # bytes
 SLOW = 4                # answers after which windows are open
 
 
@@ -101,6 +105,25 @@ def renewed(family):
 if EXACT:
     families("a request carries the room for an answer as the last one")(
         renewed)
+
+
+@families("a window that opens is sent at once to a far server")
+def told(family):
+    """The acknowledgment of a payload goes before the relay has taken it; the
+    window that this opens follows by itself."""
+    wire = Wire("srv", peer=("pep", "sv0"))
+    with impaired(WIRELESS, *LINK, single=True), \
+            impaired(SERVER, "delay", FAR, single=True):
+        near, far = pep.split_pair(family)
+        one_way(far, near, DOWNLOAD)
+        seen = wire.segments(outgoing=False)
+        near.close()
+        far.close()
+        pep.flows_end()
+    opened = sum(a.ack == b.ack and b.window > a.window and not b.data
+                 for a, b in itertools.pairwise(seen))
+    note(f"{opened} of {len(seen)} packets only open the window")
+    expect_least("packets that open the window", opened, 10)
 
 
 @families("12 connections that nobody reads")

@@ -142,8 +142,8 @@ class Segment:
         self.flags = 0
         self.data = b""
         if self.proto == TCP and len(self.tcp) >= 20:
-            (self.sport, self.dport, self.seq, self.ack, size,
-             self.flags) = struct.unpack_from("!HHIIBB", self.tcp)
+            (self.sport, self.dport, self.seq, self.ack, size, self.flags,
+             self.window) = struct.unpack_from("!HHIIBBH", self.tcp)
             self.data = self.tcp[(size >> 4) * 4:]
 
     @property
