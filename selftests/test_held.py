@@ -22,6 +22,7 @@ TCP = "meta l4proto tcp"
 FIN = f"{TCP} tcp flags & fin == fin"
 PAYLOAD = f"{TCP} meta length > {SIZE // 2}"
 SECONDS = 5             # for a release; ends repeat lost packets meanwhile
+LATE = 30_000_000       # us, until an end repeats a packet
 
 
 def setup():
@@ -183,12 +184,16 @@ def fins(family, *order):
 @families("one end's FIN", "wl0")
 @families("one end's FIN, of the server", "sv0")
 def fin(family, dev):
-    """The other end gets all payload, and then a reset."""
-    one, other, release = at_rest(family, dev)
-    with grows(flow_released=0, flow_killed=1):
+    """The other end gets all payload, and then a reset. The end does not
+    repeat the FIN meanwhile: that one would pass to the other end."""
+    here, there = ("sub", "srv") if dev == "wl0" else ("srv", "sub")
+    with sysctls(here, "net.ipv4.tcp_early_retrans=0",
+                 f"net.ipv4.tcp_rto_min_us={LATE}"), \
+            grows(flow_released=0, flow_killed=1):
+        one, other, release = at_rest(family, dev)
         with Queue("pep", QUEUE) as queue, \
                 rule("pep", f"iifname {dev} {FIN} queue to {QUEUE}"):
-            with rule("sub" if dev == "sv0" else "srv", f"{PAYLOAD} drop"):
+            with rule(there, f"{PAYLOAD} drop"):
                 last = relayed(one, "sv0" if dev == "wl0" else "wl0")
                 one.shutdown(socket.SHUT_WR)
                 packet = queue.wait()
