@@ -22,9 +22,10 @@ static struct workqueue_struct *pep_gen_wq;
  * pep_gen_bound() - find the device that a connecting leg is bound to
  * @gen: generation
  * @side: side that the leg connects to, enum pep_side
- * @ifindex: device that the opener's packets arrive on, or that it is bound to
+ * @ifindex: device that the packets of the leg's end arrive on; that of the opener, or that
+ *	it is bound to, where the connection is answered early
  *
- * Without a device of the profile, a connection stays in its opener's VRF.
+ * Without a device of the profile, a leg is in the VRF of that device.
  *
  * Context: RCU read side.
  * Return: index of a device, 0 for none.
@@ -212,7 +213,6 @@ struct pep_gen *pep_gen_create(const struct pep_profile *profile,
 	gen->values = *values;
 	gen->live = *values;
 	gen->server_ifindex = ifindex;
-	gen->cc_retry = jiffies;
 	refcount_set(&gen->ref, 1);
 	INIT_DELAYED_WORK(&gen->linger, pep_gen_linger);
 	INIT_WORK(&gen->release, pep_gen_release);

@@ -34,7 +34,7 @@ struct pep_profile;
  * @tally: counts the flows of this name; a reference
  * @server_ifindex: device that server legs are bound to, 0 for none
  * @cc_retry: time from which on a congestion control that was missing is requested
- *	again, jiffies; read and written locklessly
+ *	again, seconds since boot; read and written locklessly
  * @listeners: by family and opener, see pep_gen_listener()
  * @pools: ready sockets per CPU
  * @ref: one for the profile or @linger, one per flow, and one per connection
@@ -53,7 +53,7 @@ struct pep_gen {
 	bool closed;
 	struct pep_tally *tally;
 	int server_ifindex;
-	unsigned long cc_retry;
+	u32 cc_retry;
 	struct pep_listener listeners[PEP_GEN_LISTENERS];
 	struct pep_pool __percpu *pools;
 	refcount_t ref;

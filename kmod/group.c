@@ -2,8 +2,8 @@
 /*
  * The control group of a comparison: connections that may be split, and never are.
  *
- * A keyed hash of the connection, or of its subscriber, chooses them before anything else
- * is known.
+ * A keyed hash of the connection, or of its subscriber, chooses them, from the addresses
+ * and ports alone.
  */
 
 #include "group.h"

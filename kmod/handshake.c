@@ -12,6 +12,7 @@
 #include "gen.h"
 #include "group.h"
 #include "ipsec.h"
+#include "leg.h"
 #include "option.h"
 #include "path.h"
 #include "route.h"
@@ -213,6 +214,11 @@ static void pep_handshake_synack(struct pep_net *pn, struct pep_conn *conn,
 	/* A target may refuse the payload of a SYN, RFC 7413. */
 	if (!after(ack, opener->isn) || after(ack, opener->next))
 		return;
+	/* A leg of the connection before was in the VRF of its end; that of the opener's
+	 * VRF went at the SYN.
+	 */
+	if (pep_tuple_vrf(skb->dev) != conn->vrf)
+		pep_leg_clear_timewait(pn, &pkt->tuple, pep_tuple_vrf(skb->dev));
 	pep_option_scan((const u8 *)(th + 1), pkt->options, &options);
 	conn->dsfield[!conn->opener] = pep_packet_dsfield(skb);
 	pep_handshake_open(target, skb, pkt, &options);

@@ -10,8 +10,9 @@
 #include <net/xfrm.h>
 
 #ifdef CONFIG_XFRM
-/* May the packet pass unchecked, as __xfrm_policy_check2() decides? What has been deciphered
- * by a device counts as plain.
+/* May the packet pass unchecked, as __xfrm_policy_check2() decides? A packet that a device has
+ * decrypted counts as plain. net.ipv4.conf.DEV.disable_policy exempts no packet: the route
+ * of deliver.c does not have it.
  */
 static bool pep_ipsec_none(const struct net *net, struct sk_buff *skb)
 {

@@ -232,8 +232,11 @@ static u32 pep_meter_unread(const struct sock *server)
 
 	if (!server)
 		return 0;
-	/* In this order: the relay can make it too large, but never negative. */
+	/* In this order: the relay can make it too large, but never negative. The relay reads
+	 * with the leg locked, behind the change of rcv_nxt.
+	 */
 	copied = READ_ONCE(tcp_sk(server)->copied_seq);
+	smp_rmb();
 	unread = READ_ONCE(tcp_sk(server)->rcv_nxt) - copied;
 	/* A FIN has a sequence number, too. */
 	return unread && sock_flag(server, SOCK_DONE) ? unread - 1 : unread;
@@ -298,6 +301,7 @@ static void pep_meter_time(struct pep_meter *meter, const struct sock *wireless)
 
 /* Does payload of the server acknowledge the subscriber's turn? A leg that takes the place of
  * the subscriber has their numbers; of another one the places in the stream are compared.
+ * The numbers of legs may change between two reads: at worst one object is not measured.
  */
 static bool pep_meter_answers(const struct pep_meter *meter,
 			      const struct pep_flow *flow,

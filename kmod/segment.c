@@ -131,13 +131,14 @@ bool pep_segment_unseen(const struct pep_conn *conn, enum pep_side side,
  * @side: side that it came from, enum pep_side
  * @th: its header
  *
- * TCP checks the same, RFC 5961. An end that has closed may reset with the number of its
+ * The window is all that is known of the numbers that the other end expects, which may
+ * challenge the reset (RFC 5961). An end that has closed may reset with the number of its
  * FIN, which is acknowledged by then; the other end accepts that, see tcp_reset_check().
- * While the numbers are outdated each reset passes: there is nothing to compare it with,
- * and a forged reset ends no more than the following.
+ * While the numbers are outdated each reset passes: there is nothing to compare it with.
+ * A forged reset ends no more than the following.
  *
  * Context: softirq.
- * Return: true when the other end takes it.
+ * Return: true when the other end may take it.
  */
 bool pep_segment_resets(const struct pep_conn *conn, enum pep_side side,
 			const struct tcphdr *th)

@@ -19,8 +19,8 @@
  */
 #define PEP_SOCKET_RTO_MIN	60
 
-/* Time between two requests for a congestion control that is missing. */
-#define PEP_SOCKET_CC_RETRY	(10 * HZ)
+/* Time between two requests for a congestion control that is missing, s. */
+#define PEP_SOCKET_CC_RETRY	10
 
 /*
  * Fix the buffers that are not to be left to TCP, as SO_SNDBUFFORCE and
@@ -55,21 +55,22 @@ static void pep_socket_set_rto(struct sock *sk)
 }
 
 /* Set the congestion control of a side. The default is a module beside this one, which may
- * be missing: the kernel's BBR takes its place. A request for it starts modprobe, so that
- * the next sockets make none for a while.
+ * be missing: the kernel's BBR takes its place. Each request runs modprobe: for a while the
+ * next sockets make no request.
  */
 static int pep_socket_set_cc(struct pep_gen *gen, struct sock *sk,
 			     enum pep_side side)
 {
 	const char *cc = gen->values.cc[side];
 	bool ours = !strcmp(cc, PEP_SETTINGS_CC_WIRELESS);
+	u32 now = ktime_get_seconds();
 	int err;
 
-	if (!ours || time_after_eq(jiffies, READ_ONCE(gen->cc_retry))) {
+	if (!ours || now >= READ_ONCE(gen->cc_retry)) {
 		err = pep_leg_set_cc(sk, cc);
 		if (err != -ENOENT || !ours)
 			return err;
-		WRITE_ONCE(gen->cc_retry, jiffies + PEP_SOCKET_CC_RETRY);
+		WRITE_ONCE(gen->cc_retry, now + PEP_SOCKET_CC_RETRY);
 	}
 	return pep_leg_set_cc(sk, "bbr");
 }

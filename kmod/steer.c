@@ -245,7 +245,8 @@ pep_steer_syn(struct pep_net *pn, struct pep_profile *profile,
 
 /*
  * May a SYN open a connection anew on a TIME_WAIT socket? As
- * tcp_timewait_state_process() decides, by sequence number or timestamp.
+ * tcp_timewait_state_process() decides, by sequence number or timestamp, but an older
+ * timestamp refuses none: many openers begin each connection with a random one.
  */
 static bool pep_steer_reuses(const struct sock *tw,
 			     const struct pep_packet *pkt)

@@ -13,13 +13,15 @@ from peptest.env import SLOW, amount
 from peptest.firewall import strict
 from peptest.ktap import (case, expect, expect_between, expect_least,
                           expect_most, fail, families, note, wait_for)
-from peptest.netns import addr, impaired, ip, run, sysctl, sysctl_get
+from peptest.netns import (addr, impaired, ip, run, sysctl, sysctl_get,
+                           sysctls)
 from peptest.pep import (grows, kept_pair, least, pepadm, split_pair,
                          split_start)
 from peptest.raw import RST, SYN, Wire, segment
-from peptest.tcp import (PORT, End, accept, connect_errno,
-                         exchange, exchange_all, exchange_part, expect_same,
-                         fill, listen, mptcp_socket, one_way, pair, pump)
+from peptest.tcp import (NO_TIME_WAIT, PORT, End, accept, connect_errno,
+                         exchange, exchange_all, exchange_part, expect_eof,
+                         expect_same, fill, listen, mptcp_socket, one_way,
+                         pair, pump)
 
 TRAITS = {"once"}
 
@@ -621,6 +623,25 @@ def vrf_subscribers(family):
             exchange(split_pair(family, size=10), 50000)
         with grows(flow_established=1, flow_closed=1):
             exchange(split_pair(family, "srv", "sub"), 50000)
+        leak(family, "wl0", "sub", "main", "del")
+
+
+@families("the subscribers in a VRF: a server takes its port again")
+def vrf_reuse(family):
+    """It closes first, so that the leg in the VRF, which has sent the FIN
+    before its end, stays in TIME_WAIT."""
+    bind = addr("srv", family), 34590
+    with vrf("wl0"), profile(server_dev="sv0"), \
+            sysctls("srv", *NO_TIME_WAIT):
+        leak(family, "wl0", "sub", "main", "add")
+        with grows(flow_established=5, flow_closed=5,
+                   time_wait_reused=least(4)):
+            for _ in range(5):
+                near, far = split_pair(family, "srv", "sub", bind=bind)
+                near.close()
+                expect_eof(far)
+                far.close()
+                pep.flows_end()
         leak(family, "wl0", "sub", "main", "del")
 
 
