@@ -411,9 +411,10 @@ static enum pep_side pep_follow_side(const struct pep_conn *conn,
 
 /*
  * The leg that a packet of a split connection is for, or NULL when the table of
- * sockets must be searched: the leg may have another address (source local), is
- * bound to a device, not up, or over (a TIME_WAIT socket may stand for it), or a VRF
- * has received the packet. The flow keeps its leg for as long as RCU keeps the flow.
+ * sockets must be searched: the connection was answered early, so that the leg may
+ * have another address or not be up; the leg is bound to a device, or over (a
+ * TIME_WAIT socket may stand for it); or a VRF has received the packet. The flow keeps
+ * its leg for as long as RCU keeps the flow.
  */
 static struct sock *pep_follow_leg(const struct pep_conn *conn, int vrf,
 				   const struct pep_packet *pkt)

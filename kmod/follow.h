@@ -14,7 +14,8 @@ struct sock;
  * @PEP_FOLLOW_PASS: it goes on to the other end
  * @PEP_FOLLOW_SPLIT: it is for a leg, or of a flow that has just ended; for a
  *	SYN: a flow waits for its opener
- * @PEP_FOLLOW_CONSUMED: it was handed to a leg, or dropped
+ * @PEP_FOLLOW_CONSUMED: it was handed to a leg or a listener, waits for a socket, or was
+ *	dropped
  */
 enum pep_follow_verdict {
 	PEP_FOLLOW_UNKNOWN,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Decide on packets: those of our sockets are delivered to them, a SYN makes an
- * entry in the table of connections or is answered, everything else passes with
- * the reason counted. Connections that existed before stay as they are.
+ * entry in the table of connections and passes or is answered, everything else passes
+ * with the reason counted. Connections that existed before stay as they are.
  */
 
 #include "steer.h"

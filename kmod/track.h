@@ -19,7 +19,7 @@ struct pep_tally;
 
 /**
  * enum pep_track_stage - progress of a connection
- * @PEP_TRACK_OPENING: the SYN has passed
+ * @PEP_TRACK_OPENING: the SYN has come
  * @PEP_TRACK_ANSWERED: the SYN-ACK has passed
  * @PEP_TRACK_FOLLOWED: both ends have completed the handshake
  * @PEP_TRACK_CLOSING: both ends have sent a FIN

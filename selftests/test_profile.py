@@ -614,10 +614,13 @@ def leak(family, dev, to, table, verb):
     ip("pep", f"route {verb} {net[to, family]} dev {dev} table {table}")
 
 
-@families("the subscribers in a VRF, the servers not")
-def vrf_subscribers(family):
-    """Server legs are bound to the server's device, which is in no VRF."""
-    with vrf("wl0"), profile(server_dev="sv0"):
+@families("the subscribers in a VRF, the servers not", {})
+@families("the subscribers in a VRF, server legs bound to a device",
+          {"server_dev": "sv0"})
+def vrf_subscribers(family, values):
+    """The server's device is in no VRF."""
+    with vrf("wl0"), profile(**values) if values else \
+            contextlib.nullcontext():
         leak(family, "wl0", "sub", "main", "add")
         with grows(flow_established=1, flow_closed=1):
             exchange(split_pair(family, size=10), 50000)
