@@ -183,8 +183,8 @@ static void pep_copies_advance(const struct pep_copy *copy, u32 *next)
  * @pkt: parsed @skb
  *
  * Context: softirq, with the connection locked.
- * Return: false when it cannot be kept; @end does not show that gap, so call
- * pep_copies_restart() then.
+ * Return: false when it cannot be kept: the caller notes it as sent, and calls
+ * pep_copies_restart(), as @end does not show that it is missing.
  */
 bool pep_copies_add(struct pep_copies *copies, enum pep_side side,
 		    struct pep_track_end *end, struct sk_buff *skb,
@@ -239,7 +239,7 @@ bool pep_copies_restart(struct pep_copies *copies, enum pep_side side,
  * @us: time, us
  *
  * Context: softirq, with the connection locked.
- * Return: false when it was sent later.
+ * Return: false when it was sent later; true where there is no copy of it.
  */
 bool pep_copies_older(const struct pep_copies *copies, enum pep_side side,
 		      u32 last, u32 us)

@@ -66,7 +66,7 @@ static void pep_follow_keep(struct pep_net *pn, struct pep_gen *gen,
 	conn->due = conn->trigger & PEP_SPLIT_TRIGGER_HANDSHAKE;
 	if (pep_follow_crowded(pn, conn))
 		return;
-	conn->copies = pep_copies_new(gen, conn->path, conn->end);
+	WRITE_ONCE(conn->copies, pep_copies_new(gen, conn->path, conn->end));
 	if (!conn->copies) {
 		pep_adopt_give_up(pn, conn, PEP_STAT_SPLIT_PASS_NO_MEMORY);
 		return;
@@ -141,7 +141,7 @@ static void pep_follow_outdated(struct pep_net *pn, struct pep_conn *conn)
 		return;
 	}
 	pep_copies_free(conn->copies);
-	conn->copies = NULL;
+	WRITE_ONCE(conn->copies, NULL);
 	conn->due = 0;
 }
 

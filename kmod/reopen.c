@@ -62,7 +62,7 @@ static enum pep_follow_verdict pep_reopen_locked(struct pep_net *pn,
 		return PEP_FOLLOW_CONSUMED;
 	}
 	if (same && conn->stage < PEP_TRACK_CLOSING) {
-		conn->seen = jiffies;
+		WRITE_ONCE(conn->seen, jiffies);
 		conn->repeated = true;
 		return PEP_FOLLOW_PASS;
 	}

@@ -240,7 +240,7 @@ void pep_track_disarm(struct pep_conn *conn)
 	conn->due = 0;
 	if (conn->copies)
 		pep_copies_free(conn->copies);
-	conn->copies = NULL;
+	WRITE_ONCE(conn->copies, NULL);
 	if (pep_track_tally(conn)) {
 		pep_tally_put(conn->tally);
 		conn->tally = NULL;

@@ -171,7 +171,8 @@ static inline bool pep_track_acks(const struct pep_track_end *end,
  * @born: when the SYN came, ns of ktime_get_ns()
  * @end: by side, enum pep_side
  * @rcu: in the place of @end when no reference is left: frees the memory
- * @copies: unacknowledged payload while it may be split, or NULL
+ * @copies: unacknowledged payload while it may be split, or NULL; whether there is any
+ *	is read locklessly
  * @path: entry of its subscriber, with a reference, where it counts for the share; or
  *	NULL
  * @flow: the flow that has it or had it last, with a reference as long as it
