@@ -364,6 +364,20 @@ static bool pep_early_has_share(struct pep_net *pn,
 	return !full;
 }
 
+#if IS_ENABLED(CONFIG_NET_L3_MASTER_DEV)
+/* May the listener, which is bound to no device, take packets of a VRF? */
+static bool pep_early_takes_vrf(struct net *net, const struct net_device *dev)
+{
+	return !netif_is_l3_slave(dev) ||
+	       READ_ONCE(net->ipv4.sysctl_tcp_l3mdev_accept);
+}
+#else
+static bool pep_early_takes_vrf(struct net *net, const struct net_device *dev)
+{
+	return true;
+}
+#endif
+
 /**
  * pep_early_open() - answer a SYN and connect to its target
  * @gen: generation of a profile that answers openers early
@@ -407,6 +421,10 @@ enum pep_follow_verdict pep_early_open(struct pep_gen *gen, enum pep_side side,
 	if (!pep_early_listens(gen, pkt->tuple.family, side)) {
 		pep_stat_syn(pn, side, &pkt->tuple,
 			     PEP_STAT_SYN_PASS_NO_LISTENER);
+		return PEP_FOLLOW_UNKNOWN;
+	}
+	if (!pep_early_takes_vrf(pn->net, skb->dev)) {
+		pep_stat_syn(pn, side, &pkt->tuple, PEP_STAT_SYN_PASS_VRF);
 		return PEP_FOLLOW_UNKNOWN;
 	}
 	/* Behind the limits: a flood beyond one is not routed twice. */

@@ -94,20 +94,6 @@ static enum pep_stat pep_steer_check6(struct net *net,
 }
 #endif
 
-#if IS_ENABLED(CONFIG_NET_L3_MASTER_DEV)
-/* May the listener, which is bound to no device, take packets of a VRF? */
-static bool pep_steer_check_vrf(struct net *net, const struct net_device *dev)
-{
-	return !netif_is_l3_slave(dev) ||
-	       READ_ONCE(net->ipv4.sysctl_tcp_l3mdev_accept);
-}
-#else
-static bool pep_steer_check_vrf(struct net *net, const struct net_device *dev)
-{
-	return true;
-}
-#endif
-
 static enum pep_stat pep_steer_check_options(const struct pep_gen *gen,
 					     struct sk_buff *skb,
 					     struct pep_packet *pkt)
@@ -152,8 +138,6 @@ static enum pep_stat pep_steer_check_syn(struct pep_net *pn,
 		 pep_steer_check4(pn->net, skb, &pkt->tuple);
 	if (reason)
 		return reason;
-	if (!pep_steer_check_vrf(pn->net, skb->dev))
-		return PEP_STAT_SYN_PASS_VRF;
 	/* From here on its connection is followed where a share and the table allow it. */
 	if (pkt->ip_options)
 		return PEP_STAT_SYN_PASS_IP_OPTION;

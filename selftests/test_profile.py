@@ -600,11 +600,15 @@ def vrf_early(family):
                 exchange(split_pair(family, near, far, size=10), 50000)
 
 
-@families("a VRF that listeners do not take: unsplit")
+@families("a VRF that listeners do not take: not answered early")
 def vrf_refused(family):
+    """Followed connections need none."""
     with vrf("wl0", "sv0", accept_all=0):
-        with grows(syn_pass_vrf=least(1), follow_new=0, flow_established=0):
-            exchange(pair(family), 10000)
+        with grows(syn_pass_vrf=0, flow_established=1, flow_closed=1):
+            exchange(split_pair(family), 50000)
+        with profile(connect="early"), \
+                grows(syn_pass_vrf=1, syn_answered=0, flow_established=1):
+            exchange(split_pair(family), 50000)
 
 
 def leak(family, dev, to, table, verb):
