@@ -19,7 +19,7 @@ from peptest.tcp import (PORT, accept, client, close_all, connect,
                          exchange_part, expect_reset, listen, one_way, pair,
                          reset)
 
-TRAITS = {"simulated", "longest"}
+TRAITS = {"simulated", "clocked", "longest"}
 
 WIRELESS = (("pep", "wl0"),)
 SERVER = (("srv", "eth0"),)
