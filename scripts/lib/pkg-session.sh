@@ -105,6 +105,7 @@ hold()
 	local before
 
 	before=$(counter flow_established)
+	rm -f /run/enough
 	trickle &
 	until ip netns exec server ss -Hltn 'sport = 81' | grep -q .; do
 		sleep 0.2
@@ -482,17 +483,24 @@ case_plugin()
 	ip link del "$dev"
 }
 
-# Filters of tc come and go with the service, as in the guide.
+# Filters of tc come and go with the service, as in the guide, and no device is
+# attached otherwise. A transfer survives their end.
 case_dropin()
 {
-	local dev=tc0 folder=/etc/systemd/system/pep.service.d wanted
+	local folder=/etc/systemd/system/pep.service.d wanted
 
-	wanted='flower 10 pepsplit wireless sat'
-	ip link add "$dev" type dummy
-	printf '%s\n' "qdisc replace dev $dev clsact" \
-		"filter add dev $dev ingress pref 10 protocol ip flower src_ip 198.18.0.0/24 ip_proto tcp dst_port 443 action pepsplit side wireless profile sat" \
+	wanted=$'flower 10 pepsplit wireless sat\nmatchall 11 pepsplit wireless sat'
+	cp "$CONF" /run/pep.conf
+	sed -i '/^dev /d' "$CONF"
+	printf '%s\n' "qdisc replace dev $WIRELESS clsact" \
+		"qdisc replace dev $SERVER clsact" \
+		"filter add dev $WIRELESS ingress pref 10 protocol ip flower src_ip 198.18.0.0/24 ip_proto tcp action pepsplit side wireless profile sat" \
+		"filter add dev $WIRELESS ingress pref 11 protocol ipv6 matchall action pepsplit side wireless profile sat" \
+		"filter add dev $SERVER ingress pref 10 protocol all matchall action pepsplit side server profile sat" \
 		> /etc/pep/filters.add
-	echo "filter del dev $dev ingress pref 10" > /etc/pep/filters.del
+	printf '%s\n' "filter del dev $WIRELESS ingress pref 10" \
+		"filter del dev $WIRELESS ingress pref 11" \
+		"filter del dev $SERVER ingress pref 10" > /etc/pep/filters.del
 	mkdir "$folder"
 	cat > "$folder/override.conf" << 'END'
 [Service]
@@ -500,24 +508,31 @@ ExecStartPost=
 ExecStartPost=/usr/sbin/tc -batch /etc/pep/filters.add
 ExecStartPost=-/bin/sh -c '[ ! -e /run/pep/flows ] || /usr/sbin/pepadm flow restore /run/pep/flows && rm -f /run/pep/flows'
 ExecStop=
-ExecStop=-/bin/sh -c '[ ! -d /sys/module/pep ] || exec /usr/sbin/pepadm flow release all'
+ExecStop=-/bin/sh -c '[ ! -d /sys/module/pep ] || exec /usr/sbin/pepadm drain release'
 ExecStop=-/usr/sbin/tc -force -batch /etc/pep/filters.del
+ExecStop=-/bin/sh -c '[ ! -d /sys/module/pep ] || exec /usr/sbin/pepadm drain off'
 ExecStop=/bin/sh -c '[ ! -d /sys/module/pep ] || exec /usr/sbin/pepadm conf load /dev/null'
 ExecStop=-/bin/sh -c '[ ! -d /sys/module/pep ] || exec /usr/sbin/pepadm flow save /run/pep/flows'
 END
 	systemctl daemon-reload
 	for _ in 1 2; do
 		typed systemctl restart pep.service
-		[ "$(filters "$dev")" = "$wanted" ] ||
-			wrong "the filters are: $(filters "$dev")"
+		[ "$(filters "$WIRELESS")" = "$wanted" ] ||
+			wrong "the filters are: $(filters "$WIRELESS")"
 	done
 	splits
+	hold
 	typed systemctl stop pep.service
-	[ -z "$(filters "$dev")" ] || wrong "left: $(filters "$dev")"
+	[ -z "$(filters "$WIRELESS")$(filters "$SERVER")" ] ||
+		wrong "left: $(filters "$WIRELESS") $(filters "$SERVER")"
 	[ -z "$(pepadm dev show)" ] || wrong "$(pepadm dev show)"
 	! pepadm profile show sat || wrong "the profile is still there"
+	pepadm drain show | grep -w 'drain off' || wrong "it drains still"
+	touch /run/enough
+	wait "$GETTER"
+	cmp /run/got /run/web/file || wrong "the transfer is not what was sent"
 	rm -r "$folder" /etc/pep/filters.add /etc/pep/filters.del
-	ip link del "$dev"
+	cp /run/pep.conf "$CONF"
 	systemctl daemon-reload
 	systemctl start pep.service
 	! systemctl --failed --quiet --plain | grep . || wrong "units failed"
