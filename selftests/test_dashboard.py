@@ -41,6 +41,7 @@ QUIET = {'pep_connections_total{instance="a",event="new"}': 600,
          'pep_flows_limit{instance="a"}': 100,
          'pep_flows_pending{instance="a"}': 1,
          'pep_flows_pending_limit{instance="a"}': 10,
+         'pep_draining{instance="a"}': 0,
          'pep_residence_seconds_bucket{instance="a",leg="server",'
          'le="0.524288"}': 600,
          'pep_residence_seconds_bucket{instance="a",leg="server",'
@@ -54,6 +55,7 @@ QUIET = {'pep_connections_total{instance="a",event="new"}': 600,
 FILTERS = {'pep_filters{instance="a",side="wireless"}': "2x60",
            'pep_filters{instance="a",side="server"}': "2x60"}
 LOUD = {"PepNothingSplit": {'pep_flows_established_total{instance="a"}': 0},
+        "PepDraining": {'pep_draining{instance="a"}': 1},
         "PepOverload": {'pep_connections_kept_total{instance="a",'
                         'reason="max_flows"}': 1},
         "PepNearLimit": {'pep_flows_pending{instance="a"}': 10},
