@@ -85,7 +85,9 @@ DETACHED = "PepNothingAttached"
 # Labels that Prometheus adds.
 GIVEN = {"job", "instance", "file"}
 # Series that no panel shows: every value of them is normal.
-LEFT_OUT = {"pep_time_wait_reused_total"}
+LEFT_OUT = {
+    "pep_time_wait_reused_total",
+}
 
 
 def setup():

@@ -65,7 +65,7 @@ def common(scratch, kdir):
     python = scratch.changed(".py")
     if python:
         scratch.run("pyflakes3", *python)
-        scratch.run("pycodestyle", *python)
+        scratch.run("pycodestyle", "--show-source", *python)
     jobs = f"-j{os.cpu_count()}"
     units = {path[:-1] + "o" for path in scratch.changed(".c")
              if path.startswith("kmod/")}

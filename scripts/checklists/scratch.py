@@ -46,7 +46,8 @@ class Scratch:
         except subprocess.TimeoutExpired as error:
             raise Fault(f"{title} takes more than {SECONDS} s") from error
         if done.returncode:
-            raise Fault(f"{title} has failed: {done.stdout.strip()[-2000:]}")
+            raise Fault(f"{title} has failed in the copy, with the steps: "
+                        f"{done.stdout.strip()[-2000:]}")
         return done.stdout
 
     def python(self, code, *words, folder="."):
