@@ -93,9 +93,6 @@ settle()
 	return $rc
 }
 
-generate kernel source kmod/netlink-gen.c
-generate kernel header kmod/netlink-gen.h
-generate uapi header uapi/linux/pep.h
 names pepadm tools/pepadm/names-gen.h
 names kmod kmod/names-gen.h
 names stat kmod/stat-gen.h
@@ -107,5 +104,9 @@ for file in completion:tools/completion/pepadm \
 	manual:Documentation/man/pepadm.8; do
 	settings "${file%%:*}" "${file#*:}" "$TOP/${file#*:}"
 done
+# The kernel's generator comes last: it gives no reason for a fault of the spec.
+generate kernel source kmod/netlink-gen.c
+generate kernel header kmod/netlink-gen.h
+generate uapi header uapi/linux/pep.h
 # All of them, once each is made.
 settle

@@ -10,8 +10,9 @@ the defaults of all. For pepadm, a header with the number of its options and
 their usage text, and the table of them. For the selftests, all settings as
 JSON. For completion, the given file with the values of options made anew
 between two comments; for the manual, with its options and lists of them. The
-result goes to standard output. The exit code is 2 when the command line is
-wrong.
+result goes to standard output. The exit code is 1 when the files do not go
+together, or a line of the usage text is too long, and 2 when the command line
+is wrong.
 """
 
 import json
@@ -27,6 +28,7 @@ MADE = "Made by scripts/gen-settings.py from the spec and settings.yaml."
 # Number of files that a target takes besides the sources.
 TARGETS = {"kmod": 0, "pepadm-header": 0, "pepadm-source": 0, "selftests": 0,
            "completion": 1, "manual": 1}
+WIDTH = 90              # columns of a line of the usage text
 
 
 def text(one):
@@ -94,10 +96,14 @@ def pepadm_header(known, lines):
     print(f"#define PEP_SETTINGS {sum(one.option for one in known)}")
     print("\n/* The settings in the usage text. */", end="")
     head = "OPTIONS := "
-    macro("PEP_SETTINGS_USAGE", [
-        "\t" + json.dumps((" " * len(head) if at else head) + " ".join(
-            f"[ {one.word} {one.usage} ]" for one in line) + "\n")
-        for at, line in enumerate(lines)])
+    usage = [(" " * len(head) if at else head) + " ".join(
+        f"[ {one.word} {one.usage} ]" for one in line)
+             for at, line in enumerate(lines)]
+    for line in usage:
+        if len(line) > WIDTH:
+            sys.exit(f"usage: {len(line)} columns instead of {WIDTH}: {line}")
+    macro("PEP_SETTINGS_USAGE",
+          ["\t" + json.dumps(line + "\n") for line in usage])
     print("\n#endif")
 
 

@@ -2,6 +2,7 @@
 """The settings of a profile, out of the netlink spec and settings.yaml, whose
 head describes its keys."""
 
+import itertools
 import re
 import sys
 
@@ -60,11 +61,20 @@ class Spec:
         profile, = (one for one in family["attribute-sets"]
                     if one["name"] == "profile")
         self.attributes = {one["name"]: one for one in profile["attributes"]}
-        self._check_lists(family["operations"]["list"])
+        self._check_lists(family["operations"]["list"], {
+            one["name"]: {attr["name"] for attr in one["attributes"]}
+            for one in family["attribute-sets"]})
 
-    def _check_lists(self, operations):
-        """Each attribute of a profile is in the lists of all operations that
-        have profiles, but for OTHERS."""
+    def _check_lists(self, operations, sets):
+        """The lists of operations have attributes of their sets, and those of
+        operations with profiles have all, but for OTHERS."""
+        for one, way, part in itertools.product(
+                operations, ("do", "dump"), ("request", "reply")):
+            given = one.get(way, {}).get(part, {}).get("attributes", ())
+            for name in given:
+                if name not in sets[one["attribute-set"]]:
+                    raise Wrong(f"{one['name']}: {name} is not in the set "
+                                f"{one['attribute-set']}")
         lists = {one["name"]: one.get("do", {}) for one in operations}
         for name, kind, without in OTHERS:
             known = set(self.attributes) - without
