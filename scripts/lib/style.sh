@@ -6,9 +6,18 @@
 # run in $STYLE_DIR, a copy of the sources. $STYLE_KDIR has the headers
 # of the stock kernel, $STYLE_SRC the source of Debian's 6.12.
 
+# In the order in which they run: calls reads the objects of sparse, usage calls a
+# program that tools builds.
 STYLE_CHECKS=(netlink checkpatch sparse kernel_doc includes calls uapi
 	counters language tools usage shellcheck python yamllint man
 	site units checklists next)
+
+# Print the names of all checks for the usage text.
+style_names()
+{
+	fold -s -w 50 <<< "${STYLE_CHECKS[*]}" |
+		sed 's/^/                            /; s/ $//'
+}
 
 # C sources and headers written by hand.
 style_c_files()
@@ -200,10 +209,10 @@ style_units()
 	fi
 }
 
-# The checklists of CONTRIBUTING.rst are true and complete.
+# The checklists of CONTRIBUTING.rst are true and complete; only faults are shown.
 style_checklists()
 {
-	scripts/checklists/follow.py .files "$STYLE_KDIR" "$STYLE_SRC"
+	scripts/checklists/follow.py .files "$STYLE_KDIR" "$STYLE_SRC" > /dev/null
 }
 
 # The module also compiles for the newest kernel that it supports.
@@ -236,7 +245,7 @@ style_run() # CHECK...
 		if output=$("style_$check" 2>&1); then
 			echo "ok $n $check"
 		else
-			printf '# %s\n' "${output//$'\n'/$'\n# '}"
+			printf '# failed: %s\n' "${output//$'\n'/$'\n# '}"
 			echo "not ok $n $check"
 		fi
 	done
@@ -244,18 +253,23 @@ style_run() # CHECK...
 
 lab_style() # [CHECK...]
 {
-	local check
+	local check chosen=()
 
 	for check in "$@"; do
 		[[ " ${STYLE_CHECKS[*]} " = *" $check "* ]] ||
 			bad "no such check: $check (${STYLE_CHECKS[*]})"
+	done
+	for check in "${STYLE_CHECKS[@]}"; do
+		if [ $# = 0 ] || [[ " $* " = *" $check "* ]]; then
+			chosen+=("$check")
+		fi
 	done
 	packages_need build source style site fuzz next
 	TEST_LOGS=$PEP_LAB_CACHE/logs
 	TEST_COUNTS=$TEST_LOGS/counts-style
 	mkdir -p "$TEST_LOGS"
 	: > "$TEST_COUNTS"
-	test_style "${@:-${STYLE_CHECKS[@]}}"
+	test_style "${chosen[@]}"
 	[ $# != 0 ] || test_fuzz
 	"$TOP/scripts/lib/counts.py" sum "$TEST_COUNTS"
 }
