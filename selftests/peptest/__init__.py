@@ -8,8 +8,8 @@
   netns   namespaces, links, programs run in them, the usual topology
   tcp     both ends of connections, payload, hashes
   udp     numbered datagrams
-  raw     hand-made packets
-  absent  connections of hosts that do not exist, from such packets
+  raw     hand-made and captured packets
+  absent  connections of hosts that do not exist, from hand-made packets
   nfqueue packets held by netfilter
   genl    generic netlink
   rtnl    links and filters that iproute2 cannot make

@@ -173,7 +173,10 @@ def link_address(ns, dev):
 
 
 class Wire:
-    """A device of a namespace: captures its packets, and sends frames."""
+    """A device of a namespace: captures its packets, and sends frames to the
+    other end of its link, peer: ("pep", "sv0") for the device of srv. Packets
+    that the namespace sends are outgoing; outgoing=False gives those that
+    arrive there."""
 
     def __init__(self, ns, dev="eth0", peer=("pep", "wl0")):
         with Within(ns):
