@@ -505,7 +505,7 @@ case_dropin()
 	cat > "$folder/override.conf" << 'END'
 [Service]
 ExecStartPost=
-ExecStartPost=/usr/sbin/tc -batch /etc/pep/filters.add
+ExecStartPost=-/usr/sbin/tc -force -batch /etc/pep/filters.add
 ExecStartPost=-/bin/sh -c '[ ! -e /run/pep/flows ] || /usr/sbin/pepadm flow restore /run/pep/flows && rm -f /run/pep/flows'
 ExecStop=
 ExecStop=-/bin/sh -c '[ ! -d /sys/module/pep ] || exec /usr/sbin/pepadm drain release'
