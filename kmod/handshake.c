@@ -230,7 +230,7 @@ static void pep_handshake_synack(struct pep_net *pn, struct pep_conn *conn,
 	target->rtt = pep_handshake_age(conn);
 	pep_track_advance(pn, conn, PEP_TRACK_SYNACK);
 	if (options.kind != PEP_OPTION_PLAIN || pep_handshake_gtsm(skb) ||
-	    !pep_ipsec_admits(skb))
+	    (conn->trigger && !pep_ipsec_admits(skb)))
 		target->flags |= PEP_TRACK_UNSPLIT;
 	if (!pep_handshake_splittable(conn))
 		pep_adopt_give_up(pn, conn, PEP_STAT_SPLIT_PASS_OPTION);

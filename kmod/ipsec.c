@@ -10,9 +10,9 @@
 #include <net/xfrm.h>
 
 #ifdef CONFIG_XFRM
-/* May the packet pass unchecked, as __xfrm_policy_check2() decides? A packet that a device has
- * decrypted counts as plain. net.ipv4.conf.DEV.disable_policy exempts no packet: the route
- * of deliver.c does not have it.
+/* May the packet pass unchecked? As __xfrm_policy_check2() decides, but a packet that a device
+ * has decrypted counts as plain in any case. net.ipv4.conf.DEV.disable_policy exempts no
+ * packet: the route of deliver.c does not have it.
  */
 static bool pep_ipsec_none(const struct net *net, struct sk_buff *skb)
 {
@@ -42,22 +42,21 @@ bool pep_ipsec_admits(struct sk_buff *skb)
 								     AF_INET;
 	struct sec_path *sp = skb_sec_path(skb);
 	int verified = sp ? sp->verified_cnt : 0;
+	char cb[sizeof(skb->cb)];
 	bool admitted;
 
 	if (pep_ipsec_none(dev_net(skb->dev), skb))
 		return true;
+	/* IPCB() and IP6CB(), where tc has its own here, name a VRF that the packet came by. */
+	memcpy(cb, skb->cb, sizeof(cb));
+	memset(skb->cb, 0, sizeof(cb));
 	admitted = __xfrm_policy_check(NULL, XFRM_POLICY_IN, skb, family);
+	memcpy(skb->cb, cb, sizeof(cb));
 	if (sp)
 		sp->verified_cnt = verified;
 	return admitted;
 }
 #else
-/**
- * pep_ipsec_admits() - may a packet that is forwarded reach a socket of this host?
- * @skb: SYN or SYN-ACK
- *
- * Return: true, as there is no IPsec.
- */
 bool pep_ipsec_admits(struct sk_buff *skb)
 {
 	return true;

@@ -329,19 +329,16 @@ void pep_leg_start(struct sock *sk, u32 window)
 }
 
 /**
- * pep_leg_change() - apply a profile's settings to a live leg
+ * pep_leg_change() - apply a profile's settings to a live leg, but for its congestion control
  * @sk: socket of a pinned flow, not locked
  * @side: side of the leg, enum pep_side
  * @values: settings
- *
- * A leg keeps its congestion control when the new one is not available any more.
  *
  * Context: may sleep.
  */
 void pep_leg_change(struct sock *sk, enum pep_side side,
 		    const struct pep_values *values)
 {
-	pep_leg_set_cc(sk, values->cc[side]);
 	lock_sock(sk);
 	pep_leg_set_max_rate(sk, values->max_rate[side]);
 	pep_leg_set_timers(sk, values);

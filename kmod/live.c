@@ -16,6 +16,7 @@
 #include "flow.h"
 #include "gen.h"
 #include "setting.h"
+#include "socket.h"
 
 static struct workqueue_struct *pep_live_wq;
 
@@ -36,13 +37,18 @@ static void pep_live_apply(struct pep_flow *flow)
 {
 	struct pep_values values;
 	enum pep_side side;
+	struct sock *sk;
 	u32 seq;
 
 	seq = pep_live_values(flow, &values);
 	if (!pep_flow_pin(flow))
 		return;
-	for (side = 0; side < 2; side++)
-		pep_leg_change(flow->leg[side].sk, side, &values);
+	for (side = 0; side < 2; side++) {
+		sk = flow->leg[side].sk;
+		/* A leg keeps one that is not available any more. */
+		pep_socket_set_cc(flow->gen, sk, values.cc[side]);
+		pep_leg_change(sk, side, &values);
+	}
 	pep_flow_unpin(flow, seq, &values);
 }
 

@@ -232,10 +232,9 @@ static u32 pep_meter_unread(const struct sock *server)
 
 	if (!server)
 		return 0;
-	/* In this order: the relay can make it too large, but never negative. The relay reads
-	 * with the leg locked, behind the change of rcv_nxt.
-	 */
+	/* In this order: the relay can make it too large, but never negative. */
 	copied = READ_ONCE(tcp_sk(server)->copied_seq);
+	/* Pairs with the lock of the leg, under which the relay has seen rcv_nxt. */
 	smp_rmb();
 	unread = READ_ONCE(tcp_sk(server)->rcv_nxt) - copied;
 	/* A FIN has a sequence number, too. */

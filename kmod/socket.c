@@ -54,23 +54,29 @@ static void pep_socket_set_rto(struct sock *sk)
 	WRITE_ONCE(icsk->icsk_rto_min, min(icsk->icsk_rto_min, least));
 }
 
-/* Set the congestion control of a side. The default is a module beside this one, which may
- * be missing: the kernel's BBR takes its place. Each request runs modprobe: for a while the
- * next sockets make no request.
+/**
+ * pep_socket_set_cc() - set the congestion control of a socket
+ * @gen: generation
+ * @sk: TCP socket that is not released, not locked
+ * @cc: name
+ *
+ * The default is a module beside this one, which may be missing: the kernel's BBR takes its
+ * place. Each request runs modprobe: for a while the next sockets make no request.
+ *
+ * Context: may sleep.
+ * Return: 0 or a negative error, -ENOENT for an unknown name.
  */
-static int pep_socket_set_cc(struct pep_gen *gen, struct sock *sk,
-			     enum pep_side side)
+int pep_socket_set_cc(struct pep_gen *gen, struct sock *sk, const char *cc)
 {
-	const char *cc = gen->values.cc[side];
 	bool ours = !strcmp(cc, PEP_SETTINGS_CC_WIRELESS);
-	u32 now = ktime_get_seconds();
 	int err;
 
-	if (!ours || now >= READ_ONCE(gen->cc_retry)) {
+	if (!ours || (u32)ktime_get_seconds() >= READ_ONCE(gen->cc_retry)) {
 		err = pep_leg_set_cc(sk, cc);
 		if (err != -ENOENT || !ours)
 			return err;
-		WRITE_ONCE(gen->cc_retry, now + PEP_SOCKET_CC_RETRY);
+		WRITE_ONCE(gen->cc_retry,
+			   (u32)ktime_get_seconds() + PEP_SOCKET_CC_RETRY);
 	}
 	return pep_leg_set_cc(sk, "bbr");
 }
@@ -96,7 +102,7 @@ int pep_socket_make(struct pep_gen *gen, int family, enum pep_side side,
 			       &sock);
 	if (err)
 		return err;
-	err = pep_socket_set_cc(gen, sock->sk, side);
+	err = pep_socket_set_cc(gen, sock->sk, gen->values.cc[side]);
 	if (err) {
 		sock_release(sock);
 		return err;

@@ -5,6 +5,7 @@
 #include <uapi/linux/pep.h>
 
 struct pep_gen;
+struct sock;
 struct socket;
 
 /*
@@ -13,6 +14,7 @@ struct socket;
  */
 #define PEP_SOCKET_NOTSENT	(256 * 1024)
 
+int pep_socket_set_cc(struct pep_gen *gen, struct sock *sk, const char *cc);
 int pep_socket_make(struct pep_gen *gen, int family, enum pep_side side,
 		    struct socket **res);
 

@@ -256,11 +256,13 @@ static bool pep_steer_ahead(const struct sock *sk, const struct pep_packet *pkt)
 
 /* The sequence number that a packet of an end has for its leg TP. An end whose window was
  * taken back has sent beyond it, and acknowledges with the number of its edge, see
- * tcp_acceptable_seq(): TCP would take that for a segment of before.
+ * tcp_acceptable_seq(): TCP would take that for a segment of before. The leg has offered no
+ * more than its buffer holds.
  */
 static u32 pep_steer_seq(const struct tcp_sock *tp, const struct pep_packet *pkt)
 {
-	u32 seq = ntohl(pkt->th->seq), most = U16_MAX << tp->rx_opt.rcv_wscale;
+	u32 most = tcp_full_space((const struct sock *)tp);
+	u32 seq = ntohl(pkt->th->seq);
 
 	if (pkt->payload || pkt->th->syn || pkt->th->fin || pkt->th->rst ||
 	    !before(seq, tp->rcv_wup) || tp->rcv_wup - seq > most)

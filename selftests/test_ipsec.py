@@ -71,10 +71,12 @@ def target(family):
 @families("a policy refuses an early opener's packets")
 def early(family):
     pepadm("profile", "set", "default", "connect", "early")
-    with policy("pep", towards(family, "sub", "srv", "in"), family), \
-            grows(syn_pass_ipsec=1, syn_answered=0, flow_established=0):
-        exchange(pair(family), BYTES)
-    pepadm("profile", "set", "default", "connect", "follow")
+    try:
+        with policy("pep", towards(family, "sub", "srv", "in"), family), \
+                grows(syn_pass_ipsec=1, syn_answered=0, flow_established=0):
+            exchange(pair(family), BYTES)
+    finally:
+        pepadm("profile", "set", "default", "connect", "follow")
 
 
 @families("out of a tunnel, with a policy for forwarded packets only")
