@@ -405,8 +405,10 @@ enum pep_follow_verdict pep_early_open(struct pep_gen *gen, enum pep_side side,
 		return PEP_FOLLOW_UNKNOWN;
 	reason = pep_limit_check(gen);
 	if (reason) {
-		/* The refusal is counted when the connection is to be split. */
+		/* The refusal is counted when the connection is to be split, if ever. */
 		pep_limit_refused(pn, reason, NULL);
+		if (!gen->values.split_trigger)
+			pep_stat_unsplit(pn, side, &pkt->tuple, reason);
 		return PEP_FOLLOW_UNKNOWN;
 	}
 	/* The refusal is counted when the connection is to be followed, or split. */

@@ -80,6 +80,10 @@ static bool pep_follow_held_back(struct pep_net *pn, const struct pep_gen *gen,
 {
 	if (!pep_group_held_back(gen, &conn->tuple, conn->opener))
 		return false;
+	/* With "split never" it might have been answered early. */
+	if (!conn->trigger && pep_handshake_splittable(conn))
+		pep_stat_unsplit(pn, conn->opener, &conn->tuple,
+				 PEP_STAT_SPLIT_PASS_CONTROL);
 	pep_adopt_give_up(pn, conn, PEP_STAT_SPLIT_PASS_CONTROL);
 	return true;
 }

@@ -191,10 +191,15 @@ static void pep_pool_refill(struct work_struct *work)
 	 */
 	cpus_read_lock();
 	local_bh_disable();
-	if (smp_processor_id() == pool->cpu || !cpu_online(pool->cpu))
+	if (smp_processor_id() == pool->cpu || !cpu_online(pool->cpu)) {
 		pep_pool_serve(pool, failed);
-	else
+		/* Until then connections are given up that would wait for sockets. */
+		if (failed && cpu_online(pool->cpu))
+			queue_delayed_work_on(pool->cpu, pep_pool_wq,
+					      &pool->refill, PEP_POOL_RETRY);
+	} else {
 		queue_delayed_work_on(pool->cpu, pep_pool_wq, &pool->refill, 1);
+	}
 	local_bh_enable();
 	cpus_read_unlock();
 }

@@ -52,7 +52,7 @@ static enum pep_stat pep_source_check6(struct net *net,
 
 	dst = ip6_route_input_lookup(net, skb->dev, &fl6, skb,
 				     RT6_LOOKUP_F_HAS_SADDR);
-	local = dst_rt6_info(dst)->rt6i_flags & RTF_LOCAL;
+	local = dst_rt6_info(dst)->rt6i_flags & (RTF_LOCAL | RTF_ANYCAST);
 	dst_release(dst);
 	return local ? PEP_STAT_SYN_PASS_LOCAL : PEP_STAT_NONE;
 }

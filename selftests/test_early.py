@@ -148,6 +148,19 @@ def spoof(source, port):
         wire.close()
 
 
+@families("draining, and a profile that splits nothing later")
+def draining(family):
+    """The refusal is counted at once: there is no later."""
+    pep.pepadm("profile", "set", "default", "split", "never")
+    pep.pepadm("drain", "on")
+    try:
+        with grows(syn_answered=0, follow_new=1, split_pass_drain=1):
+            exchange(pair(family), 1000)
+    finally:
+        pep.pepadm("drain", "off")
+        pep.pepadm("profile", "set", "default", "split", "handshake")
+
+
 @case("a source that rp_filter refuses")
 def refused_source():
     """From the server's network."""

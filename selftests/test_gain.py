@@ -341,11 +341,14 @@ def refused(family):
 @families("connect early, split never: both groups are compared")
 def early_never(family):
     compare("control", "50%", "connect", "early", "split", "never")
+    before = pep.stat("split_pass_control")
     for _ in range(10):
         with request(family, REQUEST):
             pass
     ended(10)
     expect_least("connections of each", min(groups()), 1)
+    expect("connections of the control group, counted",
+           pep.stat("split_pass_control") - before, groups()[0])
     pepadm("profile", "set", "default", "split", "handshake")
 
 

@@ -131,6 +131,10 @@ def no_sockets(family):
             wait_for("connections without a socket to spare",
                      lambda: len(poll.poll(0)) == MANY, 20)
             wait_for("sockets that cannot be made", failures)
+            # Up to eight each: the pool makes as many kinds of sockets.
+            tried = failures()
+            wait_for("further attempts, which no packet asks for",
+                     lambda: failures() > tried + 64)
         for sock in near:
             sock.settimeout(60)
             if not select.select([], [sock], [], 60)[1]:
