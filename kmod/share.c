@@ -114,17 +114,21 @@ bool pep_share_over(const struct pep_net *pn, const struct pep_path *path)
 		       READ_ONCE(pn->limits.subscriber_memory);
 }
 
-/* Note an amount. Small changes are left out, so that most packets do not write to the
- * entry, which all connections of the subscriber share. Return: the change, bytes.
+/* Note an amount in a sum of the entry. Changes of less than @step bytes are left out, so
+ * that most packets do not write to the entry, which all connections of the subscriber
+ * share.
  */
-static s64 pep_share_note(u32 *noted, u32 bytes, u32 step)
+static void pep_share_note(struct pep_net *pn, struct pep_path *path,
+			   atomic64_t *sum, u32 *noted, u32 bytes, u32 step)
 {
 	s64 more = (s64)bytes - *noted;
 
-	if (bytes && abs(more) < step)
-		return 0;
+	if (!more || (bytes && abs(more) < step))
+		return;
 	*noted = bytes;
-	return more;
+	atomic64_add(more, sum);
+	if (more > 0 && pep_share_over(pn, path))
+		pep_share_relieve(pn);
 }
 
 /**
@@ -139,13 +143,7 @@ static s64 pep_share_note(u32 *noted, u32 bytes, u32 step)
 void pep_share_hold(struct pep_net *pn, struct pep_path *path, u32 *noted,
 		    u32 bytes)
 {
-	s64 more = pep_share_note(noted, bytes, PEP_SHARE_STEP);
-
-	if (!more)
-		return;
-	atomic64_add(more, &path->held);
-	if (more > 0 && pep_share_over(pn, path))
-		pep_share_relieve(pn);
+	pep_share_note(pn, path, &path->held, noted, bytes, PEP_SHARE_STEP);
 }
 
 /**
@@ -160,13 +158,8 @@ void pep_share_hold(struct pep_net *pn, struct pep_path *path, u32 *noted,
 void pep_share_copy(struct pep_net *pn, struct pep_path *path, u32 *noted,
 		    u32 bytes)
 {
-	s64 more = pep_share_note(noted, bytes, PEP_SHARE_COPY_STEP);
-
-	if (!more)
-		return;
-	atomic64_add(more, &path->copied);
-	if (more > 0 && pep_share_over(pn, path))
-		pep_share_relieve(pn);
+	pep_share_note(pn, path, &path->copied, noted, bytes,
+		       PEP_SHARE_COPY_STEP);
 }
 
 /**
