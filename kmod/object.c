@@ -10,7 +10,7 @@
  * lasts until the last new acknowledgment. The answer to a turn in which the subscriber
  * sends much is no object, nor is what a server sends unasked after a pause.
  *
- * All functions: softirq, with the meter locked.
+ * All functions: BH off, with the meter locked.
  */
 
 #include "object.h"
@@ -34,7 +34,7 @@
  * @meter: meter of the connection
  * @sent: payload that the subscriber has sent for it, bytes
  *
- * Context: softirq, @meter locked.
+ * Context: BH off, @meter locked.
  */
 void pep_object_close(struct pep_meter *meter, u32 sent)
 {
@@ -94,7 +94,7 @@ static void pep_object_acked(struct pep_meter *meter, u32 ack, u64 now)
  *	may follow
  * @now: time, ns of ktime_get_ns()
  *
- * Context: softirq, @meter locked.
+ * Context: BH off, @meter locked.
  */
 void pep_object_packet(struct pep_meter *meter, const struct pep_packet *pkt,
 		       u32 seen, u32 high, u64 now)
@@ -132,7 +132,7 @@ void pep_object_packet(struct pep_meter *meter, const struct pep_packet *pkt,
  * @begun: no object begins before, ns of ktime_get_ns()
  * @now: time, ns of ktime_get_ns()
  *
- * Context: softirq, @meter locked.
+ * Context: BH off, @meter locked.
  */
 void pep_object_answer(struct pep_meter *meter, bool answer, u64 begun, u64 now)
 {

@@ -42,7 +42,7 @@ DIR = os.path.dirname(os.path.abspath(__file__))
 NEAR = "/tmp/pep-selftest-programs"
 PROGRAMS = ("ip", "tc", "ss", "nstat", "ethtool", "insmod", "rmmod",
             "modprobe", "nft")
-TEST_SECONDS = 1200     # that one test may take
+TEST_SECONDS = 900      # that one test may take
 sys.dont_write_bytecode = True
 sys.path.insert(0, DIR)
 

@@ -18,7 +18,7 @@ test_list() # [--list [KERNEL]|--full KERNEL|--trait TRAIT]
 }
 
 # Print the seconds of this machine that a guest may take for some selftests: at
-# least twice the time that they take here, with two CPUs. One of them may take 1200.
+# least twice the time that they take here, with two CPUs. One of them may take 900.
 test_timeout() # KERNEL TESTS
 {
 	case $1 in
