@@ -12,9 +12,9 @@ import time
 
 from peptest import env, pep
 from peptest.ktap import (after_case, case, expect, expect_between,
-                          expect_least, expect_most, families, note)
+                          expect_least, expect_most, families, note, wait_for)
 from peptest.netns import impaired, netem, run, sysctl, sysctls
-from peptest.pep import pepadm, split_pair
+from peptest.pep import pepadm, split_pair, split_start
 from peptest.tcp import exchange_part, one_way
 
 TRAITS = {"simulated", "clocked", "longest"}
@@ -34,6 +34,7 @@ USUAL = "0.9ms"         # and later: within the slack of 2 ms
 PAUSE = 12              # s: longer than a round trip is valid
 OBJECT = 200_000        # bytes
 SMALL = 40_000          # bytes: less than the link carries in a round trip
+LEGS = 8                # live ones
 MANY = 100              # of these, so that some packets get lost
 ECN = tuple((ns, "net.ipv4.tcp_ecn=1") for ns in ("sub", "pep", "srv"))
 
@@ -211,6 +212,8 @@ def requests():
             file.write(f"#!/bin/sh\necho \"$*\" >> {seen}\n"
                        f"exec {before} \"$@\"\n")
         os.chmod(program, 0o755)
+        with open(seen, "w", encoding="ascii"):
+            pass
         sysctl(None, f"kernel.modprobe={program}")
 
         def count():
@@ -238,10 +241,15 @@ def missing(family):
             expect("profile", profile["cc_wireless"], "pep_bbr")
             pep.ready()
             expect_between("requests for the module", count(), 1, 2)
-        ends = split_pair(family)
-        exchange_part(ends, 20000)
-        flow, = pep.flows()
-        expect("leg", flow["legs"]["wireless"]["cc"], "bbr")
+        ends = [sock for both in split_start(family, LEGS) for sock in both]
+        expect("legs", {flow["legs"]["wireless"]["cc"]
+                        for flow in pep.flows()}, {"bbr"})
+        with requests() as count:
+            pepadm("profile", "set", "default", "wireless-max-rate", "50mbit",
+                   "live")
+            wait_for("the rate", lambda: run(
+                "ss", "-tnHi", ns="pep").stdout.count("/50000000bps") == LEGS)
+            expect_most("requests, none for a leg", count(), 2)
         for sock in ends:
             sock.close()
         pep.flows_end()

@@ -9,7 +9,7 @@ from peptest.ktap import case, expect, families, steady, wait_for
 from peptest.netns import addr, ip, netem, run, sysctl
 from peptest.pep import grows, least
 from peptest.raw import ACK, RST, SYN, Wire, segment
-from peptest.tcp import (PORT, accept, connect, exchange, exchange_all,
+from peptest.tcp import (PORT, accept, client, connect, exchange, exchange_all,
                          expect_reset, listen, one_way, pair, reset, start)
 
 BYTES = amount(5000000)
@@ -188,6 +188,17 @@ def any_ip():
         near.close()
         far.close()
     ip("pep", f"route del local {net}/64 dev lo", family=6)
+
+
+@case("an anycast address of the gateway's is not the server's")
+def anycast():
+    """That of routers on the servers' link, RFC 4291, section 2.6.1."""
+    with client("sub", 6) as sock, \
+            grows(syn_pass_local=1, syn_answered=0) as before:
+        sock.setblocking(False)
+        sock.connect_ex(("2001:db8:1::", 5009))
+        wait_for("the SYN", lambda: pep.stat("syn_pass_local") >
+                 before["syn_pass_local"])
 
 
 @case("no way back to the opener when it completes")
