@@ -6,12 +6,14 @@ import contextlib
 
 from peptest import pep
 from peptest.ktap import families
-from peptest.netns import addr, ip
+from peptest.netns import addr, ip, run
 from peptest.pep import grows, pepadm
 from peptest.tcp import exchange, pair
 
 BYTES = 100000
 SPI = 1
+IF_ID = 7
+INNER = {4: "198.18.50.2", 6: "2001:db8:50::2"}
 TRAITS = {"machine"}
 setup = pep.warmed
 
@@ -92,3 +94,42 @@ def both(family):
             policy("pep", towards(family, "sub", "srv", "in"), family), \
             grows(syn_pass_ipsec=0, flow_established=1, flow_closed=1):
         exchange(pep.split_pair(family), BYTES)
+
+
+@contextlib.contextmanager
+def interface(family):
+    """Within, an address of the subscriber's is behind a tunnel that is a
+    device of the gateway; there policies and states belong to the device."""
+    inner, near, far = INNER[family], addr("sub", family), addr("pep", family)
+    ways = ((f"src {inner} dst {addr('srv', family)}", f"src {near} dst {far}",
+             1, ("out",), ("in", "fwd")),
+            (f"src {addr('srv', family)} dst {inner}", f"src {far} dst {near}",
+             2, ("in",), ("out",)))
+    ip("sub", f"address add {inner} dev lo")
+    run("modprobe", "-qa", "xfrm_interface", check=False)
+    ip("pep", f"link add ipsec0 type xfrm dev wl0 if_id {IF_ID}",
+       "link set ipsec0 up", f"route add {inner} dev ipsec0")
+    for flow, outer, spi, at_sub, at_pep in ways:
+        for ns, directions, own in (("sub", at_sub, ""),
+                                    ("pep", at_pep, f"if_id {IF_ID}")):
+            ip(ns, f"xfrm state add {outer} proto esp spi {spi} mode tunnel "
+                   f"enc ecb(cipher_null) \"\" auth hmac(sha1) "
+                   f"0x{'5a' * 20} {own}",
+               *(f"xfrm policy add {flow} dir {direction} {own} tmpl {outer} "
+                 "proto esp mode tunnel" for direction in directions))
+    pepadm("dev", "add", "ipsec0", "side", "wireless")
+    try:
+        yield
+    finally:
+        pepadm("dev", "del", "ipsec0")
+        for ns in "sub", "pep":
+            ip(ns, "xfrm policy flush", "xfrm state flush")
+        ip("pep", "link del ipsec0")
+        ip("sub", f"address del {inner} dev lo")
+
+
+@families("out of a tunnel that is a device, whose policies have its number")
+def device(family):
+    with interface(family), grows(syn_pass_ipsec=0, split_pass_option=0,
+                                  flow_established=1, flow_closed=1):
+        exchange(pep.split_pair(family, bind=(INNER[family], 0)), BYTES)
