@@ -349,19 +349,39 @@ static bool pep_early_listens(struct pep_gen *gen, int family, enum pep_side sid
 	return sk && inet_sk_state_load(sk) == TCP_LISTEN;
 }
 
-/* May the subscriber have another connection, and another flow? */
-static bool pep_early_has_share(struct pep_net *pn,
-				const struct pep_tuple *tuple,
-				enum pep_side opener)
+/*
+ * Leave a connection to be followed. A reason that holds later, too, is counted when a
+ * trigger would split the connection; without triggers, here.
+ */
+static enum pep_follow_verdict
+pep_early_follow(struct pep_gen *gen, enum pep_side side,
+		const struct pep_packet *pkt, enum pep_stat reason)
 {
-	struct pep_path *path = pep_path_find(pn, tuple, opener);
-	bool full;
+	if (!gen->values.split_trigger)
+		pep_stat_unsplit(gen->pn, side, &pkt->tuple, reason);
+	return PEP_FOLLOW_UNKNOWN;
+}
+
+/*
+ * May the subscriber have another connection, and another flow? A connection beyond the
+ * share is counted when it is to be followed, the others as in pep_early_follow().
+ */
+static bool pep_early_has_share(struct pep_gen *gen,
+				const struct pep_packet *pkt, enum pep_side side)
+{
+	struct pep_path *path = pep_path_find(gen->pn, &pkt->tuple, side);
+	enum pep_stat reason;
 
 	if (!path)
 		return true;
-	full = pep_share_full(pn, path);
+	reason = pep_share_full(gen->pn, path);
+	if (reason && reason != PEP_STAT_FOLLOW_SUBSCRIBER) {
+		if (!gen->values.split_trigger)
+			pep_share_refuse(gen->pn, path, reason);
+		pep_early_follow(gen, side, pkt, reason);
+	}
 	pep_path_put(path);
-	return !full;
+	return !reason;
 }
 
 #if IS_ENABLED(CONFIG_NET_L3_MASTER_DEV)
@@ -402,17 +422,14 @@ enum pep_follow_verdict pep_early_open(struct pep_gen *gen, enum pep_side side,
 	/* The answers of an end would not arrive here, or soon stop. */
 	if (!atomic_read(&pn->devices[!side]) ||
 	    pep_leave_soon(pn, skb->dev->ifindex))
-		return PEP_FOLLOW_UNKNOWN;
+		return pep_early_follow(gen, side, pkt,
+				       PEP_STAT_SPLIT_PASS_ROUTE);
 	reason = pep_limit_check(gen);
 	if (reason) {
-		/* The refusal is counted when the connection is to be split, if ever. */
 		pep_limit_refused(pn, reason, NULL);
-		if (!gen->values.split_trigger)
-			pep_stat_unsplit(pn, side, &pkt->tuple, reason);
-		return PEP_FOLLOW_UNKNOWN;
+		return pep_early_follow(gen, side, pkt, reason);
 	}
-	/* The refusal is counted when the connection is to be followed, or split. */
-	if (!pep_early_has_share(pn, &pkt->tuple, side))
+	if (!pep_early_has_share(gen, pkt, side))
 		return PEP_FOLLOW_UNKNOWN;
 	if (pep_limit_pending(pn) ||
 	    atomic_read(pep_early_share(pn, &pkt->tuple)) >= PEP_EARLY_SHARE) {

@@ -37,13 +37,6 @@ static u8 pep_handshake_ecn(const struct tcphdr *th)
 	return th->ece ? PEP_TRACK_ECN : 0;
 }
 
-/* Does an end use TTL security, RFC 5082? A leg has another TTL. */
-static bool pep_handshake_gtsm(const struct sk_buff *skb)
-{
-	return skb->protocol == htons(ETH_P_IPV6) ?
-	       ipv6_hdr(skb)->hop_limit == 255 : ip_hdr(skb)->ttl == 255;
-}
-
 /* Note the state of an end from its SYN or SYN-ACK. */
 static void pep_handshake_open(struct pep_track_end *end,
 			       const struct sk_buff *skb,
@@ -144,12 +137,13 @@ void pep_handshake_syn(struct pep_gen *gen, enum pep_side side,
 {
 	enum pep_stat counter = PEP_STAT_FOLLOW_NO_MEMORY;
 	u32 trigger = gen->values.split_trigger;
+	bool wanted = trigger || gen->values.mode == PEP_CONNECT_MODE_EARLY;
 	struct pep_net *pn = gen->pn;
 	struct pep_path *path = NULL;
 	struct pep_conn *conn;
 	int err = 0;
 
-	splittable = splittable && !pep_handshake_gtsm(skb);
+	splittable = splittable && !pep_packet_gtsm(skb);
 	conn = pep_handshake_new(pn, side, skb, pkt, &counter);
 	if (conn) {
 		conn->trigger = splittable ? trigger : 0;
@@ -163,7 +157,7 @@ void pep_handshake_syn(struct pep_gen *gen, enum pep_side side,
 		switch (err) {
 		case 0:
 			counter = PEP_STAT_FOLLOW_NEW;
-			if (trigger && !splittable)
+			if (wanted && !splittable)
 				pep_stat_unsplit(pn, side, &pkt->tuple,
 						 PEP_STAT_SPLIT_PASS_OPTION);
 			break;
@@ -229,7 +223,7 @@ static void pep_handshake_synack(struct pep_net *pn, struct pep_conn *conn,
 	opener->edge = target->next;
 	target->rtt = pep_handshake_age(conn);
 	pep_track_advance(pn, conn, PEP_TRACK_SYNACK);
-	if (options.kind != PEP_OPTION_PLAIN || pep_handshake_gtsm(skb) ||
+	if (options.kind != PEP_OPTION_PLAIN || pep_packet_gtsm(skb) ||
 	    (conn->trigger && !pep_ipsec_admits(skb)))
 		target->flags |= PEP_TRACK_UNSPLIT;
 	if (!pep_handshake_splittable(conn))

@@ -118,6 +118,18 @@ static inline u8 pep_packet_dsfield(const struct sk_buff *skb)
 }
 
 /**
+ * pep_packet_gtsm() - does the sender use TTL security, RFC 5082?
+ * @skb: packet, parsed
+ *
+ * Return: true when its TTL or hop limit is 255; that of a leg is another one.
+ */
+static inline bool pep_packet_gtsm(const struct sk_buff *skb)
+{
+	return skb->protocol == htons(ETH_P_IPV6) ?
+	       ipv6_hdr(skb)->hop_limit == 255 : ip_hdr(skb)->ttl == 255;
+}
+
+/**
  * pep_packet_is_syn() - does the packet open a connection?
  * @th: TCP header
  *

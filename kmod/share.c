@@ -36,9 +36,19 @@
 /* How much of its rate a subscriber may use at once, ns. */
 #define PEP_SHARE_BURST		(2 * NSEC_PER_SEC)
 
-/* Count a connection or a flow that is refused in the subscriber's entry. */
-static enum pep_stat pep_share_refuse(struct pep_net *pn, struct pep_path *path,
-				      enum pep_stat counter)
+/**
+ * pep_share_refuse() - note that a share is used up
+ * @pn: started instance
+ * @path: entry of the subscriber
+ * @counter: counter of the share
+ *
+ * The refusal is counted in the subscriber's entry, and listeners are notified.
+ *
+ * Context: any, BH off.
+ * Return: @counter, for the caller to count.
+ */
+enum pep_stat pep_share_refuse(struct pep_net *pn, struct pep_path *path,
+			       enum pep_stat counter)
 {
 	atomic_inc(&path->refused);
 	pep_limit_refused(pn, counter, path);
@@ -251,17 +261,21 @@ void pep_share_leave(struct pep_path *path)
  * Nothing is counted.
  *
  * Context: any.
- * Return: true when the subscriber may not have another connection or flow.
+ * Return: PEP_STAT_NONE, or the counter of the share for which the subscriber may not
+ * have another connection or flow.
  */
-bool pep_share_full(const struct pep_net *pn, const struct pep_path *path)
+enum pep_stat pep_share_full(const struct pep_net *pn,
+			     const struct pep_path *path)
 {
 	const struct pep_limits *limits = &pn->limits;
 
-	return atomic_read(&path->connections) >=
-	       READ_ONCE(limits->subscriber_connections) ||
-	       atomic_read(&path->flows_up) >=
-	       READ_ONCE(limits->subscriber_flows) ||
-	       pep_share_over(pn, path);
+	if (atomic_read(&path->connections) >=
+	    READ_ONCE(limits->subscriber_connections))
+		return PEP_STAT_FOLLOW_SUBSCRIBER;
+	if (atomic_read(&path->flows_up) >= READ_ONCE(limits->subscriber_flows))
+		return PEP_STAT_SPLIT_PASS_SUBSCRIBER;
+	return pep_share_over(pn, path) ? PEP_STAT_SPLIT_PASS_MEMORY :
+					  PEP_STAT_NONE;
 }
 
 /**

@@ -9,12 +9,15 @@
 struct pep_net;
 struct pep_path;
 
+enum pep_stat pep_share_refuse(struct pep_net *pn, struct pep_path *path,
+			       enum pep_stat counter);
 enum pep_stat pep_share_open(struct pep_net *pn, struct pep_path *path, u64 now);
 void pep_share_return(struct pep_net *pn, struct pep_path *path);
 void pep_share_enter(struct pep_path *path);
 enum pep_stat pep_share_join(struct pep_net *pn, struct pep_path *path);
 void pep_share_leave(struct pep_path *path);
-bool pep_share_full(const struct pep_net *pn, const struct pep_path *path);
+enum pep_stat pep_share_full(const struct pep_net *pn,
+			     const struct pep_path *path);
 enum pep_stat pep_share_room(struct pep_net *pn, struct pep_path *path);
 enum pep_stat pep_share_check(struct pep_net *pn, struct pep_path *path);
 struct pep_path *pep_share_split(struct pep_path *path);

@@ -17,6 +17,20 @@
 
 #include "compat.h"
 
+/* A bridge receives the packets of its ports, and a bond those of its links. */
+static struct net_device *pep_source_dev(const struct sk_buff *skb)
+{
+	struct net_device *upper, *dev = skb->dev;
+
+	while (netif_is_bridge_port(dev) || netif_is_lag_port(dev)) {
+		upper = netdev_master_upper_dev_get_rcu(dev);
+		if (!upper)
+			break;
+		dev = upper;
+	}
+	return dev;
+}
+
 /* Routing writes to the control block, which belongs to tc, so it gets a clone. */
 static enum pep_stat pep_source_check4(struct sk_buff *skb,
 				       const struct pep_packet *pkt)
@@ -28,6 +42,7 @@ static enum pep_stat pep_source_check4(struct sk_buff *skb,
 		return PEP_STAT_SYN_PASS_NO_MEMORY;
 	memset(IPCB(clone), 0, sizeof(*IPCB(clone)));
 	skb_dst_drop(clone);
+	clone->dev = pep_source_dev(skb);
 	valid = pep_compat_source_valid(clone, pkt->tuple.dst.v4,
 					pkt->tuple.src.v4);
 	kfree_skb(clone);
@@ -40,8 +55,9 @@ static enum pep_stat pep_source_check6(struct net *net,
 				       const struct sk_buff *skb,
 				       const struct pep_packet *pkt)
 {
+	struct net_device *dev = pep_source_dev(skb);
 	struct flowi6 fl6 = {
-		.flowi6_iif = skb->dev->ifindex,
+		.flowi6_iif = dev->ifindex,
 		.flowi6_mark = skb->mark,
 		.flowi6_proto = IPPROTO_TCP,
 		.saddr = pkt->tuple.src.v6,
@@ -50,7 +66,7 @@ static enum pep_stat pep_source_check6(struct net *net,
 	struct dst_entry *dst;
 	bool local;
 
-	dst = ip6_route_input_lookup(net, skb->dev, &fl6, skb,
+	dst = ip6_route_input_lookup(net, dev, &fl6, skb,
 				     RT6_LOOKUP_F_HAS_SADDR);
 	local = dst_rt6_info(dst)->rt6i_flags & (RTF_LOCAL | RTF_ANYCAST);
 	dst_release(dst);

@@ -182,7 +182,7 @@ static bool pep_steer_open(struct pep_net *pn, struct pep_gen *gen,
 	pep_leg_clear_timewait(pn, &reverse,
 			       pep_gen_bound(gen, !side, skb->dev->ifindex));
 	if (!reason && gen->values.mode == PEP_CONNECT_MODE_EARLY &&
-	    !pep_group_held_back(gen, &pkt->tuple, side))
+	    !pep_packet_gtsm(skb) && !pep_group_held_back(gen, &pkt->tuple, side))
 		verdict = pep_early_open(gen, side, skb, pkt);
 	if (reason)
 		pep_stat_syn(pn, side, &pkt->tuple, reason);

@@ -89,13 +89,18 @@ def gone(family, opener, opened):
 
 
 def one_side(family, opener, opened):
-    """The other side has no device: pep would not see the target's answer."""
+    """The other side has no device: pep would not see the target's answer.
+    The reason is counted where no trigger could do that later."""
     dev, side = {"srv": ("sv0", "server"), "sub": ("wl0", "wireless")}[opened]
     pep.pepadm("dev", "del", dev)
     try:
-        with grows(syn_answered=0, follow_new=1):
-            exchange(pair(family, opener, opened), 1000)
+        for split, counted in ("12000", 0), ("never", 1):
+            pep.pepadm("profile", "set", "default", "split", split)
+            with grows(syn_answered=0, follow_new=1,
+                       split_pass_route=counted):
+                exchange(pair(family, opener, opened), 1000)
     finally:
+        pep.pepadm("profile", "set", "default", "split", "handshake")
         pep.pepadm("dev", "add", dev, "side", side)
 
 

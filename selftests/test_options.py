@@ -247,6 +247,21 @@ def distant(family):
         exchange(pair(family), BYTES)
 
 
+@families("an opener that may look at the distance, connect early")
+def far_opener(family):
+    """Its connection is only followed, whatever the profile splits later."""
+    pepadm("profile", "set", "default", "connect", "early")
+    name = ("net.ipv4.ip_default_ttl" if family == 4 else
+            "net.ipv6.conf.eth0.hop_limit")
+    for split in "handshake", "never":
+        pepadm("profile", "set", "default", "split", split)
+        with sysctls("sub", f"{name}=255"), \
+                grows(syn_answered=0, follow_new=1, split_pass_option=1,
+                      flow_established=0):
+            exchange(pair(family), BYTES)
+    pep.follow("handshake")
+
+
 @families("an early opener that repeats its SYN with payload, for Fast Open")
 def fastopen_early(family):
     """Where the host's servers have Fast Open: its listener has not. A SYN in

@@ -130,12 +130,16 @@ def early(family):
     limit("flows", 2)
     pepadm("profile", "set", "default", "connect", "early")
     try:
-        with grows(syn_answered=3, split_pass_subscriber=1):
-            split = [pair(family) for _ in range(2)]
-            exchange(pair(family), BYTES)
-            exchange(other(family), BYTES)
-            for both in split:
-                exchange(both, BYTES)
+        for split in "handshake", "never":
+            pepadm("profile", "set", "default", "split", split)
+            refused = shares(family)[2]
+            with grows(syn_answered=3, split_pass_subscriber=1):
+                flows_up = [pair(family) for _ in range(2)]
+                exchange(pair(family), BYTES)
+                exchange(other(family), BYTES)
+                for both in flows_up:
+                    exchange(both, BYTES)
+            expect(f"refused, split {split}", shares(family)[2] - refused, 1)
     finally:
         pep.follow("handshake")
 

@@ -6,7 +6,7 @@ from peptest import pep
 from peptest.env import amount
 from peptest.ktap import case, expect, families
 from peptest.netns import (addr, ip, resets, run, space_up, spaces,
-                           spaces_down, sysctl, topology_up)
+                           spaces_down, sysctl, sysctls, topology_up)
 from peptest.pep import flows_end, grows, least
 from peptest.rtnl import netkit
 from peptest.tcp import (Load, connect_errno, exchange, exchange_all,
@@ -142,6 +142,17 @@ def port():
 
 families("on its port, the subscriber opens", "sub", "srv")(split)
 families("on its port, the server opens", "srv", "sub")(split)
+
+
+@families("on its port, connect early with rp_filter")
+def filtered(family):
+    """The route to the subscriber leads to the bridge."""
+    pep.pepadm("profile", "set", "default", "connect", "early")
+    for mode in 1, 2:
+        with sysctls("pep", f"net.ipv4.conf.all.rp_filter={mode}"), \
+                grows(syn_answered=1, syn_pass_source=0):
+            exchange(pair(family), BYTES)
+    pep.follow("handshake")
 
 
 @case("a bridge without addresses")
