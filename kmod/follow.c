@@ -29,11 +29,11 @@
 #include "tally.h"
 #include "track.h"
 
-/* Does the subscriber hold too much memory for copies? A connection that may be split
- * again is checked once more when the next payload comes; it is refused, and counts,
- * once until there is room.
+/* May copies be kept, or does the subscriber hold too much memory? Then a connection is
+ * given up, unless it was handed back as idle: that one counts the first time, and asks
+ * again at each payload until there is room.
  */
-static bool pep_follow_crowded(struct pep_net *pn, struct pep_conn *conn)
+static bool pep_follow_admit(struct pep_net *pn, struct pep_conn *conn)
 {
 	enum pep_stat reason;
 
@@ -45,7 +45,7 @@ static bool pep_follow_crowded(struct pep_net *pn, struct pep_conn *conn)
 		reason = pep_share_room(pn, conn->path);
 		if (reason && !pep_track_tally(conn)) {
 			pep_adopt_give_up(pn, conn, reason);
-			return true;
+			return false;
 		}
 		if (reason)
 			pep_stat_unsplit(pn, conn->opener, &conn->tuple,
@@ -56,7 +56,7 @@ static bool pep_follow_crowded(struct pep_net *pn, struct pep_conn *conn)
 		conn->trigger = 0;
 		conn->due = 0;
 	}
-	return conn->crowded;
+	return !conn->crowded;
 }
 
 /* Keep copies from here on. */
@@ -64,7 +64,7 @@ static void pep_follow_keep(struct pep_net *pn, struct pep_gen *gen,
 			    struct pep_conn *conn)
 {
 	conn->due = conn->trigger & PEP_SPLIT_TRIGGER_HANDSHAKE;
-	if (pep_follow_crowded(pn, conn))
+	if (!pep_follow_admit(pn, conn))
 		return;
 	WRITE_ONCE(conn->copies, pep_copies_new(gen, conn->path, conn->end));
 	if (!conn->copies) {

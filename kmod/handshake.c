@@ -91,8 +91,10 @@ struct pep_conn *pep_handshake_new(struct pep_net *pn, enum pep_side side,
 	}
 	conn = pep_track_new(&pkt->tuple, pep_tuple_vrf(skb->dev));
 	if (!conn) {
-		if (path)
+		if (path) {
+			pep_share_return(pn, path);
 			pep_share_leave(path);
+		}
 		*reason = PEP_STAT_FOLLOW_NO_MEMORY;
 		return NULL;
 	}

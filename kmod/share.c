@@ -6,7 +6,7 @@
  * They are counted in the subscriber's entry of pep_net.paths, which exists from the
  * first complete handshake on: SYNs with spoofed sources make no entry. Connections of
  * a subscriber without an entry are bounded by the table of connections, where the
- * oldest that waits for its SYN-ACK makes room.
+ * oldest whose handshake is incomplete makes room.
  *
  * Beyond a share a new connection is forwarded unsplit, or not even followed. Existing
  * ones stay as they are, but for flows that hold memory and make no progress, see
@@ -242,7 +242,7 @@ enum pep_stat pep_share_join(struct pep_net *pn, struct pep_path *path)
 }
 
 /**
- * pep_share_leave() - undo pep_share_open() or pep_share_enter()
+ * pep_share_leave() - undo pep_share_enter(), or pep_share_open() but for its token
  * @path: entry of the subscriber, whose reference goes
  *
  * Context: any.

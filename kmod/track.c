@@ -238,6 +238,7 @@ void pep_track_disarm(struct pep_conn *conn)
 {
 	conn->trigger = 0;
 	conn->due = 0;
+	conn->crowded = false;
 	if (conn->copies)
 		pep_copies_free(conn->copies);
 	WRITE_ONCE(conn->copies, NULL);

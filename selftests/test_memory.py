@@ -6,6 +6,7 @@ on demand (failslab)."""
 
 import contextlib
 import errno
+import json
 import select
 
 from peptest import debugfs, pep, sites
@@ -110,6 +111,23 @@ def no_connections(family):
                delivered=0, pass_no_flow=least(5)):
         with refused(100, "pep_conn"):
             exchange(pair(family), BYTES)
+    split_afterwards(family)
+
+
+@families("connections that there is no memory to follow cost no token")
+def no_token(family):
+    """Of a subscriber who may open one a second, and two at once."""
+    needs_failslab()
+    rate = json.loads(pep.pepadm("-j", "limit", "show").stdout)[
+        "subscriber_rate"]
+    pep.pepadm("limit", "set", "subscriber-rate", "1")
+    try:
+        with grows(follow_no_memory=6, follow_rate=0):
+            with refused(100, "pep_conn"):
+                for _ in range(6):
+                    exchange(pair(family), 100)
+    finally:
+        pep.pepadm("limit", "set", "subscriber-rate", str(rate))
     split_afterwards(family)
 
 
