@@ -86,7 +86,8 @@ void pep_adopt_prepare(const struct pep_conn *conn)
  * @pn: its instance
  * @conn: connection, locked
  * @reason: counter of the reason; not counted for a connection without triggers, or
- *	one that was handed back and has sent nothing since
+ *	one that was handed back and has sent nothing since (it has a tally and no
+ *	copies)
  *
  * Context: BH off.
  */
@@ -245,7 +246,9 @@ static enum pep_stat pep_adopt_trigger(unsigned int due)
 	return PEP_STAT_SPLIT_BYTES;
 }
 
-/* Is a device of the connection being detached? See pep_leave_note(). */
+/* Is a device of the connection being detached, or has it been released lately? See
+ * pep_leave_note().
+ */
 static bool pep_adopt_leaving(struct pep_net *pn, const struct pep_conn *conn)
 {
 	return pep_leave_soon(pn, conn->end[0].ifindex) ||

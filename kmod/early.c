@@ -355,7 +355,7 @@ static bool pep_early_listens(struct pep_gen *gen, int family, enum pep_side sid
  */
 static enum pep_follow_verdict
 pep_early_follow(struct pep_gen *gen, enum pep_side side,
-		const struct pep_packet *pkt, enum pep_stat reason)
+		 const struct pep_packet *pkt, enum pep_stat reason)
 {
 	if (!gen->values.split_trigger)
 		pep_stat_unsplit(gen->pn, side, &pkt->tuple, reason);

@@ -393,7 +393,8 @@ static void pep_flow_abort(struct pep_flow *flow, struct pep_leg *leg)
 /**
  * pep_flow_end() - end a flow, with resets where legs are not yet closed
  * @flow: live flow, locked, with its legs locked and not owned
- * @cause: counter of the cause, PEP_STAT_*
+ * @cause: counter of the cause, PEP_STAT_*; a PEP_STAT_SPLIT_PASS_* of a flow whose legs
+ *	could not be made
  *
  * The caller needs a reference of its own. Listeners are notified first, while the
  * legs are unchanged.

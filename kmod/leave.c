@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Devices that are about to be detached.
+ * Devices that are about to be detached: "flow release" has been asked for them.
  *
  * No connection is taken over, and none answered early, by such a device after the others
  * have been handed back and before its filters are removed: it would be reset soon.

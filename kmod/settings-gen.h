@@ -63,7 +63,7 @@
 		.size = sizeof_field(struct pep_values, dscp), \
 		.min = 0, \
 		.max = PEP_DSCP_COPY, \
-		.text = "dscp: 0 to 63, or 64 to copy", \
+		.text = "dscp: 0 to 63, or 64 for copy", \
 	}, \
 	{ \
 		.attr = PEP_A_PROFILE_KEEPALIVE_IDLE, \

@@ -45,7 +45,7 @@ def text(one):
         valid = f"{number(one.low)} to {number(one.high)}"
         if one.unit and one.unit != "bytes per second":
             valid += f" {one.unit}"
-        valid += "".join(f", or {value} to {word}"
+        valid += "".join(f", or {value} for {word}"
                          for value, word in one.words.items() if value)
         valid += ", or 0" if one.zero else ""
     return f"{one.word}: {valid}"

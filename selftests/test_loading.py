@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Memory fails while the module is loaded, while a network namespace is made,
 and while pepadm changes or shows something: each allocation that the module
-asks for in turn. It fails or works, nothing is left of the half-done, no memory
-is lost, and the next attempt succeeds."""
+asks for in turn. It fails or works, nothing is left of the half-done, no
+memory is lost, and the next attempt succeeds."""
 
 import ctypes
 import errno

@@ -433,7 +433,7 @@ def kernel_ranges():
     numbers = [one for one in settings.SETTINGS if one.kind == "number"]
     shown = {one.word: one.range for one in numbers}
     for word, valid in (
-            ("dscp", "0 to 63, or 64 to copy"),
+            ("dscp", "0 to 63, or 64 for copy"),
             ("keepalive-idle", "1 to 32767 seconds, or 0"),
             ("keepalive-count", "1 to 127 probes, or 0"),
             ("user-timeout", "1 to 2147483647 milliseconds, or 0"),

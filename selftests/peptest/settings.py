@@ -94,7 +94,7 @@ class Setting:
         ends = [rate(end).lower() if self.is_rate else str(end)
                 for end in (self.low, self.high)]
         unit = f" {self.unit}" if self.unit and not self.is_rate else ""
-        more = [f", or {number} to {word}"
+        more = [f", or {number} for {word}"
                 for number, word in self.words.items() if number]
         return " to ".join(ends) + unit + "".join(more) + (
             ", or 0" if self.zero else "")
