@@ -33,17 +33,23 @@
 /* When to try again with an end that may have shown its clock meanwhile, jiffies. */
 #define PEP_RELEASE_SHOWN	(5 * HZ)
 
-/* How far a leg's clock may be ahead of its end's, ms; see PAWS, RFC 7323. */
+/* How far a leg's clock may be ahead of its end's, ms: the other end drops packets for as
+ * long (PAWS, RFC 7323). An idle flow may as well stay, but where a release has been asked
+ * for a reset is worse.
+ */
 #define PEP_RELEASE_AHEAD	1000
+#define PEP_RELEASE_AHEAD_ASKED	3000
 
 /* A clock that is further behind, ms, is another one. */
 #define PEP_RELEASE_FAR		0x40000000
 
 /*
  * Can the end on a side go on with its own clock? The leg that speaks for it has
- * continued that clock at 1 kHz; the other end drops packets with an older time.
+ * continued that clock at 1 kHz, and may be ahead by as much as @most, ms: the delay on
+ * the way from the end may have grown.
  */
-static bool pep_release_clock(const struct pep_flow *flow, enum pep_side side)
+static bool pep_release_clock(const struct pep_flow *flow, enum pep_side side,
+			      s32 most)
 {
 	const struct tcp_sock *from = tcp_sk(flow->leg[side].sk);
 	const struct tcp_sock *speaks = tcp_sk(flow->leg[!side].sk);
@@ -54,11 +60,17 @@ static bool pep_release_clock(const struct pep_flow *flow, enum pep_side side)
 		return true;
 	ahead = (u32)tcp_clock_ms() + speaks->tsoffset -
 		(from->rx_opt.ts_recent + since);
-	return ahead <= PEP_RELEASE_AHEAD && ahead >= -PEP_RELEASE_FAR;
+	return ahead <= most && ahead >= -PEP_RELEASE_FAR;
 }
 
-/* May a flow be handed back, now or in a moment? */
-static bool pep_release_may(const struct pep_flow *flow)
+static bool pep_release_clocks(const struct pep_flow *flow, s32 most)
+{
+	return pep_release_clock(flow, PEP_SIDE_WIRELESS, most) &&
+	       pep_release_clock(flow, PEP_SIDE_SERVER, most);
+}
+
+/* Are both ends there, with nothing that only the legs know? */
+static bool pep_release_open(const struct pep_flow *flow)
 {
 	enum pep_side side;
 
@@ -66,8 +78,7 @@ static bool pep_release_may(const struct pep_flow *flow)
 		const struct pep_leg *leg = &flow->leg[side];
 
 		if (leg->sk->sk_state != TCP_ESTABLISHED || leg->fin_sent ||
-		    leg->sk->sk_err || sock_flag(leg->sk, SOCK_DONE) ||
-		    !pep_release_clock(flow, side))
+		    leg->sk->sk_err || sock_flag(leg->sk, SOCK_DONE))
 			return false;
 	}
 	return true;
@@ -334,7 +345,8 @@ void pep_release_poll(struct pep_conn *conn)
 /* Begin to hand a flow's connection back, with all locked. */
 static bool pep_release_start(struct pep_conn *conn, struct pep_flow *flow)
 {
-	if (!pep_release_may(flow))
+	if (!pep_release_open(flow) ||
+	    !pep_release_clocks(flow, PEP_RELEASE_AHEAD_ASKED))
 		return false;
 	/* In a moment, maybe. */
 	if (pep_flow_legs_owned(flow) || !pep_release_in_order(flow))
@@ -380,8 +392,12 @@ void pep_release_idle(struct pep_conn *conn)
 			/* In a moment, maybe. */
 			flow->release_asked = false;
 			pep_flow_wake_in(flow, PEP_RELEASE_AGAIN);
-		} else if (!pep_idle_lasts(flow) || !pep_release_may(flow)) {
+		} else if (!pep_idle_lasts(flow) || !pep_release_open(flow)) {
 			/* Not before something has happened to it. */
+		} else if (!pep_release_clocks(flow, PEP_RELEASE_AHEAD)) {
+			/* The end's answers to keepalive probes may show another. */
+			flow->release_asked = false;
+			pep_flow_wake_in(flow, flow->release_idle * HZ);
 		} else if (pep_release_shown(flow)) {
 			pep_release_at_once(conn, flow);
 		} else {

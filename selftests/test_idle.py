@@ -265,6 +265,22 @@ def probed(family):
     pushes(ends, 50000)
 
 
+@families("the last packet before was under way for long")
+def delayed(family):
+    """Longer than the others, so that its end's clock seems to be behind its
+    leg's. The answers to the probes show that it is not."""
+    use("12000", IDLE, "keepalive-idle", "1", "keepalive-interval", "1")
+    ends = pair(family)
+    exchange_part(ends, 30000)
+    netem("sub", "eth0", "delay", "1500ms")
+    one_way(*ends, 100)
+    time.sleep(2 * IDLE)
+    expect("flows", pep.stat("flows"), 1)
+    netem_end("sub", "eth0")
+    back()
+    exchange(ends, 100)
+
+
 @families("the server asks whether a silent subscriber is alive")
 def asked(family):
     """The leg answers with a clock that goes on. A phone's stands still while

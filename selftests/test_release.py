@@ -222,6 +222,24 @@ def far_away(family):
     pep.follow("handshake")
 
 
+@families("an end's packets take two seconds longer than before")
+def delayed(family):
+    """Its leg's clock is ahead by as much: the other end drops what the end
+    sends for that long, and the connection goes on."""
+    before = resets()
+    both = split(family, 1)[0]
+    with impaired(WIRELESS[1:], "delay", "2s"):
+        one_way(*both, 1000)
+        with grows(ended=False, flow_released=1):
+            pepadm("drain", "release")
+            expect("flows", pep.stat("flows"), 0)
+        exchange_part(both, 1000)
+    exchange(both, 1000)
+    expect("resets", resets(), before)
+    pepadm("drain", "off")
+    pep.follow("handshake")
+
+
 def far_ends(family):
     """Each link, as its devices at the gateway and at the end, with the number
     of that end and a connection. The neighbours on it stay known to each
