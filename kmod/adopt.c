@@ -86,15 +86,14 @@ void pep_adopt_prepare(const struct pep_conn *conn)
  * @pn: its instance
  * @conn: connection, locked
  * @reason: counter of the reason; not counted for a connection without triggers, or
- *	one that was handed back and has sent nothing since (it has a tally and no
- *	copies)
+ *	one that was handed back and has sent nothing since
  *
  * Context: BH off.
  */
 void pep_adopt_give_up(struct pep_net *pn, struct pep_conn *conn,
 		       enum pep_stat reason)
 {
-	if (conn->trigger && (conn->copies || !pep_track_tally(conn)))
+	if (conn->trigger && (conn->used || !pep_track_tally(conn)))
 		pep_stat_unsplit(pn, conn->opener, &conn->tuple, reason);
 	pep_track_disarm(conn);
 }
@@ -337,8 +336,8 @@ static void pep_adopt_expire(struct pep_conn *conn)
 }
 
 /**
- * pep_adopt_run() - take a connection over, hand it back, or forget one whose flow
- *	has ended
+ * pep_adopt_run() - take a connection over, begin its old copies anew, hand it back, or
+ *	forget one whose flow has ended
  * @job: job of a connection
  * @queue: scratch
  *

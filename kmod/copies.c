@@ -183,8 +183,8 @@ static void pep_copies_advance(const struct pep_copy *copy, u32 *next)
  * @pkt: parsed @skb
  *
  * Context: softirq, with the connection locked.
- * Return: false when it cannot be kept: the caller notes it as sent, and calls
- * pep_copies_restart(), as @end does not show that it is missing.
+ * Return: false when it cannot be kept: the caller sets @end->high and calls
+ * pep_copies_restart(). Without that nothing would show that there is no copy.
  */
 bool pep_copies_add(struct pep_copies *copies, enum pep_side side,
 		    struct pep_track_end *end, struct sk_buff *skb,
@@ -210,10 +210,11 @@ bool pep_copies_add(struct pep_copies *copies, enum pep_side side,
 }
 
 /**
- * pep_copies_restart() - restart after a packet that could not be kept
+ * pep_copies_restart() - restart after a packet that could not be kept, or when a copy
+ *	is too old
  * @copies: copies of the connection
  * @side: side of the sender, enum pep_side
- * @end: the sender, with the packet noted as sent; its next byte is advanced
+ * @end: the sender, whose @high is behind all that has passed; its next byte is advanced
  *
  * They are usable again when the other end has acknowledged all until here.
  *

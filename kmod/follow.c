@@ -125,6 +125,7 @@ static void pep_follow_rearm(struct pep_net *pn, struct pep_gen *other,
 	struct pep_gen *gen = rcu_dereference(conn->tally->gen) ?: other;
 	enum pep_side side;
 
+	conn->used = true;
 	conn->trigger = gen ? gen->values.split_trigger : 0;
 	if (!conn->trigger)
 		return;
@@ -324,6 +325,7 @@ static void pep_follow_segment(struct pep_net *pn, struct pep_gen *gen,
 			       struct sk_buff *skb, const struct pep_packet *pkt)
 {
 	struct pep_track_end *self = &conn->end[side];
+	/* pep_copies_add() may move the header. */
 	bool fin = pkt->th->fin, urg = pkt->th->urg;
 	u32 seq = ntohl(pkt->th->seq);
 
@@ -361,7 +363,7 @@ static void pep_follow_segment(struct pep_net *pn, struct pep_gen *gen,
 		pep_track_schedule(conn);
 }
 
-/* Handle a packet that is no SYN, of a connection that has no flow. */
+/* Handle a packet that opens no connection, of one that has no flow. */
 static void pep_follow_step(struct pep_net *pn, struct pep_gen *gen,
 			    struct pep_conn *conn, enum pep_side side,
 			    struct sk_buff *skb, const struct pep_packet *pkt)
@@ -461,11 +463,11 @@ static void pep_follow_release(struct pep_conn *conn, enum pep_side side,
 }
 
 /**
- * pep_follow_packet() - follow a packet that is no SYN
+ * pep_follow_packet() - follow a packet that opens no connection
  * @pn: started instance
  * @gen: generation of the profile of its device, or NULL
  * @skb: packet
- * @pkt: parsed @skb
+ * @pkt: parsed @skb; its header may have moved
  * @leg: for PEP_FOLLOW_SPLIT: the leg that the packet is for, with a reference;
  *	or NULL when it has to be looked up
  *

@@ -10,7 +10,8 @@ struct sock;
 
 /**
  * enum pep_follow_verdict - action for a packet
- * @PEP_FOLLOW_UNKNOWN: its connection is not followed
+ * @PEP_FOLLOW_UNKNOWN: its connection is not followed; from pep_early_open(): not
+ *	answered, to be followed
  * @PEP_FOLLOW_PASS: it goes on to the other end
  * @PEP_FOLLOW_SPLIT: it is for a leg, or of a flow that has just ended; for a
  *	SYN: a flow waits for its opener

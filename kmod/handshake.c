@@ -69,7 +69,7 @@ static void pep_handshake_open(struct pep_track_end *end,
  * @reason: set on failure: counter of the reason, for the caller to count
  *
  * Context: softirq, RCU read side.
- * Return: the connection, which no event splits, for pep_track_insert(); or NULL.
+ * Return: the connection, without triggers, for pep_track_insert(); or NULL.
  */
 struct pep_conn *pep_handshake_new(struct pep_net *pn, enum pep_side side,
 				   const struct sk_buff *skb,

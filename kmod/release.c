@@ -364,6 +364,7 @@ static void pep_release_at_once(struct pep_conn *conn, struct pep_flow *flow)
 {
 	const struct pep_gen *gen;
 
+	conn->used = false;
 	conn->tally = pep_tally_get(flow->gen->tally);
 	gen = rcu_dereference(conn->tally->gen);
 	conn->trigger = gen ? gen->values.split_trigger : 0;

@@ -80,8 +80,8 @@ enum pep_track_event {
 /**
  * struct pep_track_end - an end of a connection, by its packets
  * @bytes: payload sent, bytes, repeated one included
- * @next: sequence number, as those below: all before it has passed without a
- *	hole
+ * @next: sequence number, as those below: while copies are kept, all from
+ *	pep_copies.start to it has passed without a hole; else as @high
  * @high: number after the highest byte sent
  * @turn: where its turn began, see pep_follow_turn(); set anew where triggers begin
  *	anew, and outdated until then
@@ -153,7 +153,8 @@ static inline bool pep_track_acks(const struct pep_track_end *end,
  * @stage: enum pep_track_stage; only track.c writes it; read locklessly
  * @opener: side that sent the SYN, enum pep_side
  * @trigger: PEP_SPLIT_TRIGGER_* that may still split it, a mask
- * @due: those of them that have fired
+ * @due: those of them that have fired, until pep_adopt_ready() says that the connection
+ *	can be taken over
  * @repeated: its SYN or SYN-ACK was sent again, by an end or by synack.c: no sample of a
  *	round trip
  * @early: its opener is to be answered early; constant
@@ -161,6 +162,7 @@ static inline bool pep_track_acks(const struct pep_track_end *end,
  *	imported, or a side had no device meanwhile
  * @renew: its SYN-ACK may be sent again when that gets lost, see synack.c; constant
  * @crowded: its subscriber had no room to split it again, which has been counted
+ * @used: payload has come since it was handed back for being idle
  * @gaps: pep_net.gaps when its latest packet came, modulo 256
  * @dsfield: TOS or traffic class of the latest packet of the end on a side, enum
  *	pep_side
@@ -198,6 +200,7 @@ struct pep_conn {
 	u8 resume:1;
 	u8 renew:1;
 	u8 crowded:1;
+	u8 used:1;
 	u8 gaps;
 	u8 dsfield[2];
 	refcount_t ref;

@@ -104,6 +104,29 @@ def no_clone():
         pep.pepadm("profile", "set", "default", "connect", "follow")
 
 
+@families("no memory for copies of a connection that was handed back as idle")
+def no_copies_again(family):
+    """It stays unsplit, and counts."""
+    if not sites.faults_possible():
+        skip("only the debug kernels have faults")
+    site, = [each for each in sites.sites(sites.listing())
+             if each.function == "pep_copies_new"]
+    pep.pepadm("profile", "set", "default", "release-idle", "2")
+    pep.ready()
+    try:
+        both = pep.split_pair(family, size=100)
+        pep.wait_flows(0)
+        with grows(ended=False, split_pass_no_memory=1, split_handshake=0):
+            sites.arm(site, 1)
+            exchange_part(both, BYTES)
+            expect("failures", sites.failed(1), 1)
+    finally:
+        sites.disarm()
+        pep.pepadm("profile", "set", "default", "release-idle", "120")
+    exchange(both, 100)
+    split_afterwards(family)
+
+
 @families("no memory to follow connections")
 def no_connections(family):
     needs_failslab()
