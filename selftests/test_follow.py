@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """A followed connection is forwarded as without pep: its packets leave
 unchanged, and failures look the same. No state of a finished one is left. A
-connection that a leg could not take over is never split."""
+connection that a leg could not take over is never split. When triggers come is
+in test_adopt.py."""
 
 import contextlib
 import select
