@@ -117,6 +117,19 @@ bool pep_idle_over(struct pep_flow *flow)
 }
 
 /**
+ * pep_idle_again() - find out when to look again at a flow that was not handed back
+ * @flow: flow that is up, with release-idle, locked
+ *
+ * Context: any.
+ * Return: the time of release-idle, or less where idle-timeout needs a look, jiffies.
+ */
+unsigned long pep_idle_again(const struct pep_flow *flow)
+{
+	return min_not_zero(flow->release_idle * HZ,
+			    flow->idle_timeout * HZ / PEP_IDLE_LOOKS);
+}
+
+/**
  * pep_idle_lasts() - has a flow been idle since its release was scheduled?
  * @flow: flow that is up, locked, with its legs locked
  *

@@ -398,7 +398,7 @@ void pep_release_idle(struct pep_conn *conn)
 		} else if (!pep_release_clocks(flow, PEP_RELEASE_AHEAD)) {
 			/* The end's answers to keepalive probes may show another. */
 			flow->release_asked = false;
-			pep_flow_wake_in(flow, flow->release_idle * HZ);
+			pep_flow_wake_in(flow, pep_idle_again(flow));
 		} else if (pep_release_shown(flow)) {
 			pep_release_at_once(conn, flow);
 		} else {
