@@ -129,9 +129,11 @@ static bool pep_handshake_renew(const struct pep_gen *gen,
  * @splittable: nothing that steering looks at in the SYN prevents splitting the
  *	connection
  *
- * The outcome is counted, and that the connection may not be split.
+ * Counts the outcome, and PEP_STAT_SPLIT_PASS_OPTION where the profile splits
+ * connections and this one must not be.
  *
- * Context: softirq, RCU read side.
+ * Context: softirq, RCU read side; takes pep_path.lock, then pep_conn.lock and in it
+ * pep_net.track_lock.
  */
 void pep_handshake_syn(struct pep_gen *gen, enum pep_side side,
 		       struct sk_buff *skb, const struct pep_packet *pkt,
@@ -228,6 +230,7 @@ static void pep_handshake_synack(struct pep_net *pn, struct pep_conn *conn,
 	if (options.kind != PEP_OPTION_PLAIN || pep_packet_gtsm(skb) ||
 	    (conn->trigger && !pep_ipsec_admits(skb)))
 		target->flags |= PEP_TRACK_UNSPLIT;
+	/* A reason in the SYN has been counted: there are no triggers. */
 	if (!pep_handshake_splittable(conn))
 		pep_adopt_give_up(pn, conn, PEP_STAT_SPLIT_PASS_OPTION);
 	else if (conn->renew && !pkt->payload)

@@ -207,7 +207,7 @@ def syn_passes(family, function):
     """A connection with such a SYN is not split, and works."""
     def remake(seen):
         return [function(seen)] if seen.flags & SYN else None
-    with grows(syn_pass_ip_option=least(1), pass_syn=least(1),
+    with grows(syn_pass_ip_option=1, pass_syn=least(1),
                split_pass_option=1, pass_followed=least(5),
                flow_established=0):
         with remaking("sub", remake):
