@@ -240,7 +240,8 @@ case_split()
 	slow del
 }
 
-# The end of a flow is reported, with the bytes that went through it.
+# The end of a flow is reported, with the bytes that went through it: all but those that
+# the server had sent when the connection was taken over, less than its initial window.
 case_closed()
 {
 	local line='' bytes
@@ -252,7 +253,7 @@ case_closed()
 	echo "$line"
 	bytes=$(python3 -c 'import json, sys
 print(json.loads(sys.argv[1])["bytes_to_wireless"])' "$line")
-	[ "$bytes" -gt "$BYTES" ] || wrong "$bytes bytes"
+	[ "$bytes" -gt $((BYTES - 16384)) ] || wrong "$bytes bytes"
 	kill "$FOLLOWER"
 	follow -s -d monitor closed
 	download 198.18.1.2

@@ -3,9 +3,12 @@
 
 import html
 import re
+import textwrap
 
 from blocks import Fold, Gallery, Grid, Heading, Items, Para, Plot, Toned
 from canvas import COLOURS, FLOOR
+
+WIDTH = 200             # columns of the page's source
 
 STYLE = """
 body{font:16px/1.5 system-ui,sans-serif;color:#222;background:#fff;
@@ -115,8 +118,13 @@ def contents(blocks):
 
 
 def page(blocks):
-    """The whole page."""
+    """The whole page. Long lines are folded: tools take a page with any for
+    the output of another program."""
     body = [part(block) for block in blocks]
     body.insert(1, contents(blocks))
-    return FRAME.format(title=text(blocks[0].text), style=STYLE,
-                        body="\n".join(body))
+    whole = FRAME.format(title=text(blocks[0].text), style=STYLE,
+                         body="\n".join(body))
+    return "\n".join(
+        textwrap.fill(line, WIDTH, break_long_words=False,
+                      break_on_hyphens=False) if len(line) > WIDTH else line
+        for line in whole.split("\n"))
