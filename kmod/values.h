@@ -32,7 +32,7 @@
  *	that it leaves by if that is longer, ms; 0: as long as it fits
  * @initial_window: least congestion window that the wireless leg begins with,
  *	segments; 0: its route's
- * @resume: whether that leg begins with the known properties of the
+ * @resume: whether the wireless leg begins with the known properties of the
  *	subscriber's link, enum pep_resume_mode
  * @resume_max: most bytes that the subscriber's legs may have in flight then
  * @link_rate: rate of the subscribers' link, bytes per second; 0: the one that it
