@@ -405,7 +405,8 @@ static bool pep_early_takes_vrf(struct net *net, const struct net_device *dev)
  * @skb: SYN of a connection that is not in the table
  * @pkt: parsed @skb
  *
- * Context: softirq, RCU read side.
+ * Context: BH off, RCU read side: a SYN that waited for a socket comes from the work item
+ * of the pool.
  * Return: PEP_FOLLOW_CONSUMED; PEP_FOLLOW_UNKNOWN when its connection is to be followed
  * instead, if shares allow that: one of the ends would not be seen, there is a limit, or
  * a reason that is counted; PEP_FOLLOW_PASS when the subscriber may not have another one

@@ -8,7 +8,7 @@
  * other end has acknowledged all that the flow has received; when that is
  * impossible, the flow stays until it has been active again. Where its sockets are in
  * use just then it is tried again a second later, where the subscriber has to show its
- * clock first, five seconds later, and where an end's clock seems to be behind, which a
+ * clock first, about five seconds later, and where an end's clock seems to be behind, which a
  * packet that was under way for long does too, after the profile's time.
  */
 

@@ -14,6 +14,7 @@
 
 #include "release.h"
 
+#include <linux/random.h>
 #include <net/tcp.h>
 
 #include "compat.h"
@@ -30,7 +31,9 @@
 /* When to try again with a flow whose sockets a process owns, jiffies. */
 #define PEP_RELEASE_AGAIN	HZ
 
-/* When to try again with an end that may have shown its clock meanwhile, jiffies. */
+/* When to try again with an end that may have shown its clock meanwhile, jiffies; on
+ * average, so that the attempts do not keep step with keepalive probes.
+ */
 #define PEP_RELEASE_SHOWN	(5 * HZ)
 
 /* How far a leg's clock may be ahead of its end's, ms: the other end drops packets for as
@@ -403,7 +406,8 @@ void pep_release_idle(struct pep_conn *conn)
 			pep_release_at_once(conn, flow);
 		} else {
 			flow->release_asked = false;
-			pep_flow_wake_in(flow, PEP_RELEASE_SHOWN);
+			pep_flow_wake_in(flow, PEP_RELEASE_SHOWN / 2 +
+					 get_random_u32_below(PEP_RELEASE_SHOWN));
 		}
 		pep_flow_unlock_legs(flow);
 	}

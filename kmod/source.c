@@ -4,9 +4,9 @@
  *
  * A SYN that passes is routed, and the kernel drops it when its source cannot be
  * behind its device: rp_filter, and over IPv4 an address of this host's own, whatever
- * rp_filter is. A SYN that is answered early is not forwarded, so routing checks the
- * source here, and whether the target is this host; the leg towards the target finds its
- * own route.
+ * rp_filter is. A SYN that is answered early is not forwarded, so here routing checks,
+ * over IPv4, its source, and, over IPv6, whether its target is this host; the leg towards
+ * the target finds its own route.
  */
 
 #include "source.h"
@@ -17,7 +17,9 @@
 
 #include "compat.h"
 
-/* A bridge receives the packets of its ports, and a bond those of its links. */
+/* A bridge receives the packets of its ports, and a bond those of its links; a VLAN
+ * device above them is not looked for.
+ */
 static struct net_device *pep_source_dev(const struct sk_buff *skb)
 {
 	struct net_device *upper, *dev = skb->dev;
@@ -45,7 +47,7 @@ static enum pep_stat pep_source_check4(struct sk_buff *skb,
 	clone->dev = pep_source_dev(skb);
 	valid = pep_compat_source_valid(clone, pkt->tuple.dst.v4,
 					pkt->tuple.src.v4);
-	kfree_skb(clone);
+	consume_skb(clone);
 	return valid ? PEP_STAT_NONE : PEP_STAT_SYN_PASS_SOURCE;
 }
 
@@ -91,7 +93,7 @@ static enum pep_stat pep_source_check6(struct net *net,
  * the target may have a route, by a mark or a device of the profile. IPv6 has no
  * rp_filter; a firewall may have one, behind this hook.
  *
- * Context: softirq, RCU read side.
+ * Context: BH off, RCU read side.
  * Return: PEP_STAT_NONE, or the counter of the reason against it.
  */
 enum pep_stat pep_source_check(struct net *net, struct sk_buff *skb,

@@ -149,7 +149,7 @@ static enum pep_stat pep_steer_check_syn(struct pep_net *pn,
 	return pep_steer_check_options(gen, skb, pkt);
 }
 
-/* Does a reason against splitting leave the connection to be followed? */
+/* Does a reason of pep_steer_check_syn() leave the connection to be followed? */
 static bool pep_steer_follows(enum pep_stat reason)
 {
 	switch (reason) {
@@ -184,6 +184,7 @@ static bool pep_steer_open(struct pep_net *pn, struct pep_gen *gen,
 	if (!reason && gen->values.mode == PEP_CONNECT_MODE_EARLY &&
 	    !pep_packet_gtsm(skb) && !pep_group_held_back(gen, &pkt->tuple, side))
 		verdict = pep_early_open(gen, side, skb, pkt);
+	/* Reasons of pep_early_open() have been counted, and leave it splittable. */
 	if (reason)
 		pep_stat_syn(pn, side, &pkt->tuple, reason);
 	if (verdict == PEP_FOLLOW_UNKNOWN)
