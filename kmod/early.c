@@ -349,39 +349,25 @@ static bool pep_early_listens(struct pep_gen *gen, int family, enum pep_side sid
 	return sk && inet_sk_state_load(sk) == TCP_LISTEN;
 }
 
-/*
- * Leave a connection to be followed. A reason that holds later, too, is counted when a
- * trigger would split the connection; without triggers, here.
+/* Counter of the reason for which the subscriber may not have another connection and
+ * another flow, or PEP_STAT_NONE. Where no trigger asks for the share later the refusal is
+ * noted here.
  */
-static enum pep_follow_verdict
-pep_early_follow(struct pep_gen *gen, enum pep_side side,
-		 const struct pep_packet *pkt, enum pep_stat reason)
-{
-	if (!gen->values.split_trigger)
-		pep_stat_unsplit(gen->pn, side, &pkt->tuple, reason);
-	return PEP_FOLLOW_UNKNOWN;
-}
-
-/*
- * May the subscriber have another connection, and another flow? A connection beyond the
- * share is counted when it is to be followed, the others as in pep_early_follow().
- */
-static bool pep_early_has_share(struct pep_gen *gen,
-				const struct pep_packet *pkt, enum pep_side side)
+static enum pep_stat pep_early_check_share(struct pep_gen *gen,
+					   const struct pep_packet *pkt,
+					   enum pep_side side)
 {
 	struct pep_path *path = pep_path_find(gen->pn, &pkt->tuple, side);
 	enum pep_stat reason;
 
 	if (!path)
-		return true;
+		return PEP_STAT_NONE;
 	reason = pep_share_full(gen->pn, path);
-	if (reason && reason != PEP_STAT_FOLLOW_SUBSCRIBER) {
-		if (!gen->values.split_trigger)
-			pep_share_refuse(gen->pn, path, reason);
-		pep_early_follow(gen, side, pkt, reason);
-	}
+	if (reason && reason != PEP_STAT_FOLLOW_SUBSCRIBER &&
+	    !gen->values.split_trigger)
+		pep_share_check(gen->pn, path);
 	pep_path_put(path);
-	return !reason;
+	return reason;
 }
 
 #if IS_ENABLED(CONFIG_NET_L3_MASTER_DEV)
@@ -404,6 +390,8 @@ static bool pep_early_takes_vrf(struct net *net, const struct net_device *dev)
  * @side: side that the SYN came from, enum pep_side
  * @skb: SYN of a connection that is not in the table
  * @pkt: parsed @skb
+ * @reason: set with PEP_FOLLOW_UNKNOWN: counter of a decision against splitting the
+ *	connection, for pep_handshake_syn(), or PEP_STAT_NONE
  *
  * Context: BH off, RCU read side: a SYN that waited for a socket comes from the work item
  * of the pool.
@@ -414,24 +402,32 @@ static bool pep_early_takes_vrf(struct net *net, const struct net_device *dev)
  */
 enum pep_follow_verdict pep_early_open(struct pep_gen *gen, enum pep_side side,
 				       struct sk_buff *skb,
-				       const struct pep_packet *pkt)
+				       const struct pep_packet *pkt,
+				       enum pep_stat *reason)
 {
 	struct pep_net *pn = gen->pn;
-	enum pep_stat reason;
+	enum pep_stat counter;
 	struct pep_sock *ps;
 
+	*reason = PEP_STAT_NONE;
 	/* The answers of an end would not arrive here, or soon stop. */
 	if (!atomic_read(&pn->devices[!side]) ||
-	    pep_leave_soon(pn, skb->dev->ifindex))
-		return pep_early_follow(gen, side, pkt,
-				       PEP_STAT_SPLIT_PASS_ROUTE);
-	reason = pep_limit_check(gen);
-	if (reason) {
-		pep_limit_refused(pn, reason, NULL);
-		return pep_early_follow(gen, side, pkt, reason);
-	}
-	if (!pep_early_has_share(gen, pkt, side))
+	    pep_leave_soon(pn, skb->dev->ifindex)) {
+		*reason = PEP_STAT_SPLIT_PASS_ROUTE;
 		return PEP_FOLLOW_UNKNOWN;
+	}
+	*reason = pep_limit_check(gen);
+	if (*reason) {
+		pep_limit_refused(pn, *reason, NULL);
+		return PEP_FOLLOW_UNKNOWN;
+	}
+	counter = pep_early_check_share(gen, pkt, side);
+	if (counter) {
+		/* That of connections counts when one is to be followed. */
+		if (counter != PEP_STAT_FOLLOW_SUBSCRIBER)
+			*reason = counter;
+		return PEP_FOLLOW_UNKNOWN;
+	}
 	if (pep_limit_pending(pn) ||
 	    atomic_read(pep_early_share(pn, &pkt->tuple)) >= PEP_EARLY_SHARE) {
 		pep_stat_unsplit(pn, side, &pkt->tuple,
@@ -448,9 +444,9 @@ enum pep_follow_verdict pep_early_open(struct pep_gen *gen, enum pep_side side,
 		return PEP_FOLLOW_UNKNOWN;
 	}
 	/* Behind the limits: a flood beyond one is not routed twice. */
-	reason = pep_source_check(pn->net, skb, pkt);
-	if (reason) {
-		pep_stat_syn(pn, side, &pkt->tuple, reason);
+	counter = pep_source_check(pn->net, skb, pkt);
+	if (counter) {
+		pep_stat_syn(pn, side, &pkt->tuple, counter);
 		return PEP_FOLLOW_UNKNOWN;
 	}
 	ps = pep_pool_take(this_cpu_ptr(gen->pools),
@@ -458,17 +454,17 @@ enum pep_follow_verdict pep_early_open(struct pep_gen *gen, enum pep_side side,
 	if (!ps)
 		return pep_early_wait(gen, side, skb, pkt) ?
 		       PEP_FOLLOW_CONSUMED : PEP_FOLLOW_UNKNOWN;
-	reason = pep_early_enter(gen, side, skb, pkt, ps);
-	if (reason == PEP_STAT_DROPPED) {
-		pep_stat_inc(pn, reason);
+	counter = pep_early_enter(gen, side, skb, pkt, ps);
+	if (counter == PEP_STAT_DROPPED) {
+		pep_stat_inc(pn, counter);
 		kfree_skb(skb);
 		return PEP_FOLLOW_CONSUMED;
 	}
-	pep_stat_syn(pn, side, &pkt->tuple, reason ?: PEP_STAT_SYN_ANSWERED);
-	if (reason == PEP_STAT_FOLLOW_SUBSCRIBER ||
-	    reason == PEP_STAT_FOLLOW_RATE)
+	pep_stat_syn(pn, side, &pkt->tuple, counter ?: PEP_STAT_SYN_ANSWERED);
+	if (counter == PEP_STAT_FOLLOW_SUBSCRIBER ||
+	    counter == PEP_STAT_FOLLOW_RATE)
 		return PEP_FOLLOW_PASS;
-	if (reason)
+	if (counter)
 		return PEP_FOLLOW_UNKNOWN;
 	pep_accept_offer(gen, side, skb);
 	return PEP_FOLLOW_CONSUMED;
@@ -480,6 +476,7 @@ static void pep_early_resume(struct pep_gen *gen, struct sk_buff *skb)
 	enum pep_side side = PEP_HELD_CB(skb)->opener;
 	enum pep_follow_verdict verdict;
 	struct pep_packet pkt;
+	enum pep_stat reason;
 
 	if (!pep_deliver_unhold(gen->pn, skb))
 		return;
@@ -488,11 +485,12 @@ static void pep_early_resume(struct pep_gen *gen, struct sk_buff *skb)
 		case PEP_FOLLOW_UNKNOWN:
 			if (READ_ONCE(gen->pn->stopping))
 				break;
-			verdict = pep_early_open(gen, side, skb, &pkt);
+			verdict = pep_early_open(gen, side, skb, &pkt,
+						 &reason);
 			if (verdict == PEP_FOLLOW_CONSUMED)
 				return;
 			if (verdict == PEP_FOLLOW_UNKNOWN)
-				pep_handshake_syn(gen, side, skb, &pkt, true);
+				pep_handshake_syn(gen, side, skb, &pkt, reason);
 			break;
 		case PEP_FOLLOW_CONSUMED:
 			return;

@@ -80,7 +80,7 @@ enum pep_flow_time {
  * @opener: side that sent the SYN, enum pep_side; constant
  * @mode: enum pep_connect_mode; constant
  * @release_asked: its connection is to be handed back, as it has been idle; until
- *	it makes progress, or a moment later where an end or a socket was not ready
+ *	it makes progress, or some time later where an end or a socket was not ready
  * @killed: this host wants the flow to end; set once, without @lock
  * @pinned: a work item uses the legs' sockets: they are not released
  * @sending: a locked leg is taking payload; its write-space callback does nothing

@@ -126,28 +126,33 @@ static bool pep_handshake_renew(const struct pep_gen *gen,
  * @side: side that the SYN came from, enum pep_side
  * @skb: SYN, which passes
  * @pkt: parsed @skb
- * @splittable: nothing that steering looks at in the SYN prevents splitting the
- *	connection
+ * @reason: PEP_STAT_SPLIT_PASS_OPTION where something that steering looks at in the SYN
+ *	prevents splitting the connection; another counter of a decision where the SYN
+ *	was not answered early for a reason that holds later, too; or PEP_STAT_NONE
  *
- * Counts the outcome, and PEP_STAT_SPLIT_PASS_OPTION where the profile splits
- * connections and this one must not be.
+ * Counts the outcome, and of connections that are in the table then
+ * PEP_STAT_SPLIT_PASS_OPTION, where the profile splits connections and this one must not
+ * be, or else the @reason where no trigger comes later, which would count it.
  *
- * Context: softirq, RCU read side; takes pep_path.lock, then pep_conn.lock and in it
+ * Context: BH off, RCU read side; takes pep_path.lock, then pep_conn.lock and in it
  * pep_net.track_lock.
  */
 void pep_handshake_syn(struct pep_gen *gen, enum pep_side side,
 		       struct sk_buff *skb, const struct pep_packet *pkt,
-		       bool splittable)
+		       enum pep_stat reason)
 {
 	enum pep_stat counter = PEP_STAT_FOLLOW_NO_MEMORY;
 	u32 trigger = gen->values.split_trigger;
 	bool wanted = trigger || gen->values.mode == PEP_CONNECT_MODE_EARLY;
+	bool splittable = reason != PEP_STAT_SPLIT_PASS_OPTION &&
+			  !pep_packet_gtsm(skb);
 	struct pep_net *pn = gen->pn;
 	struct pep_path *path = NULL;
 	struct pep_conn *conn;
 	int err = 0;
 
-	splittable = splittable && !pep_packet_gtsm(skb);
+	if (!splittable)
+		reason = PEP_STAT_SPLIT_PASS_OPTION;
 	conn = pep_handshake_new(pn, side, skb, pkt, &counter);
 	if (conn) {
 		conn->trigger = splittable ? trigger : 0;
@@ -161,9 +166,8 @@ void pep_handshake_syn(struct pep_gen *gen, enum pep_side side,
 		switch (err) {
 		case 0:
 			counter = PEP_STAT_FOLLOW_NEW;
-			if (wanted && !splittable)
-				pep_stat_unsplit(pn, side, &pkt->tuple,
-						 PEP_STAT_SPLIT_PASS_OPTION);
+			if (!splittable ? wanted : reason && !trigger)
+				pep_stat_unsplit(pn, side, &pkt->tuple, reason);
 			break;
 		case -EEXIST:
 			/* Its other SYN arrived on another CPU. */

@@ -17,7 +17,7 @@ struct pep_conn *pep_handshake_new(struct pep_net *pn, enum pep_side side,
 				   enum pep_stat *reason);
 void pep_handshake_syn(struct pep_gen *gen, enum pep_side side,
 		       struct sk_buff *skb, const struct pep_packet *pkt,
-		       bool splittable);
+		       enum pep_stat reason);
 void pep_handshake_answer(struct pep_net *pn, struct pep_conn *conn,
 			  enum pep_side side, struct sk_buff *skb,
 			  const struct pep_packet *pkt);

@@ -118,15 +118,17 @@ bool pep_idle_over(struct pep_flow *flow)
 
 /**
  * pep_idle_again() - find out when to look again at a flow that was not handed back
- * @flow: flow that is up, with release-idle, locked
+ * @flow: flow that is up, locked
+ * @wait: time after which it may be possible, jiffies, not 0
  *
  * Context: any.
- * Return: the time of release-idle, or less where idle-timeout needs a look, jiffies.
+ * Return: @wait, or less where idle-timeout needs a look, jiffies.
  */
-unsigned long pep_idle_again(const struct pep_flow *flow)
+unsigned long pep_idle_again(const struct pep_flow *flow, unsigned long wait)
 {
-	return min_not_zero(flow->release_idle * HZ,
-			    flow->idle_timeout * HZ / PEP_IDLE_LOOKS);
+	unsigned long look = flow->idle_timeout * HZ / PEP_IDLE_LOOKS;
+
+	return min_not_zero(wait, look);
 }
 
 /**

@@ -9,6 +9,6 @@ struct pep_flow;
 unsigned long pep_idle_time(struct pep_flow *flow);
 bool pep_idle_over(struct pep_flow *flow);
 bool pep_idle_lasts(const struct pep_flow *flow);
-unsigned long pep_idle_again(const struct pep_flow *flow);
+unsigned long pep_idle_again(const struct pep_flow *flow, unsigned long wait);
 
 #endif

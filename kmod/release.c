@@ -36,40 +36,49 @@
  */
 #define PEP_RELEASE_SHOWN	(5 * HZ)
 
-/* How far a leg's clock may be ahead of its end's, ms: the other end drops packets for as
- * long (PAWS, RFC 7323). An idle flow may as well stay, but where a release has been asked
- * for a reset is worse.
+/* How far a leg's clock may be ahead of its end's, ms: the other end drops packets until
+ * the end's clock is there (PAWS, RFC 7323). Where a release has been asked for it may be
+ * further, as a reset is worse: by a quarter of the time since the take-over, up to a
+ * maximum. That is a delay which has grown, and no clock that is slow.
  */
 #define PEP_RELEASE_AHEAD	1000
-#define PEP_RELEASE_AHEAD_ASKED	3000
+#define PEP_RELEASE_AHEAD_MOST	3000
+#define PEP_RELEASE_AHEAD_PART	4
 
 /* A clock that is further behind, ms, is another one. */
 #define PEP_RELEASE_FAR		0x40000000
 
 /*
  * Can the end on a side go on with its own clock? The leg that speaks for it has
- * continued that clock at 1 kHz, and may be ahead by as much as @most, ms: the delay on
- * the way from the end may have grown.
+ * continued that clock at 1 kHz, and may be ahead where the delay on the way from the end
+ * has grown; further where somebody has @asked for the release.
  */
 static bool pep_release_clock(const struct pep_flow *flow, enum pep_side side,
-			      s32 most)
+			      bool asked)
 {
 	const struct tcp_sock *from = tcp_sk(flow->leg[side].sk);
 	const struct tcp_sock *speaks = tcp_sk(flow->leg[!side].sk);
 	u32 since = jiffies_to_msecs(tcp_jiffies32 - from->rcv_tstamp);
-	s32 ahead;
+	s32 ahead, most = PEP_RELEASE_AHEAD;
+	s64 age;
 
 	if (!from->rx_opt.tstamp_ok)
 		return true;
+	if (asked) {
+		age = div_u64(ktime_get_ns() - flow->at[PEP_FLOW_TIME_UP],
+			      NSEC_PER_MSEC);
+		most = clamp_t(s64, (age - since) / PEP_RELEASE_AHEAD_PART,
+			       PEP_RELEASE_AHEAD, PEP_RELEASE_AHEAD_MOST);
+	}
 	ahead = (u32)tcp_clock_ms() + speaks->tsoffset -
 		(from->rx_opt.ts_recent + since);
 	return ahead <= most && ahead >= -PEP_RELEASE_FAR;
 }
 
-static bool pep_release_clocks(const struct pep_flow *flow, s32 most)
+static bool pep_release_clocks(const struct pep_flow *flow, bool asked)
 {
-	return pep_release_clock(flow, PEP_SIDE_WIRELESS, most) &&
-	       pep_release_clock(flow, PEP_SIDE_SERVER, most);
+	return pep_release_clock(flow, PEP_SIDE_WIRELESS, asked) &&
+	       pep_release_clock(flow, PEP_SIDE_SERVER, asked);
 }
 
 /* Are both ends there, with nothing that only the legs know? */
@@ -348,8 +357,7 @@ void pep_release_poll(struct pep_conn *conn)
 /* Begin to hand a flow's connection back, with all locked. */
 static bool pep_release_start(struct pep_conn *conn, struct pep_flow *flow)
 {
-	if (!pep_release_open(flow) ||
-	    !pep_release_clocks(flow, PEP_RELEASE_AHEAD_ASKED))
+	if (!pep_release_open(flow) || !pep_release_clocks(flow, true))
 		return false;
 	/* In a moment, maybe. */
 	if (pep_flow_legs_owned(flow) || !pep_release_in_order(flow))
@@ -388,6 +396,7 @@ static void pep_release_at_once(struct pep_conn *conn, struct pep_flow *flow)
 void pep_release_idle(struct pep_conn *conn)
 {
 	struct pep_flow *flow = conn->flow;
+	unsigned long again;
 
 	spin_lock(&flow->lock);
 	if (flow->state == PEP_FLOW_STATE_ESTABLISHED && flow->release_asked) {
@@ -395,19 +404,21 @@ void pep_release_idle(struct pep_conn *conn)
 		if (flow->pinned || pep_flow_legs_owned(flow)) {
 			/* In a moment, maybe. */
 			flow->release_asked = false;
-			pep_flow_wake_in(flow, PEP_RELEASE_AGAIN);
+			pep_flow_wake_in(flow, pep_idle_again(flow, PEP_RELEASE_AGAIN));
 		} else if (!pep_idle_lasts(flow) || !pep_release_open(flow)) {
 			/* Not before something has happened to it. */
-		} else if (!pep_release_clocks(flow, PEP_RELEASE_AHEAD)) {
+		} else if (!pep_release_clocks(flow, false)) {
 			/* The end's answers to keepalive probes may show another. */
 			flow->release_asked = false;
-			pep_flow_wake_in(flow, pep_idle_again(flow));
+			again = flow->release_idle * HZ;
+			pep_flow_wake_in(flow, pep_idle_again(flow, again));
 		} else if (pep_release_shown(flow)) {
 			pep_release_at_once(conn, flow);
 		} else {
 			flow->release_asked = false;
-			pep_flow_wake_in(flow, PEP_RELEASE_SHOWN / 2 +
-					 get_random_u32_below(PEP_RELEASE_SHOWN));
+			again = PEP_RELEASE_SHOWN / 2 +
+				get_random_u32_below(PEP_RELEASE_SHOWN);
+			pep_flow_wake_in(flow, pep_idle_again(flow, again));
 		}
 		pep_flow_unlock_legs(flow);
 	}

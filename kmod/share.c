@@ -36,19 +36,9 @@
 /* How much of its rate a subscriber may use at once, ns. */
 #define PEP_SHARE_BURST		(2 * NSEC_PER_SEC)
 
-/**
- * pep_share_refuse() - note that a share is used up
- * @pn: started instance
- * @path: entry of the subscriber
- * @counter: counter of the share
- *
- * The refusal is counted in the subscriber's entry, and listeners are notified.
- *
- * Context: any, BH off.
- * Return: @counter, for the caller to count.
- */
-enum pep_stat pep_share_refuse(struct pep_net *pn, struct pep_path *path,
-			       enum pep_stat counter)
+/* Count a connection or a flow that is refused in the subscriber's entry. */
+static enum pep_stat pep_share_refuse(struct pep_net *pn, struct pep_path *path,
+				      enum pep_stat counter)
 {
 	atomic_inc(&path->refused);
 	pep_limit_refused(pn, counter, path);

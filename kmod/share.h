@@ -9,8 +9,6 @@
 struct pep_net;
 struct pep_path;
 
-enum pep_stat pep_share_refuse(struct pep_net *pn, struct pep_path *path,
-			       enum pep_stat counter);
 enum pep_stat pep_share_open(struct pep_net *pn, struct pep_path *path, u64 now);
 void pep_share_return(struct pep_net *pn, struct pep_path *path);
 void pep_share_enter(struct pep_path *path);

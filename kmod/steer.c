@@ -175,6 +175,8 @@ static bool pep_steer_open(struct pep_net *pn, struct pep_gen *gen,
 			   enum pep_side side, struct sk_buff *skb,
 			   const struct pep_packet *pkt, enum pep_stat reason)
 {
+	enum pep_stat unsplit = reason ? PEP_STAT_SPLIT_PASS_OPTION :
+					 PEP_STAT_NONE;
 	enum pep_follow_verdict verdict = PEP_FOLLOW_UNKNOWN;
 	struct pep_tuple reverse;
 
@@ -183,12 +185,11 @@ static bool pep_steer_open(struct pep_net *pn, struct pep_gen *gen,
 			       pep_gen_bound(gen, !side, skb->dev->ifindex));
 	if (!reason && gen->values.mode == PEP_CONNECT_MODE_EARLY &&
 	    !pep_packet_gtsm(skb) && !pep_group_held_back(gen, &pkt->tuple, side))
-		verdict = pep_early_open(gen, side, skb, pkt);
-	/* Reasons of pep_early_open() have been counted, and leave it splittable. */
+		verdict = pep_early_open(gen, side, skb, pkt, &unsplit);
 	if (reason)
 		pep_stat_syn(pn, side, &pkt->tuple, reason);
 	if (verdict == PEP_FOLLOW_UNKNOWN)
-		pep_handshake_syn(gen, side, skb, pkt, !reason);
+		pep_handshake_syn(gen, side, skb, pkt, unsplit);
 	return verdict == PEP_FOLLOW_CONSUMED;
 }
 

@@ -90,7 +90,7 @@ def gone(family, opener, opened):
 
 def one_side(family, opener, opened):
     """The other side has no device: pep would not see the target's answer.
-    The reason is counted where no trigger could do that later."""
+    With split never the reason is counted at the SYN."""
     dev, side = {"srv": ("sv0", "server"), "sub": ("wl0", "wireless")}[opened]
     pep.pepadm("dev", "del", dev)
     try:

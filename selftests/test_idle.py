@@ -412,16 +412,20 @@ def never(family):
 @case("the profile is another one by then")
 def changed():
     """Its old sockets are gone, and its new ones are used: also when the
-    connection had begun to send before. That takes more than a minute, so the
-    families share it."""
+    connection had begun to send before. One that ends instead counts. That
+    takes more than a minute, so the families share it."""
     use()
-    silent, talking = pair(4), pair(6)
-    for ends in silent, talking:
+    silent, talking, ending = pair(4), pair(6), pair(4)
+    for ends in silent, talking, ending:
         exchange_part(ends, 30000)
-    back(2)
-    exchange_part(talking, 100)
+    back(3)
+    for ends in talking, ending:
+        exchange_part(ends, 100)
     pepadm("profile", "set", "default", "cc-wireless", "reno")
     time.sleep(70)
+    with grows(ended=False, split_pass_end=1, split_bytes=0):
+        one_way(*ending, 10)
+        exchange(ending, 0)
     for ends in silent, talking:
         exchange_part(ends, 100)
         exchange_part(ends, 30000)

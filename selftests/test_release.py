@@ -11,8 +11,9 @@ import time
 from peptest import pep
 from peptest.env import amount
 from peptest.firewall import strict
-from peptest.ktap import expect, expect_between, families, wait_for
-from peptest.netns import SERVER, WIRELESS, addr, impaired, ip, resets
+from peptest.ktap import expect, expect_between, fail, families, wait_for
+from peptest.netns import (SERVER, WIRELESS, addr, impaired, ip, paws,
+                           resets)
 from peptest.pep import grows, least, pepadm, released
 from peptest.raw import Wire, segment
 from peptest.tcp import (PORT, Load, exchange, exchange_part, expect_reset,
@@ -224,18 +225,27 @@ def far_away(family):
 
 @families("an end's packets take two seconds longer than before")
 def delayed(family):
-    """Its leg's clock is ahead by as much: the other end drops what the end
-    sends for that long, and the connection goes on."""
-    before = resets()
-    both = split(family, 1)[0]
+    """Its leg's clock is ahead by as much: the server drops what is on its way
+    by then, and gets it again. The leg has answered the server meanwhile."""
+    before = resets(), paws()["srv"]
+    near, far = split(family, 1)[0]
+    time.sleep(10)      # a slow clock would be further behind by then
     with impaired(WIRELESS[1:], "delay", "2s"):
-        one_way(*both, 1000)
+        one_way(near, far, 1000)
+        for end in near, far:
+            end.settimeout(20)
+        near.sendall(bytes(500))
+        time.sleep(.1)
+        far.sendall(bytes(700))
+        expect("payload", len(near.recv(1000)), 700)
         with grows(ended=False, flow_released=1):
             pepadm("drain", "release")
             expect("flows", pep.stat("flows"), 0)
-        exchange_part(both, 1000)
-    exchange(both, 1000)
-    expect("resets", resets(), before)
+        expect("payload that was late", len(far.recv(1000)), 500)
+    exchange((near, far), 1000)
+    expect("resets", resets(), before[0])
+    if paws()["srv"] == before[1]:
+        fail("the server has dropped nothing for its clock")
     pepadm("drain", "off")
     pep.follow("handshake")
 
