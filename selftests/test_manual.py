@@ -80,6 +80,7 @@ def carried_out(command):
 def follow(page):
     """Carry out the examples of a page, from an unconfigured module on."""
     pepadm("conf", "load", "/dev/null")
+    pepadm("drain", "off")      # the module stays where a page unloads it
     pepadm("profile", "set", "default", "split", "handshake")
     ran, both = 0, None
     for block in examples(page):
