@@ -17,6 +17,7 @@
 #include <linux/random.h>
 #include <net/tcp.h>
 
+#include "clock.h"
 #include "compat.h"
 #include "deliver.h"
 #include "gen.h"
@@ -36,51 +37,6 @@
  */
 #define PEP_RELEASE_SHOWN	(5 * HZ)
 
-/* How far a leg's clock may be ahead of its end's, ms: the other end drops packets until
- * the end's clock is there (PAWS, RFC 7323). Where a release has been asked for it may be
- * further, as a reset is worse: by a quarter of the time since the take-over, up to a
- * maximum. That is a delay which has grown, and no clock that is slow.
- */
-#define PEP_RELEASE_AHEAD	1000
-#define PEP_RELEASE_AHEAD_MOST	3000
-#define PEP_RELEASE_AHEAD_PART	4
-
-/* A clock that is further behind, ms, is another one. */
-#define PEP_RELEASE_FAR		0x40000000
-
-/*
- * Can the end on a side go on with its own clock? The leg that speaks for it has
- * continued that clock at 1 kHz, and may be ahead where the delay on the way from the end
- * has grown; further where somebody has @asked for the release.
- */
-static bool pep_release_clock(const struct pep_flow *flow, enum pep_side side,
-			      bool asked)
-{
-	const struct tcp_sock *from = tcp_sk(flow->leg[side].sk);
-	const struct tcp_sock *speaks = tcp_sk(flow->leg[!side].sk);
-	u32 since = jiffies_to_msecs(tcp_jiffies32 - from->rcv_tstamp);
-	s32 ahead, most = PEP_RELEASE_AHEAD;
-	s64 age;
-
-	if (!from->rx_opt.tstamp_ok)
-		return true;
-	if (asked) {
-		age = div_u64(ktime_get_ns() - flow->at[PEP_FLOW_TIME_UP],
-			      NSEC_PER_MSEC);
-		most = clamp_t(s64, (age - since) / PEP_RELEASE_AHEAD_PART,
-			       PEP_RELEASE_AHEAD, PEP_RELEASE_AHEAD_MOST);
-	}
-	ahead = (u32)tcp_clock_ms() + speaks->tsoffset -
-		(from->rx_opt.ts_recent + since);
-	return ahead <= most && ahead >= -PEP_RELEASE_FAR;
-}
-
-static bool pep_release_clocks(const struct pep_flow *flow, bool asked)
-{
-	return pep_release_clock(flow, PEP_SIDE_WIRELESS, asked) &&
-	       pep_release_clock(flow, PEP_SIDE_SERVER, asked);
-}
-
 /* Are both ends there, with nothing that only the legs know? */
 static bool pep_release_open(const struct pep_flow *flow)
 {
@@ -94,35 +50,6 @@ static bool pep_release_open(const struct pep_flow *flow)
 			return false;
 	}
 	return true;
-}
-
-/* The clock of an end as the other one has seen it: the leg that speaks for the end
- * has continued it.
- */
-static u32 pep_release_tsval(const struct tcp_sock *from,
-			     const struct tcp_sock *speaks)
-{
-	u32 recent = from->rx_opt.ts_recent, sent;
-
-	if (!from->rx_opt.tstamp_ok)
-		return recent;
-	sent = (u32)div_u64(speaks->tcp_wstamp_ns, NSEC_PER_MSEC) +
-	       speaks->tsoffset;
-	return (s32)(sent - recent) > 0 ? sent : recent;
-}
-
-/* Has the server seen no clock that the subscriber has not shown? That of a phone that sleeps
- * stands still, while its leg answers keepalives of the server.
- */
-static bool pep_release_shown(const struct pep_flow *flow)
-{
-	const struct tcp_sock *from =
-		tcp_sk(flow->leg[PEP_SIDE_WIRELESS].sk);
-	const struct tcp_sock *speaks =
-		tcp_sk(flow->leg[PEP_SIDE_SERVER].sk);
-	s32 ahead = pep_release_tsval(from, speaks) - from->rx_opt.ts_recent;
-
-	return ahead <= PEP_RELEASE_AHEAD;
 }
 
 /* A leg must not forget payload that it has received out of order: it may have
@@ -274,9 +201,7 @@ static void pep_release_finish(struct pep_conn *conn, struct pep_flow *flow,
 		pep_release_note(&conn->end[side],
 				 tcp_sk(flow->leg[side].sk));
 		conn->end[side].next = conn->end[side].high;
-		conn->end[side].tsval =
-			pep_release_tsval(tcp_sk(flow->leg[side].sk),
-					  tcp_sk(flow->leg[!side].sk));
+		conn->end[side].tsval = pep_clock_seen(flow, side);
 		/* A FIN that was on its way to the leg at the cut. */
 		if (sock_flag(flow->leg[side].sk, SOCK_DONE))
 			conn->end[side].flags |= PEP_TRACK_FIN;
@@ -357,7 +282,7 @@ void pep_release_poll(struct pep_conn *conn)
 /* Begin to hand a flow's connection back, with all locked. */
 static bool pep_release_start(struct pep_conn *conn, struct pep_flow *flow)
 {
-	if (!pep_release_open(flow) || !pep_release_clocks(flow, true))
+	if (!pep_release_open(flow) || !pep_clock_goes_on(flow, true))
 		return false;
 	/* In a moment, maybe. */
 	if (pep_flow_legs_owned(flow) || !pep_release_in_order(flow))
@@ -407,12 +332,12 @@ void pep_release_idle(struct pep_conn *conn)
 			pep_flow_wake_in(flow, pep_idle_again(flow, PEP_RELEASE_AGAIN));
 		} else if (!pep_idle_lasts(flow) || !pep_release_open(flow)) {
 			/* Not before something has happened to it. */
-		} else if (!pep_release_clocks(flow, false)) {
+		} else if (!pep_clock_goes_on(flow, false)) {
 			/* The end's answers to keepalive probes may show another. */
 			flow->release_asked = false;
 			again = flow->release_idle * HZ;
 			pep_flow_wake_in(flow, pep_idle_again(flow, again));
-		} else if (pep_release_shown(flow)) {
+		} else if (pep_clock_shown(flow)) {
 			pep_release_at_once(conn, flow);
 		} else {
 			flow->release_asked = false;
