@@ -12,7 +12,8 @@ import time
 from peptest import pep
 from peptest.env import amount
 from peptest.firewall import strict
-from peptest.ktap import expect, expect_between, fail, families, wait_for
+from peptest.ktap import (Failure, expect, expect_between, fail, families,
+                          wait_for)
 from peptest.netns import (SERVER, WIRELESS, addr, impaired, ip, paws,
                            resets)
 from peptest.pep import grows, least, pepadm, released
@@ -313,16 +314,20 @@ def leaving(family):
     exchange_part(beside, 10)
     exchange_part((near, far), 20000)
     pep.wait_flows(1)
-    with impaired(WIRELESS, "delay", "1s"), \
-            grows(ended=False, flow_released=1, split_pass_route=1):
-        far.sendall(bytes(1000))
-        detaching = threading.Thread(target=pepadm,
-                                     args=("dev", "del", "wl0"))
-        detaching.start()
-        wait_for("the release", lambda: json.loads(pepadm(
-            "-j", "conn", "show", "stage", "releasing").stdout))
-        one_way(*beside[::-1], 50000)
-        detaching.join()
+    detaching = threading.Thread(target=pepadm, args=("dev", "del", "wl0"))
+    try:
+        # The other connection's trigger comes before the release is over.
+        with impaired(WIRELESS, "delay", "2s"), \
+                grows(ended=False, flow_released=1, split_pass_route=1):
+            far.sendall(bytes(1000))
+            detaching.start()
+            wait_for("the release", lambda: json.loads(pepadm(
+                "-j", "conn", "show", "stage", "releasing").stdout))
+            one_way(*beside[::-1], 50000)
+            detaching.join()
+    except Failure:
+        pepadm("dev", "add", "wl0", "side", "wireless", check=False)
+        raise
     expect("payload", len(near.recv(2000, socket.MSG_WAITALL)), 1000)
     pepadm("dev", "add", "wl0", "side", "wireless")
     for both in (near, far), beside:
