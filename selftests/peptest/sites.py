@@ -108,17 +108,27 @@ def faults_possible():
     return env.DEBUG and os.path.exists(debugfs.path(FILTER))
 
 
-def arm(site, times):
-    """Make the next allocations of a site fail, up to so many times."""
+def narrow(start, end):
+    """Let allocations fail only where a caller's address is in a range."""
     for kind in KINDS:
         for name, value in (
-                ("probability", 0), ("times", times), ("interval", 1),
                 ("verbose", 0), ("ignore-gfp-wait", "N"),
-                ("stacktrace-depth", 32), ("require-start", site.start),
-                ("require-end", site.start + 1), ("probability", 100)):
+                ("stacktrace-depth", 32), ("require-start", start),
+                ("require-end", end)):
             debugfs.write(f"{kind}/{name}", value)
     debugfs.write("failslab/cache-filter", "N")
     debugfs.write("fail_page_alloc/min-order", 0)
+
+
+def arm(site, times):
+    """Make the next allocations of a site fail, up to so many times."""
+    for kind in KINDS:
+        debugfs.write(f"{kind}/probability", 0)
+    narrow(site.start, site.start + 1)
+    for kind in KINDS:
+        for name, value in (("times", times), ("interval", 1),
+                            ("probability", 100)):
+            debugfs.write(f"{kind}/{name}", value)
 
 
 def disarm():
