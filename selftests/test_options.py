@@ -11,7 +11,7 @@ import struct
 from peptest import pep
 from peptest.absent import Absent
 from peptest.ktap import expect, fail, families, skip
-from peptest.netns import addr, nstat, sysctl, sysctls
+from peptest.netns import addr, near_only, nstat, sysctl, sysctls
 from peptest.pep import grows, least, pepadm
 from peptest.raw import (ACK, AE, CWR, ECE, RST, SYN, Segment, Wire, inet,
                          segment)
@@ -240,10 +240,8 @@ def accecn(family):
 def distant(family):
     """A TTL of 255 in the SYN-ACK is as good as an option."""
     pep.follow("handshake")
-    name = ("net.ipv4.ip_default_ttl" if family == 4 else
-            "net.ipv6.conf.eth0.hop_limit")
-    with sysctls("srv", f"{name}=255"), grows(split_pass_option=1,
-                                              flow_established=0):
+    with near_only("srv", family), grows(split_pass_option=1,
+                                         flow_established=0):
         exchange(pair(family), BYTES)
 
 
@@ -251,11 +249,9 @@ def distant(family):
 def far_opener(family):
     """Its connection is only followed, whatever the profile splits later."""
     pepadm("profile", "set", "default", "connect", "early")
-    name = ("net.ipv4.ip_default_ttl" if family == 4 else
-            "net.ipv6.conf.eth0.hop_limit")
     for split in "handshake", "never":
         pepadm("profile", "set", "default", "split", split)
-        with sysctls("sub", f"{name}=255"), \
+        with near_only("sub", family), \
                 grows(syn_answered=0, follow_new=1, split_pass_option=1,
                       flow_established=0):
             exchange(pair(family), BYTES)

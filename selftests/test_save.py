@@ -15,8 +15,8 @@ from peptest.absent import Absent
 from peptest.env import EXACT, amount
 from peptest.ktap import (after_case, case, expect, expect_least, fail,
                           families, note, skip, wait_for)
-from peptest.netns import (netem, netem_end, paws, resets, run, spaces,
-                           sysctls)
+from peptest.netns import (near_only, netem, netem_end, paws, resets, run,
+                           spaces, sysctls)
 from peptest.pep import pepadm
 from peptest.tcp import (Load, exchange, exchange_part, one_way, pair,
                          start)
@@ -297,11 +297,8 @@ def urgent(family):
 
 @families("one of an end that checks the distance stays unsplit")
 def distance(family):
-    name = ("net.ipv4.ip_default_ttl" if family == 4 else
-            "net.ipv6.conf.eth0.hop_limit")
-
     def make(family):
-        with sysctls("sub", f"{name}=255"):
+        with near_only("sub", family):
             both = pair(family)
         exchange_part(both, 20000)
         return both

@@ -123,6 +123,13 @@ def sysctls(ns, *settings):
         sysctl(ns, *before)
 
 
+def near_only(ns, family):
+    """Within, a host sends with a TTL of 255 by eth0, RFC 5082."""
+    name = ("net.ipv4.ip_default_ttl" if family == 4 else
+            "net.ipv6.conf.eth0.hop_limit")
+    return sysctls(ns, f"{name}=255")
+
+
 def space_up(ns, *links):
     """Give a namespace its devices' addresses: (DEV, ADDR4, ADDR6)...
 
