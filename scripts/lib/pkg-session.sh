@@ -241,7 +241,8 @@ case_split()
 }
 
 # The end of a flow is reported, with the bytes that went through it: all but those that
-# the server had sent when the connection was taken over, less than its initial window.
+# the server had sent when the connection was taken over, at least the 12000 of the trigger
+# and at most its initial window.
 case_closed()
 {
 	local line='' bytes
@@ -253,7 +254,8 @@ case_closed()
 	echo "$line"
 	bytes=$(python3 -c 'import json, sys
 print(json.loads(sys.argv[1])["bytes_to_wireless"])' "$line")
-	[ "$bytes" -gt $((BYTES - 16384)) ] || wrong "$bytes bytes"
+	[ "$bytes" -gt $((BYTES - 16384)) ] || wrong "only $bytes bytes"
+	[ "$bytes" -le $((BYTES + 1024 - 12000)) ] || wrong "$bytes bytes"
 	kill "$FOLLOWER"
 	follow -s -d monitor closed
 	download 198.18.1.2
