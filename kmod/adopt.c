@@ -165,13 +165,15 @@ static enum pep_stat pep_adopt_legs(struct pep_flow *flow,
 /**
  * pep_adopt_ended() - schedule the end of a connection whose flow has ended
  * @flow: flow that has a connection, locked
+ * @cause: counter of the cause, as for pep_flow_end()
  *
  * Context: BH off.
  */
-void pep_adopt_ended(struct pep_flow *flow)
+void pep_adopt_ended(struct pep_flow *flow, enum pep_stat cause)
 {
 	struct pep_conn *conn = flow->conn;
 
+	pep_untrack_over(flow, cause);
 	if (pep_job_claim(&conn->job))
 		pep_queue_job(&conn->job);
 	else

@@ -407,9 +407,7 @@ void pep_flow_end(struct pep_flow *flow, enum pep_stat cause)
 	enum pep_side side;
 
 	if (flow->state >= PEP_FLOW_STATE_ESTABLISHED &&
-	    cause != PEP_STAT_FLOW_CLOSED &&
-	    cause != PEP_STAT_FLOW_RELEASED &&
-	    cause != PEP_STAT_FLOW_RELEASED_IDLE)
+	    cause != PEP_STAT_FLOW_CLOSED && !pep_flow_released(cause))
 		pep_flow_remember(flow);
 	if (flow->state == PEP_FLOW_STATE_CONNECTING &&
 	    flow->mode == PEP_CONNECT_MODE_EARLY &&
@@ -444,7 +442,7 @@ void pep_flow_end(struct pep_flow *flow, enum pep_stat cause)
 	xa_erase_bh(&flow->pn->flows, flow->id);
 	pep_limit_ended(flow->pn);
 	if (flow->conn)
-		flow->ops->ended(flow);
+		flow->ops->ended(flow, cause);
 	if (timer_delete(&flow->timer))
 		pep_flow_put(flow);
 	pep_flow_put(flow);

@@ -24,12 +24,13 @@ struct pep_values;
  * @mode: how it is opened, enum pep_connect_mode
  * @run: runs it, as its job: softirq, RCU read side, with a reference that the
  *	call drops
- * @ended: called when a flow with a connection has ended, with its locks held
+ * @ended: called when a flow with a connection has ended, with its locks held; the
+ *	cause is that of pep_flow_end()
  */
 struct pep_flow_ops {
 	u8 mode;
 	unsigned int (*run)(struct pep_job *job, struct pep_queue *queue);
-	void (*ended)(struct pep_flow *flow);
+	void (*ended)(struct pep_flow *flow, enum pep_stat cause);
 };
 
 /**
@@ -215,6 +216,18 @@ static inline enum pep_side pep_flow_side(const struct pep_flow *flow,
 {
 	return flow->leg[PEP_SIDE_SERVER].sk == sk ? PEP_SIDE_SERVER :
 						     PEP_SIDE_WIRELESS;
+}
+
+/**
+ * pep_flow_released() - does a connection go on with its ends after its flow?
+ * @cause: counter of the cause for which the flow has ended
+ *
+ * Return: true when it has been handed back.
+ */
+static inline bool pep_flow_released(enum pep_stat cause)
+{
+	return cause == PEP_STAT_FLOW_RELEASED ||
+	       cause == PEP_STAT_FLOW_RELEASED_IDLE;
 }
 
 int pep_flow_next(unsigned int state, enum pep_flow_event event);

@@ -13,7 +13,7 @@
  * of its packets while it is split. The entry is made liberal about windows, so
  * that packets are valid when the connection is handed back. It would expire
  * meanwhile, soon where it has seen payload without its acknowledgment, so it is
- * kept for as long as the flow lives, and for a few minutes more.
+ * kept for as long as the flow lives. It is in TIME_WAIT from the end of the flow on.
  */
 
 #include "untrack.h"
@@ -180,6 +180,42 @@ void pep_untrack_back(struct net *net, const struct pep_tuple *tuple, u32 next,
 	nf_conntrack_put(&ct->ct_general);
 }
 
+/**
+ * pep_untrack_over() - expire conntrack's entry of a connection that has ended
+ * @flow: flow that has ended, locked
+ * @cause: counter of the cause, as for pep_flow_end()
+ *
+ * Conntrack has seen neither a FIN nor a reset. An entry that a flowtable has would last
+ * for a day where its state is established, see nf_flow_table_extend_ct_timeout(): as
+ * many as there are connections in a day, and conntrack's table would be full. A SYN
+ * opens the connection anew.
+ *
+ * Context: BH off.
+ */
+void pep_untrack_over(const struct pep_flow *flow, enum pep_stat cause)
+{
+	struct net *net = flow->pn->net;
+	enum ip_conntrack_dir dir;
+	struct nf_conn *ct;
+	bool over;
+
+	if (flow->mode != PEP_CONNECT_MODE_FOLLOW || pep_flow_released(cause))
+		return;
+	ct = pep_untrack_entry(net, &flow->tuple, &dir);
+	if (!ct)
+		return;
+	spin_lock(&ct->lock);
+	over = ct->proto.tcp.state == TCP_CONNTRACK_ESTABLISHED;
+	if (over) {
+		ct->proto.tcp.state = TCP_CONNTRACK_TIME_WAIT;
+		ct->proto.tcp.seen[dir].flags |= IP_CT_TCP_FLAG_CLOSE_INIT;
+	}
+	spin_unlock(&ct->lock);
+	if (over)
+		pep_untrack_expire(ct, nf_tcp_pernet(net)->timeouts[TCP_CONNTRACK_TIME_WAIT]);
+	nf_conntrack_put(&ct->ct_general);
+}
+
 /* Keep the entry of a flow's connection. The lock orders it before
  * pep_untrack_back(), or an entry that was handed back would expire soon.
  */
@@ -343,6 +379,10 @@ void pep_untrack_split(struct net *net, const struct pep_tuple *tuple)
 
 void pep_untrack_back(struct net *net, const struct pep_tuple *tuple, u32 next,
 		      u32 other)
+{
+}
+
+void pep_untrack_over(const struct pep_flow *flow, enum pep_stat cause)
 {
 }
 

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A flowtable of nftables forwards the packets of connections past the
+chains: pep, which comes first, follows, splits and hands them back as ever,
+and conntrack's entry of a connection that ends while it is split goes soon."""
+
+import contextlib
+
+from peptest import conntrack, pep
+from peptest.firewall import strict
+from peptest.ktap import expect, expect_least, families, skip, wait_for
+from peptest.netns import run, sysctl, sysctls
+from peptest.pep import grows, pepadm
+from peptest.tcp import (NO_TIME_WAIT, exchange, exchange_part, expect_reset,
+                         one_way, pair, reset)
+
+TRAITS = {"machine"}
+
+LAST = 5                # seconds that a flowtable remembers a connection
+TIME_WAIT = 120         # seconds, as conntrack comes
+MODULES = ("nf_flow_table", "nf_flow_table_inet", "nft_flow_offload",
+           "nf_conntrack", "nf_conntrack_netlink", "nft_ct")
+SPLIT = "20000"
+BYTES = 100000
+RULES = """
+table inet fast {
+flowtable fast { hook ingress priority 0; devices = { wl0, sv0 }; }
+chain forward {
+type filter hook forward priority -10;
+meta l4proto tcp ct state established flow add @fast
+}
+}
+"""
+
+
+def setup():
+    """Connections are split by bytes, and stay split."""
+    pep.attached(SPLIT)
+    pepadm("profile", "set", "default", "release-idle", "0")
+    pep.ready()
+    run("modprobe", "-qa", *MODULES, check=False)
+    if fast():
+        sysctl("pep", f"net.netfilter.nf_flowtable_tcp_timeout={LAST}")
+
+
+def fast():
+    """Has the kernel flowtables?"""
+    return not run("nft", "-cf", "-", ns="pep", stdin=RULES,
+                   check=False).returncode
+
+
+@contextlib.contextmanager
+def fast_path():
+    """Within, a flowtable and a firewall that drops packets which conntrack
+    finds invalid; fails if it has found any."""
+    if not fast():
+        skip("this kernel has no flowtables")
+    with strict("pep", RULES):
+        yield
+
+
+@contextlib.contextmanager
+def never():
+    """Within, no connection is split."""
+    pepadm("profile", "set", "default", "split", "never")
+    try:
+        yield
+    finally:
+        pepadm("profile", "set", "default", "split", SPLIT)
+
+
+def expect_fast(both, family, port):
+    """The flowtable gets a connection with its next packets."""
+    def sent():
+        exchange_part(both, 100)
+        return conntrack.entry("pep", family, port).offloaded
+    wait_for("the flowtable to have it", sent)
+
+
+def opened(family):
+    """A connection that the flowtable has, both ends and its port."""
+    both = pair(family)
+    port = both[0].getsockname()[1]
+    expect_fast(both, family, port)
+    return both, port
+
+
+def split(family):
+    """The same, split afterwards."""
+    both, port = opened(family)
+    one_way(both[1], both[0], BYTES)
+    pep.wait_flows(1)
+    return both, port
+
+
+def forgotten(family, port):
+    """The entry of a connection when the flowtable has forgotten it."""
+    wait_for("the flowtable to forget it", lambda: not
+             conntrack.entry("pep", family, port).offloaded)
+    return conntrack.entry("pep", family, port)
+
+
+def expect_over(family, port):
+    """The entry is one of a connection that is over, and stays no longer."""
+    found = forgotten(family, port)
+    expect("state", found.state, "TIME_WAIT")
+    expect_least("seconds", TIME_WAIT, found.timeout)
+
+
+def wait_over(family, port):
+    """Wait until conntrack has seen the end of a connection."""
+    wait_for("the state TIME_WAIT", lambda: "TIME_WAIT" ==
+             conntrack.entry("pep", family, port).state)
+
+
+@families("a connection that is only followed")
+def followed(family):
+    """Conntrack sees its end."""
+    with never(), fast_path(), grows(follow_established=1, follow_closed=1,
+                                     flow_established=0):
+        both, port = opened(family)
+        exchange(both, BYTES)
+        wait_over(family, port)
+
+
+@families("a connection that is split and ends")
+def ended(family):
+    with fast_path(), grows(split_bytes=1, flow_closed=1):
+        both, port = split(family)
+        exchange(both, BYTES)
+        pep.flows_end()
+        expect_over(family, port)
+
+
+@families("a connection that is split and reset")
+def cut(family):
+    with fast_path(), grows(split_bytes=1, flow_reset=1):
+        both, port = split(family)
+        reset(both[0])
+        expect_reset(both[1])
+        pep.flows_end()
+        expect_over(family, port)
+
+
+def back(family, late):
+    """A connection that is split and handed back: it goes on, into the
+    flowtable again, and ends."""
+    with fast_path(), grows(flow_released=1, follow_closed=1):
+        both, port = split(family)
+        if late:
+            forgotten(family, port)
+        with never():
+            pep.hand_back()
+            exchange_part(both, BYTES)
+            expect_fast(both, family, port)
+            exchange(both, BYTES)
+            wait_over(family, port)
+
+
+families("a connection that is handed back soon", False)(back)
+families("a connection that is handed back, unknown to the flowtable by then",
+         True)(back)
+
+
+@families("the same ends connect again")
+def again(family):
+    """Conntrack takes the SYN for a new connection."""
+    with fast_path(), sysctls("sub", *NO_TIME_WAIT), \
+            sysctls("srv", *NO_TIME_WAIT), \
+            grows(split_bytes=2, flow_closed=2):
+        for _ in range(2):
+            both = pair(family, bind=("", 34571))
+            exchange_part(both, 1000)
+            one_way(both[1], both[0], BYTES)
+            pep.wait_flows(1)
+            exchange(both, BYTES)
+            pep.flows_end()
