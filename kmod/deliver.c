@@ -12,6 +12,8 @@
 
 #include "deliver.h"
 
+#include <kunit/visibility.h>
+#include <linux/export.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/netdevice.h>
@@ -271,9 +273,12 @@ static void pep_deliver_note(struct sock *sk, const struct sk_buff *skb)
  */
 struct sk_buff *pep_deliver_compact(struct sk_buff *skb)
 {
-	unsigned int headroom = skb->data - skb_mac_header(skb);
 	struct sk_buff *copy;
+	int headroom = 0;
 
+	/* Drivers of modems give packets without a header of the link none at all. */
+	if (skb_mac_header_was_set(skb))
+		headroom = skb->data - skb_mac_header(skb);
 	if ((!skb_is_nonlinear(skb) && !skb->head_frag) ||
 	    skb->len > PEP_DELIVER_COMPACT ||
 	    skb_shinfo(skb)->gso_type & SKB_GSO_FRAGLIST)
@@ -284,6 +289,7 @@ struct sk_buff *pep_deliver_compact(struct sk_buff *skb)
 	consume_skb(skb);
 	return copy;
 }
+EXPORT_SYMBOL_IF_KUNIT(pep_deliver_compact);
 
 /**
  * pep_deliver_local() - hand a packet to the local stack

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Unit tests that need no packets: states, options, headers, names. */
+/* Unit tests that need no traffic: states, options, headers, names. */
 
 #include <kunit/test.h>
 #include <linux/bvec.h>
@@ -9,6 +9,7 @@
 #include <net/tcp.h>
 
 #include "compat.h"
+#include "deliver.h"
 #include "flow.h"
 #include "gain.h"
 #include "gather.h"
@@ -430,6 +431,34 @@ static void pep_kunit_gain_add(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic64_read(&times->squares), 10);
 }
 
+/* A packet in a page of its own, with a header of the link or without any. */
+static void pep_kunit_deliver_compact(struct kunit *test)
+{
+	static const u8 payload[] = { 1, 2, 3, 4 };
+	struct sk_buff *skb;
+	struct page *page;
+	int mac;
+
+	for (mac = -1; mac < 2; mac++) {
+		skb = alloc_skb(128, GFP_KERNEL);
+		page = alloc_page(GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(test, skb);
+		KUNIT_ASSERT_NOT_NULL(test, page);
+		memcpy(page_address(page), payload, sizeof(payload));
+		skb_reserve(skb, ETH_HLEN);
+		skb_reset_network_header(skb);
+		if (mac >= 0)
+			skb_set_mac_header(skb, mac ? -ETH_HLEN : 0);
+		skb_add_rx_frag(skb, 0, page, 0, sizeof(payload), PAGE_SIZE);
+		skb = pep_deliver_compact(skb);
+		KUNIT_EXPECT_FALSE(test, skb_is_nonlinear(skb));
+		KUNIT_EXPECT_EQ(test, skb->len, sizeof(payload));
+		KUNIT_EXPECT_MEMEQ(test, skb_network_header(skb), payload, sizeof(payload));
+		KUNIT_EXPECT_EQ(test, skb_mac_header_was_set(skb), mac >= 0);
+		kfree_skb(skb);
+	}
+}
+
 static struct kunit_case pep_kunit_cases[] = {
 	KUNIT_CASE(pep_kunit_flow_transitions),
 	KUNIT_CASE(pep_kunit_flow_out_of_range),
@@ -444,6 +473,7 @@ static struct kunit_case pep_kunit_cases[] = {
 	KUNIT_CASE(pep_kunit_packet_jumbo),
 #endif
 	KUNIT_CASE(pep_kunit_gather),
+	KUNIT_CASE(pep_kunit_deliver_compact),
 	KUNIT_CASE(pep_kunit_profile_names),
 	KUNIT_CASE(pep_kunit_profile_defaults),
 	KUNIT_CASE(pep_kunit_residence_bucket),
