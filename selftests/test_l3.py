@@ -10,8 +10,8 @@ from peptest import pep
 from peptest.ktap import expect, families
 from peptest.netns import addr, ip, run, space_up
 from peptest.pep import grows, pepadm
-from peptest.tcp import (connect_errno, exchange, exchange_part,
-                         one_way, pair)
+from peptest.tcp import (connect_errno, exchange, exchange_part, one_way,
+                         pair)
 
 TRAITS = {"once"}
 
