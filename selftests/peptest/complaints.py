@@ -15,6 +15,8 @@ PATTERN = "|".join((
     "kmemleak: [1-9]",
     "INFO: task .* blocked",
     "unregister_netdevice: waiting",
+    "stalled pool shutdown",
+    "Bad page state",
     "Objects remaining",
     "Kernel panic",
 ))
