@@ -21,6 +21,8 @@ struct sock;
  * @first: by side of the sender, its copies in the order of the stream, or NULL
  * @last: by side of the sender, the last one of @first, unless that is NULL
  * @start: by side of the sender, sequence number from which they are complete
+ * @label: by side of the sender, the flow label of its latest packet, see
+ *	pep_packet_label(); 0 while it is unknown
  * @memory: memory that they keep, bytes
  * @count: how many they are, both ways
  * @restarts: number of calls of pep_copies_restart()
@@ -32,6 +34,7 @@ struct pep_copies {
 	struct pep_copy *first[2];
 	struct pep_copy *last[2];
 	u32 start[2];
+	u32 label[2];
 	u32 memory;
 	u16 count;
 	u8 restarts;

@@ -99,9 +99,9 @@ static bool pep_follow_chooses(const struct pep_gen *gen,
 		!(conn->end[conn->opener].flags & PEP_TRACK_UNSPLIT));
 }
 
-/* The handshake of such a connection is complete. */
+/* The handshake of such a connection is complete; @label is that of its SYN-ACK. */
 static void pep_follow_choose(struct pep_net *pn, struct pep_gen *gen,
-			      struct pep_conn *conn)
+			      struct pep_conn *conn, u32 label)
 {
 	bool held_back = pep_follow_held_back(pn, gen, conn);
 
@@ -110,6 +110,8 @@ static void pep_follow_choose(struct pep_net *pn, struct pep_gen *gen,
 	if (held_back || !conn->trigger)
 		return;
 	pep_follow_keep(pn, gen, conn);
+	if (conn->copies)
+		conn->copies->label[!conn->opener] = label;
 	if (conn->copies && conn->path)
 		pep_learn_handshake(conn->path,
 				    conn->end[PEP_SIDE_WIRELESS].rtt);
@@ -234,7 +236,7 @@ static bool pep_follow_newer(const struct pep_track_end *self, u32 tsval)
 	       (u32)jiffies - self->seen > TCP_PAWS_WRAP * HZ;
 }
 
-/* Note the state of the sender of any packet: clock, device, DSCP, losses. */
+/* Note the state of the sender of any packet: clock, device, DSCP, label, losses. */
 static void pep_follow_note(struct pep_conn *conn, enum pep_side side,
 			    const struct sk_buff *skb,
 			    const struct pep_packet *pkt)
@@ -257,6 +259,8 @@ static void pep_follow_note(struct pep_conn *conn, enum pep_side side,
 		self->flags |= PEP_TRACK_UNSPLIT;
 	self->ifindex = skb->dev->ifindex;
 	conn->dsfield[side] = pep_packet_dsfield(skb);
+	if (conn->copies)
+		conn->copies->label[side] = pep_packet_label(skb);
 }
 
 /*
@@ -390,10 +394,12 @@ static void pep_follow_step(struct pep_net *pn, struct pep_gen *gen,
 	if (conn->stage == PEP_TRACK_ANSWERED && side == conn->opener && gen &&
 	    pep_segment_plausible(conn, side, skb, pkt) &&
 	    ntohl(th->ack_seq) == conn->end[!side].next) {
+		u32 label = conn->end[!side].label;
+
 		pep_handshake_complete(pn, gen, conn);
 		if (conn->stage == PEP_TRACK_FOLLOWED &&
 		    pep_follow_chooses(gen, conn))
-			pep_follow_choose(pn, gen, conn);
+			pep_follow_choose(pn, gen, conn, label);
 	}
 	if (conn->stage >= PEP_TRACK_FOLLOWED && conn->meter && !conn->resume)
 		pep_meter_followed(conn, side, pkt);

@@ -48,7 +48,7 @@ static void pep_handshake_open(struct pep_track_end *end,
 	end->isn = ntohl(th->seq);
 	end->next = end->isn + 1 + pkt->payload;
 	end->high = end->next;
-	end->turn = end->next;
+	end->label = pep_packet_label(skb);
 	end->seen = jiffies;
 	end->ifindex = skb->dev->ifindex;
 	end->mss = options->mss ?: TCP_MSS_DEFAULT;
@@ -306,6 +306,7 @@ static bool pep_handshake_spoofed(struct pep_net *pn, const struct pep_gen *gen,
  *
  * The entry goes when it is beyond its subscriber's share, or when both ends' packets come
  * by one device and routing has another one for an end: one host may have sent them all.
+ * The ends' flow labels are forgotten.
  *
  * Context: softirq, RCU read side.
  */
@@ -344,6 +345,8 @@ void pep_handshake_complete(struct pep_net *pn, const struct pep_gen *gen,
 		opener->wscale = 0;
 		target->wscale = 0;
 	}
+	opener->turn = opener->next;
+	target->turn = target->next;
 	pep_track_advance(pn, conn, PEP_TRACK_ACK);
 	pep_stat_inc(pn, PEP_STAT_FOLLOW_ESTABLISHED);
 }

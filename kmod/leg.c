@@ -17,6 +17,7 @@
 #include <net/route.h>
 
 #include "compat.h"
+#include "packet.h"
 #include "values.h"
 #include "stat.h"
 
@@ -134,9 +135,11 @@ static int pep_leg_call_connect(struct sock *sk, const struct pep_tuple *tuple)
 		.sin_port = tuple->dport,
 	};
 
-	if (tuple->family == AF_INET6)
+	if (tuple->family == AF_INET6) {
+		sin6.sin6_flowinfo = inet6_sk(sk)->flow_label;
 		return sk->sk_prot->connect(sk, (struct pep_compat_sockaddr *)
 					    &sin6, sizeof(sin6));
+	}
 	return sk->sk_prot->connect(sk, (struct pep_compat_sockaddr *)&sin,
 				    sizeof(sin));
 }
@@ -207,6 +210,42 @@ int pep_leg_connect_local(struct sock *sk, const struct pep_tuple *tuple)
 	} while (err == -EADDRNOTAVAIL && !inet_csk(sk)->icsk_bind_hash &&
 		 --tries);
 	return err;
+}
+
+/**
+ * pep_leg_set_label() - set the flow label that an IPv6 socket sends with
+ * @sk: locked socket, not yet connected
+ * @label: of pep_packet_label(); 0 leaves the choice to the kernel
+ *
+ * Routers choose among paths by it, and so does the route of the socket. Follows
+ * IPV6_FLOWINFO_SEND and IPV6_AUTOFLOWLABEL. Where a process has reserved labels for
+ * itself connect() would refuse others.
+ */
+void pep_leg_set_label(struct sock *sk, u32 label)
+{
+#if IS_ENABLED(CONFIG_IPV6)
+	if (label == PEP_PACKET_LABELLED) {
+		inet6_clear_bit(AUTOFLOWLABEL, sk);
+		inet6_set_bit(AUTOFLOWLABEL_SET, sk);
+	} else if (label && !READ_ONCE(sock_net(sk)->ipv6.flowlabel_has_excl)) {
+		inet6_set_bit(SNDFLOW, sk);
+		inet6_sk(sk)->flow_label = htonl(label & ~PEP_PACKET_LABELLED);
+	}
+#endif
+}
+
+/**
+ * pep_leg_forget_label() - undo pep_leg_set_label() with a label other than zero
+ * @sk: locked socket that hears nothing from its end
+ *
+ * TCP changes its own label after a time-out, so that routers may try another path.
+ */
+void pep_leg_forget_label(struct sock *sk)
+{
+#if IS_ENABLED(CONFIG_IPV6)
+	if (sk->sk_family == AF_INET6)
+		inet6_sk(sk)->flow_label = 0;
+#endif
 }
 
 /**

@@ -94,6 +94,8 @@ void pep_leg_clear_timewait(struct pep_net *pn, const struct pep_tuple *tuple,
 int pep_leg_connect(struct sock *sk, const struct pep_tuple *tuple, u32 isn);
 int pep_leg_connect_local(struct sock *sk, const struct pep_tuple *tuple);
 void pep_leg_set_dsfield(struct sock *sk, u8 dsfield);
+void pep_leg_set_label(struct sock *sk, u32 label);
+void pep_leg_forget_label(struct sock *sk);
 int pep_leg_set_cc(struct sock *sk, const char *cc);
 void pep_leg_set_timers(struct sock *sk, const struct pep_values *values);
 void pep_leg_set_max_rate(struct sock *sk, u64 rate);

@@ -117,6 +117,22 @@ static inline u8 pep_packet_dsfield(const struct sk_buff *skb)
 	       ipv6_get_dsfield(ipv6_hdr(skb)) : ipv4_get_dsfield(ip_hdr(skb));
 }
 
+/* Set in each result of pep_packet_label() for IPv6; a label has 20 bits. */
+#define PEP_PACKET_LABELLED	BIT(31)
+
+/**
+ * pep_packet_label() - flow label of a packet, RFC 6437
+ * @skb: IPv4 or IPv6 packet whose header is linear
+ *
+ * Return: the label, with PEP_PACKET_LABELLED; 0 for IPv4.
+ */
+static inline u32 pep_packet_label(const struct sk_buff *skb)
+{
+	if (skb->protocol != htons(ETH_P_IPV6))
+		return 0;
+	return ntohl(ip6_flowlabel(ipv6_hdr(skb))) | PEP_PACKET_LABELLED;
+}
+
 /**
  * pep_packet_gtsm() - does the sender use TTL security, RFC 5082?
  * @skb: packet, parsed

@@ -251,6 +251,7 @@ enum pep_stat pep_repair_leg(struct pep_flow *flow, const struct pep_conn *conn,
 		   pep_gen_bound(flow->gen, side, peer->ifindex));
 	if (flow->gen->values.dscp == PEP_DSCP_COPY)
 		pep_leg_set_dsfield(sk, conn->dsfield[!side]);
+	pep_leg_set_label(sk, conn->copies->label[!side]);
 	err = pep_repair_connect(conn, side, sk);
 	if (err)
 		return pep_repair_reason(err);

@@ -85,6 +85,8 @@ enum pep_track_event {
  * @high: number after the highest byte sent
  * @turn: where its turn began, see pep_follow_turn(); set anew where triggers begin
  *	anew, and outdated until then
+ * @label: in the place of @turn until the handshake is complete: the flow label of its SYN
+ *	or SYN-ACK, see pep_packet_label()
  * @ack: highest acknowledgment sent: all data of the other end before it has arrived
  * @edge: highest right edge offered: the other end may send up to it
  * @tsval: its clock, RFC 7323, as the other end has seen it in order
@@ -103,7 +105,10 @@ struct pep_track_end {
 	u64 bytes;
 	u32 next;
 	u32 high;
-	u32 turn;
+	union {
+		u32 turn;
+		u32 label;
+	};
 	u32 ack;
 	u32 edge;
 	u32 tsval;

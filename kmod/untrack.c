@@ -34,6 +34,7 @@
 #include "again.h"
 #include "callback.h"
 #include "flow.h"
+#include "leg.h"
 #include "scope.h"
 #include "tuple.h"
 
@@ -287,17 +288,18 @@ static struct pep_flow *pep_untrack_ends(const struct sk_buff *skb,
 	return flow && pep_flow_resets(flow) ? flow : NULL;
 }
 
-/* A leg that repeats payload after a time-out gives its part of the link to others. TCP has
- * the socket locked when it sends; a packet that comes from a VRF, or from encryption, has
- * a device by then, and has been here before.
+/* A leg that repeats payload after a time-out gives its part of the link to others, and the
+ * kernel chooses its flow label. TCP has the socket locked when it sends; a packet that
+ * comes from a VRF, or from encryption, has a device by then, and has been here before.
  */
-static void pep_untrack_again(const struct sk_buff *skb, const struct sock *sk)
+static void pep_untrack_again(const struct sk_buff *skb, struct sock *sk)
 {
 	struct pep_flow *flow;
 
 	if (skb->dev || !sk || !sk_fullsock(sk) || sk->sk_type != SOCK_STREAM ||
 	    !inet_csk(sk)->icsk_retransmits)
 		return;
+	pep_leg_forget_label(sk);
 	flow = rcu_dereference_sk_user_data(sk);
 	if (flow && flow->leg[PEP_SIDE_WIRELESS].sk == sk)
 		pep_link_sent(flow);
