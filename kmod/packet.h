@@ -6,6 +6,7 @@
 #include <linux/skbuff.h>
 #include <linux/tcp.h>
 #include <net/dsfield.h>
+#include <net/ipv6.h>
 
 #include "tuple.h"
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Devices whose packets have no header of the link, as those of tunnels, modems
-and PPP: GRE towards the subscriber, IP in IPv6 towards the server.
+"""Devices whose packets have no header of the link, as those of tunnels,
+modems and PPP: GRE towards the subscriber, IP in IPv6 towards the server.
 
    sub g0 ------------------ g0 pep t0 ------------------ t0 srv
    198.18.5.2        198.18.5.1     198.18.6.1        198.18.6.2

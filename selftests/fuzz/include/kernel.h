@@ -7,6 +7,7 @@
 #define _FUZZ_KERNEL_H
 
 #define IS_ENABLED(CONFIG_OPTION)	CONFIG_OPTION
+#define BIT(nr)			(1UL << (nr))
 #define fallthrough		__attribute__((__fallthrough__))
 #define noinline_for_stack
 #define unlikely(x)		__builtin_expect(!!(x), 0)

@@ -27,6 +27,11 @@ struct frag_hdr {
 
 int ipv6_addr_type(const struct in6_addr *addr);
 
+static inline __be32 ip6_flowlabel(const struct ipv6hdr *iph)
+{
+	return *(const __be32 *)iph & htonl(0xfffff);
+}
+
 static inline bool ipv6_addr_equal(const struct in6_addr *a,
 				   const struct in6_addr *b)
 {
