@@ -49,7 +49,8 @@ static bool pep_adopt_heard(const struct pep_track_end *end)
  * A leg cannot acknowledge to its end the payload that lies behind a hole.
  *
  * Return: true when the payload of both ends has no hole, all unacknowledged
- * payload has been kept, and both ends have sent packets lately.
+ * payload has been kept, and both ends have sent packets lately, whose flow labels are
+ * known over IPv6.
  */
 bool pep_adopt_ready(const struct pep_conn *conn)
 {
@@ -59,6 +60,8 @@ bool pep_adopt_ready(const struct pep_conn *conn)
 		return false;
 	for (side = 0; side < 2; side++)
 		if (!pep_adopt_heard(&conn->end[side]) ||
+		    (conn->tuple.family == AF_INET6 &&
+		     !conn->copies->label[side]) ||
 		    conn->end[side].next != conn->end[side].high ||
 		    before(conn->end[!side].ack, conn->copies->start[side]))
 			return false;

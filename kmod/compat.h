@@ -152,6 +152,12 @@ static inline void pep_compat_tm_dump(struct tcf_t *dtm, const struct tcf_t *stm
 #define PEP_COMPAT_ECN_OK TCP_ECN_MODE_RFC3168
 #endif
 
+/* Does TCP choose among the next hops of an IPv6 route by sk_txhash, and not by the flow
+ * label? See ip6_ecmp_set_mp_hash().
+ */
+#define PEP_COMPAT_PATH_BY_TXHASH \
+	(LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0))
+
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
 /* Before 6.13 a symbol namespace was a bare word. */
 #define PEP_IMPORT_KUNIT_NS() MODULE_IMPORT_NS(EXPORTED_FOR_KUNIT_TESTING)

@@ -276,7 +276,7 @@ struct sk_buff *pep_deliver_compact(struct sk_buff *skb)
 	struct sk_buff *copy;
 	int headroom = 0;
 
-	/* Drivers of modems give packets without a header of the link none at all. */
+	/* Drivers of modems leave the offset of the link's header unset. */
 	if (skb_mac_header_was_set(skb))
 		headroom = skb->data - skb_mac_header(skb);
 	if ((!skb_is_nonlinear(skb) && !skb->head_frag) ||

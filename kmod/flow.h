@@ -219,10 +219,10 @@ static inline enum pep_side pep_flow_side(const struct pep_flow *flow,
 }
 
 /**
- * pep_flow_released() - does a connection go on with its ends after its flow?
+ * pep_flow_released() - was a flow's connection handed back?
  * @cause: counter of the cause for which the flow has ended
  *
- * Return: true when it has been handed back.
+ * Return: true when it was, and goes on.
  */
 static inline bool pep_flow_released(enum pep_stat cause)
 {

@@ -306,6 +306,8 @@ static void pep_follow_resume(struct pep_net *pn, struct pep_gen *gen,
 	peer->turn = peer->high;
 	if (conn->trigger && !pep_follow_held_back(pn, gen, conn))
 		pep_follow_keep(pn, gen, conn);
+	if (conn->copies)
+		conn->copies->label[side] = pep_packet_label(skb);
 }
 
 /* A side had no device since the latest packet: the connection goes on from the next

@@ -238,13 +238,20 @@ void pep_leg_set_label(struct sock *sk, u32 label)
  * pep_leg_forget_label() - undo pep_leg_set_label() with a label other than zero
  * @sk: locked socket that hears nothing from its end
  *
- * TCP changes its own label after a time-out, so that routers may try another path.
+ * TCP changes its own label after a time-out, unless net.core.txrehash is 0, so that
+ * routers may try another path. With the route the headers that it keeps are made anew.
+ *
+ * Context: RCU read side, BH off.
  */
 void pep_leg_forget_label(struct sock *sk)
 {
 #if IS_ENABLED(CONFIG_IPV6)
-	if (sk->sk_family == AF_INET6)
-		inet6_sk(sk)->flow_label = 0;
+	if (sk->sk_family != AF_INET6 || !inet6_test_bit(SNDFLOW, sk) ||
+	    !READ_ONCE(sk->sk_txrehash))
+		return;
+	inet6_clear_bit(SNDFLOW, sk);
+	inet6_sk(sk)->flow_label = 0;
+	__sk_dst_reset(sk);
 #endif
 }
 

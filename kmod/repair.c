@@ -13,6 +13,7 @@
 #include "repair.h"
 
 #include <net/inet_ecn.h>
+#include <net/ipv6.h>
 #include <net/l3mdev.h>
 #include <net/tcp.h>
 
@@ -48,6 +49,24 @@ static u8 pep_repair_agreed(const struct pep_conn *conn)
 	return conn->end[0].flags & conn->end[1].flags;
 }
 
+/* Have an IPv6 leg use the next hop that forwarded packets with its label use. Return: 0 or
+ * a negative error.
+ */
+static int pep_repair_path(struct sock *sk)
+{
+	u32 hash;
+
+	if (!PEP_COMPAT_PATH_BY_TXHASH || sk->sk_family != AF_INET6 ||
+	    ip6_multipath_hash_policy(sock_net(sk)))
+		return 0;
+	hash = pep_route_hash6(sk);
+	if (!hash)
+		return 0;
+	sk->sk_txhash = hash << 1 | 1;
+	__sk_dst_reset(sk);
+	return inet_csk(sk)->icsk_af_ops->rebuild_header(sk);
+}
+
 /*
  * Establish the leg of a side: set the state that precedes connect(), which
  * sends nothing under repair. Return: 0 or a negative error.
@@ -74,6 +93,8 @@ static int pep_repair_connect(const struct pep_conn *conn, enum pep_side side,
 	tp->rx_opt.user_mss = 0;
 	if (!err && sk->sk_state != TCP_ESTABLISHED)
 		err = -EPROTO;
+	if (!err)
+		err = pep_repair_path(sk);
 	if (err || !tp->srtt_us)
 		return err;
 	/* Before the payload under way starts the timer. */

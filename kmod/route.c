@@ -46,7 +46,45 @@ static struct dst_entry *pep_route_out6(struct net *net,
 
 	return IS_ERR(dst) ? NULL : dst;
 }
+
+/**
+ * pep_route_hash6() - hash by which an IPv6 route chooses among next hops
+ * @sk: connected socket
+ *
+ * Forwarded packets with its addresses, ports and flow label choose by it.
+ *
+ * Context: any, with the socket locked.
+ * Return: the hash; 0 where there is but one next hop, or no route.
+ */
+u32 pep_route_hash6(const struct sock *sk)
+{
+	struct flowi6 fl6 = {
+		.flowi6_oif = sk->sk_bound_dev_if,
+		.flowi6_mark = sk->sk_mark,
+		.flowi6_proto = IPPROTO_TCP,
+		.flowi6_flags = FLOWI_FLAG_ANYSRC,
+		.flowlabel = ip6_make_flowinfo(inet6_sk(sk)->tclass,
+					       inet6_sk(sk)->flow_label),
+		.flowi6_uid = sock_net_uid(sock_net(sk), sk),
+		.daddr = sk->sk_v6_daddr,
+		.saddr = inet6_sk(sk)->saddr,
+		.fl6_dport = inet_sk(sk)->inet_dport,
+		.fl6_sport = inet_sk(sk)->inet_sport,
+	};
+	struct dst_entry *dst = ip6_dst_lookup_flow(sock_net(sk), NULL, &fl6,
+						    NULL);
+
+	if (IS_ERR(dst))
+		return 0;
+	dst_release(dst);
+	return fl6.mp_hash;
+}
 #else
+u32 pep_route_hash6(const struct sock *sk)
+{
+	return 0;
+}
+
 static struct dst_entry *pep_route_out6(struct net *net,
 					const struct pep_tuple *tuple, int oif,
 					u32 mark, u8 dsfield)

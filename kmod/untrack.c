@@ -13,7 +13,7 @@
  * of its packets while it is split. The entry is made liberal about windows, so
  * that packets are valid when the connection is handed back. It would expire
  * meanwhile, soon where it has seen payload without its acknowledgment, so it is
- * kept for as long as the flow lives. It is in TIME_WAIT from the end of the flow on.
+ * kept for as long as the flow lives. Then it is in TIME_WAIT, or goes.
  */
 
 #include "untrack.h"
@@ -186,10 +186,10 @@ void pep_untrack_back(struct net *net, const struct pep_tuple *tuple, u32 next,
  * @flow: flow that has ended, locked
  * @cause: counter of the cause, as for pep_flow_end()
  *
- * Conntrack has seen neither a FIN nor a reset. An entry that a flowtable has would last
- * for a day where its state is established, see nf_flow_table_extend_ct_timeout(): as
- * many as there are connections in a day, and conntrack's table would be full. A SYN
- * opens the connection anew.
+ * Conntrack has seen neither a FIN nor a reset. Where a flowtable has the entry, the entry
+ * goes at once: nf_flow_table_extend_ct_timeout() would let it last for a day, so that the
+ * entries of a day would fill conntrack's table, and a SYN of the same ends would pass
+ * conntrack by. Else it is in TIME_WAIT, and a SYN opens the connection anew.
  *
  * Context: BH off.
  */
@@ -203,6 +203,12 @@ void pep_untrack_over(const struct pep_flow *flow, enum pep_stat cause)
 	if (flow->mode != PEP_CONNECT_MODE_FOLLOW || pep_flow_released(cause))
 		return;
 	ct = pep_untrack_entry(net, &flow->tuple, &dir);
+	if (ct && test_bit(IPS_OFFLOAD_BIT, &ct->status)) {
+		pep_untrack_expire(ct, 0);
+		nf_conntrack_put(&ct->ct_general);
+		/* Conntrack removes an expired entry when it meets it. */
+		ct = pep_untrack_entry(net, &flow->tuple, &dir);
+	}
 	if (!ct)
 		return;
 	spin_lock(&ct->lock);

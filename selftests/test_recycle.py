@@ -34,7 +34,7 @@ def setup():
 
 
 @families("split at the handshake", "handshake", 0)
-@families("copies that are taken over", "200000", COUNT)
+@families("copies that are taken over", str(BYTES // 5), COUNT)
 def whole(family, split, after):
     """Nothing of it is copied but small pieces."""
     pep.follow(split)
@@ -59,7 +59,8 @@ def kept(family):
 @families("handed back in mid-transfer")
 def back(family):
     pep.follow("handshake")
-    with impaired(WIRELESS + SERVER, *LOSSY), grows(flow_reset=0):
+    with impaired(WIRELESS + SERVER, *LOSSY), \
+            grows(flow_established=COUNT, flow_released=COUNT, flow_reset=0):
         load = Load(start(family, COUNT), BYTES)
         load.more(BYTES)
         hand_back()

@@ -42,6 +42,7 @@ def _program():
 
 
 def _set(ns, dev, fd):
+    """Have a device run a program."""
     with Within(ns):
         index = socket.if_nametoindex(dev)
     change(ns, RTM_SETLINK,
@@ -59,9 +60,3 @@ def attach(ns, *devs):
             _set(ns, dev, fd)
     finally:
         os.close(fd)
-
-
-def detach(ns, *devs):
-    """Detach it."""
-    for dev in devs:
-        _set(ns, dev, -1)
