@@ -88,8 +88,8 @@ def none():
 
 
 def again(pause):
-    """A connection is split again, which is due at once: that awaits both ends'
-    labels."""
+    """A connection is split again, which is due at once. The take-over awaits
+    the labels of both ends."""
     pep.follow("handshake")
     with grows(flow_established=2, flow_closed=1):
         seen = Seen()
