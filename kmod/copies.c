@@ -90,7 +90,8 @@ static void pep_copies_insert(struct pep_copies *copies, enum pep_side side,
  * pep_copies_new() - begin to keep copies
  * @gen: generation that may split the connection, protected by RCU
  * @path: entry of its subscriber, which the connection refers to, or NULL
- * @end: its two ends by side; payload that they have sent by now is not kept
+ * @end: its two ends by side, with their labels; payload that they have sent by now is
+ *	not kept
  *
  * Context: softirq.
  * Return: empty copies, or NULL.
@@ -110,8 +111,10 @@ struct pep_copies *pep_copies_new(struct pep_gen *gen,
 	}
 	copies->gen = gen;
 	copies->path = path;
-	for (side = 0; side < 2; side++)
+	for (side = 0; side < 2; side++) {
 		copies->start[side] = end[side].next;
+		copies->label[side] = end[side].label;
+	}
 	return copies;
 }
 

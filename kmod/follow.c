@@ -59,10 +59,12 @@ static bool pep_follow_admit(struct pep_net *pn, struct pep_conn *conn)
 	return !conn->crowded;
 }
 
-/* Keep copies from here on. */
+/* Keep copies from here on: the ends' turns begin. */
 static void pep_follow_keep(struct pep_net *pn, struct pep_gen *gen,
 			    struct pep_conn *conn)
 {
+	enum pep_side side;
+
 	conn->due = conn->trigger & PEP_SPLIT_TRIGGER_HANDSHAKE;
 	if (!pep_follow_admit(pn, conn))
 		return;
@@ -71,6 +73,8 @@ static void pep_follow_keep(struct pep_net *pn, struct pep_gen *gen,
 		pep_adopt_give_up(pn, conn, PEP_STAT_SPLIT_PASS_NO_MEMORY);
 		return;
 	}
+	for (side = 0; side < 2; side++)
+		conn->end[side].turn = conn->end[side].high;
 	pep_adopt_prepare(conn);
 }
 
@@ -99,9 +103,9 @@ static bool pep_follow_chooses(const struct pep_gen *gen,
 		!(conn->end[conn->opener].flags & PEP_TRACK_UNSPLIT));
 }
 
-/* The handshake of such a connection is complete; @label is that of its SYN-ACK. */
+/* The handshake of such a connection is complete. */
 static void pep_follow_choose(struct pep_net *pn, struct pep_gen *gen,
-			      struct pep_conn *conn, u32 label)
+			      struct pep_conn *conn)
 {
 	bool held_back = pep_follow_held_back(pn, gen, conn);
 
@@ -110,8 +114,6 @@ static void pep_follow_choose(struct pep_net *pn, struct pep_gen *gen,
 	if (held_back || !conn->trigger)
 		return;
 	pep_follow_keep(pn, gen, conn);
-	if (conn->copies)
-		conn->copies->label[!conn->opener] = label;
 	if (conn->copies && conn->path)
 		pep_learn_handshake(conn->path,
 				    conn->end[PEP_SIDE_WIRELESS].rtt);
@@ -131,10 +133,8 @@ static void pep_follow_rearm(struct pep_net *pn, struct pep_gen *other,
 	conn->trigger = gen ? gen->values.split_trigger : 0;
 	if (!conn->trigger)
 		return;
-	for (side = 0; side < 2; side++) {
+	for (side = 0; side < 2; side++)
 		conn->end[side].next = conn->end[side].high;
-		conn->end[side].turn = conn->end[side].high;
-	}
 	pep_follow_keep(pn, gen, conn);
 }
 
@@ -147,8 +147,7 @@ static void pep_follow_outdated(struct pep_net *pn, struct pep_conn *conn)
 		pep_adopt_give_up(pn, conn, PEP_STAT_SPLIT_PASS_STOPPING);
 		return;
 	}
-	pep_copies_free(conn->copies);
-	WRITE_ONCE(conn->copies, NULL);
+	pep_track_drop_copies(conn);
 	conn->due = 0;
 }
 
@@ -179,7 +178,8 @@ static void pep_follow_payload(struct pep_net *pn, struct pep_conn *conn,
 	u32 last = ntohl(pkt->th->seq) + pkt->payload;
 	bool kept;
 
-	pep_follow_turn(self, peer);
+	if (conn->copies)
+		pep_follow_turn(self, peer);
 	self->bytes += pkt->payload;
 	if (!after(last, self->next)) {
 		self->repeated += pkt->payload;
@@ -242,6 +242,7 @@ static void pep_follow_note(struct pep_conn *conn, enum pep_side side,
 			    const struct pep_packet *pkt)
 {
 	struct pep_track_end *self = &conn->end[side];
+	u32 *label = conn->copies ? &conn->copies->label[side] : &self->label;
 	struct pep_segment_options options;
 
 	pep_segment_scan(pkt, &options);
@@ -259,8 +260,7 @@ static void pep_follow_note(struct pep_conn *conn, enum pep_side side,
 		self->flags |= PEP_TRACK_UNSPLIT;
 	self->ifindex = skb->dev->ifindex;
 	conn->dsfield[side] = pep_packet_dsfield(skb);
-	if (conn->copies)
-		conn->copies->label[side] = pep_packet_label(skb);
+	*label = pep_packet_label(skb);
 }
 
 /*
@@ -302,12 +302,8 @@ static void pep_follow_resume(struct pep_net *pn, struct pep_gen *gen,
 	conn->resume = false;
 	if (pep_handshake_splittable(conn))
 		conn->trigger = gen->values.split_trigger;
-	self->turn = self->high;
-	peer->turn = peer->high;
 	if (conn->trigger && !pep_follow_held_back(pn, gen, conn))
 		pep_follow_keep(pn, gen, conn);
-	if (conn->copies)
-		conn->copies->label[side] = pep_packet_label(skb);
 }
 
 /* A side had no device since the latest packet: the connection goes on from the next
@@ -396,12 +392,10 @@ static void pep_follow_step(struct pep_net *pn, struct pep_gen *gen,
 	if (conn->stage == PEP_TRACK_ANSWERED && side == conn->opener && gen &&
 	    pep_segment_plausible(conn, side, skb, pkt) &&
 	    ntohl(th->ack_seq) == conn->end[!side].next) {
-		u32 label = conn->end[!side].label;
-
 		pep_handshake_complete(pn, gen, conn);
 		if (conn->stage == PEP_TRACK_FOLLOWED &&
 		    pep_follow_chooses(gen, conn))
-			pep_follow_choose(pn, gen, conn, label);
+			pep_follow_choose(pn, gen, conn);
 	}
 	if (conn->stage >= PEP_TRACK_FOLLOWED && conn->meter && !conn->resume)
 		pep_meter_followed(conn, side, pkt);

@@ -306,7 +306,6 @@ static bool pep_handshake_spoofed(struct pep_net *pn, const struct pep_gen *gen,
  *
  * The entry goes when it is beyond its subscriber's share, or when both ends' packets come
  * by one device and routing has another one for an end: one host may have sent them all.
- * The ends' flow labels are forgotten.
  *
  * Context: softirq, RCU read side.
  */
@@ -345,8 +344,6 @@ void pep_handshake_complete(struct pep_net *pn, const struct pep_gen *gen,
 		opener->wscale = 0;
 		target->wscale = 0;
 	}
-	opener->turn = opener->next;
-	target->turn = target->next;
 	pep_track_advance(pn, conn, PEP_TRACK_ACK);
 	pep_stat_inc(pn, PEP_STAT_FOLLOW_ESTABLISHED);
 }

@@ -228,6 +228,24 @@ static void pep_track_settle(struct pep_net *pn, struct pep_conn *conn)
 }
 
 /**
+ * pep_track_drop_copies() - drop the copies of a connection, if it has any
+ * @conn: connection, locked
+ *
+ * Context: BH off.
+ */
+void pep_track_drop_copies(struct pep_conn *conn)
+{
+	enum pep_side side;
+
+	if (!conn->copies)
+		return;
+	for (side = 0; side < 2; side++)
+		conn->end[side].label = conn->copies->label[side];
+	pep_copies_free(conn->copies);
+	WRITE_ONCE(conn->copies, NULL);
+}
+
+/**
  * pep_track_disarm() - keep triggers from splitting a connection
  * @conn: connection, locked; it has been taken over, or will not be by these
  *	triggers: pep_follow_resume() may arm it again
@@ -239,9 +257,7 @@ void pep_track_disarm(struct pep_conn *conn)
 	conn->trigger = 0;
 	conn->due = 0;
 	conn->crowded = false;
-	if (conn->copies)
-		pep_copies_free(conn->copies);
-	WRITE_ONCE(conn->copies, NULL);
+	pep_track_drop_copies(conn);
 	if (pep_track_tally(conn)) {
 		pep_tally_put(conn->tally);
 		conn->tally = NULL;

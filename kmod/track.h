@@ -83,10 +83,9 @@ enum pep_track_event {
  * @next: sequence number, as those below: while copies are kept, all from
  *	pep_copies.start to it has passed without a hole; else as @high
  * @high: number after the highest byte sent
- * @turn: where its turn began, see pep_follow_turn(); set anew where triggers begin
- *	anew, and outdated until then
- * @label: in the place of @turn until the handshake is complete: the flow label of its SYN
- *	or SYN-ACK, see pep_packet_label()
+ * @turn: while there are copies: where its turn began, see pep_follow_turn()
+ * @label: in the place of @turn while there are none: the flow label of its latest packet,
+ *	see pep_packet_label(); 0 while it is unknown
  * @ack: highest acknowledgment sent: all data of the other end before it has arrived
  * @edge: highest right edge offered: the other end may send up to it
  * @tsval: its clock, RFC 7323, as the other end has seen it in order
@@ -256,6 +255,7 @@ struct pep_conn *pep_track_find(struct pep_net *pn,
 				const struct pep_tuple *tuple, int vrf);
 struct pep_conn *pep_track_new(const struct pep_tuple *tuple, int vrf);
 int pep_track_insert(struct pep_net *pn, struct pep_conn *conn);
+void pep_track_drop_copies(struct pep_conn *conn);
 void pep_track_disarm(struct pep_conn *conn);
 int pep_track_import(struct pep_net *pn, struct pep_conn *conn);
 void pep_track_advance(struct pep_net *pn, struct pep_conn *conn,
