@@ -49,8 +49,8 @@ static bool pep_adopt_heard(const struct pep_track_end *end)
  * A leg cannot acknowledge to its end the payload that lies behind a hole.
  *
  * Return: true when the payload of both ends has no hole, all unacknowledged
- * payload has been kept, and both ends have sent packets lately, whose flow labels are
- * known over IPv6.
+ * payload has been kept, and both ends have sent packets lately; over IPv6 both ends' flow
+ * labels are known, too.
  */
 bool pep_adopt_ready(const struct pep_conn *conn)
 {

@@ -152,8 +152,8 @@ static inline void pep_compat_tm_dump(struct tcf_t *dtm, const struct tcf_t *stm
 #define PEP_COMPAT_ECN_OK TCP_ECN_MODE_RFC3168
 #endif
 
-/* Does TCP choose among the next hops of an IPv6 route by sk_txhash, and not by the flow
- * label? See ip6_ecmp_set_mp_hash().
+/* May TCP choose among the next hops of an IPv6 route by sk_txhash, and not by the flow
+ * label? See ip6_ecmp_set_mp_hash(), which some kernel after 6.12 has got.
  */
 #define PEP_COMPAT_PATH_BY_TXHASH \
 	(LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0))

@@ -243,13 +243,18 @@ static void pep_handshake_synack(struct pep_net *pn, struct pep_conn *conn,
 
 /* A SYN or SYN-ACK that its end has sent before shows that the end is alive. */
 static void pep_handshake_again(struct pep_conn *conn, enum pep_side side,
+				const struct sk_buff *skb,
 				const struct pep_packet *pkt)
 {
 	struct pep_track_end *self = &conn->end[side];
 
 	conn->repeated = true;
-	if (ntohl(pkt->th->seq) + 1 + pkt->payload == self->next)
-		self->seen = jiffies;
+	if (ntohl(pkt->th->seq) + 1 + pkt->payload != self->next)
+		return;
+	self->seen = jiffies;
+	/* Linux changes it when it repeats a SYN-ACK. */
+	if (!conn->copies)
+		self->label = pep_packet_label(skb);
 }
 
 /**
@@ -269,7 +274,7 @@ void pep_handshake_answer(struct pep_net *pn, struct pep_conn *conn,
 	if (conn->stage == PEP_TRACK_OPENING && side != conn->opener)
 		pep_handshake_synack(pn, conn, skb, pkt);
 	else
-		pep_handshake_again(conn, side, pkt);
+		pep_handshake_again(conn, side, skb, pkt);
 }
 
 /* Does the route to an end lead to the device that its packets come by? */

@@ -247,7 +247,7 @@ void pep_leg_forget_label(struct sock *sk)
 {
 #if IS_ENABLED(CONFIG_IPV6)
 	if (sk->sk_family != AF_INET6 || !inet6_test_bit(SNDFLOW, sk) ||
-	    !READ_ONCE(sk->sk_txrehash))
+	    READ_ONCE(sk->sk_txrehash) != SOCK_TXREHASH_ENABLED)
 		return;
 	inet6_clear_bit(SNDFLOW, sk);
 	inet6_sk(sk)->flow_label = 0;

@@ -62,7 +62,7 @@ static int pep_repair_path(struct sock *sk)
 	hash = pep_route_hash6(sk);
 	if (!hash)
 		return 0;
-	sk->sk_txhash = hash << 1 | 1;
+	WRITE_ONCE(sk->sk_txhash, hash << 1 | 1);
 	__sk_dst_reset(sk);
 	return inet_csk(sk)->icsk_af_ops->rebuild_header(sk);
 }
@@ -273,6 +273,9 @@ enum pep_stat pep_repair_leg(struct pep_flow *flow, const struct pep_conn *conn,
 	if (flow->gen->values.dscp == PEP_DSCP_COPY)
 		pep_leg_set_dsfield(sk, conn->dsfield[!side]);
 	pep_leg_set_label(sk, conn->copies->label[!side]);
+	/* Another one would mean that the end has heard nothing for a while. */
+	inet_csk(sk)->icsk_ack.lrcv_flowlabel =
+		conn->copies->label[side] & ~PEP_PACKET_LABELLED;
 	err = pep_repair_connect(conn, side, sk);
 	if (err)
 		return pep_repair_reason(err);

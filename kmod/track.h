@@ -84,8 +84,8 @@ enum pep_track_event {
  *	pep_copies.start to it has passed without a hole; else as @high
  * @high: number after the highest byte sent
  * @turn: while there are copies: where its turn began, see pep_follow_turn()
- * @label: in the place of @turn while there are none: the flow label of its latest packet,
- *	see pep_packet_label(); 0 while it is unknown
+ * @label: in the place of @turn while there are none: the flow label of its latest packet
+ *	that passed here, see pep_packet_label(); 0 while it is unknown
  * @ack: highest acknowledgment sent: all data of the other end before it has arrived
  * @edge: highest right edge offered: the other end may send up to it
  * @tsval: its clock, RFC 7323, as the other end has seen it in order

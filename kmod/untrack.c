@@ -295,15 +295,20 @@ static struct pep_flow *pep_untrack_ends(const struct sk_buff *skb,
 }
 
 /* A leg that repeats payload after a time-out gives its part of the link to others, and the
- * kernel chooses its flow label. TCP has the socket locked when it sends; a packet that
- * comes from a VRF, or from encryption, has a device by then, and has been here before.
+ * kernel chooses its flow label. TCP has the socket locked when it sends. It has not for a
+ * packet that comes from encryption or from a VRF's queue; from a VRF without a queue a
+ * packet comes a second time. Those of a VRF have its device.
  */
-static void pep_untrack_again(const struct sk_buff *skb, struct sock *sk)
+static void pep_untrack_again(const struct sk_buff *skb,
+			      const struct nf_hook_state *state)
 {
+	struct sock *sk = state->sk;
 	struct pep_flow *flow;
 
-	if (skb->dev || !sk || !sk_fullsock(sk) || sk->sk_type != SOCK_STREAM ||
-	    !inet_csk(sk)->icsk_retransmits)
+	if (!sk || !sk_fullsock(sk) || sk->sk_type != SOCK_STREAM ||
+	    !inet_csk(sk)->icsk_retransmits ||
+	    (skb->dev && skb->dev != state->out) ||
+	    !pep_untrack_is_tcp(skb, state->pf))
 		return;
 	pep_leg_forget_label(sk);
 	flow = rcu_dereference_sk_user_data(sk);
@@ -320,7 +325,7 @@ static unsigned int pep_untrack_out(void *priv, struct sk_buff *skb,
 	if (!pep_untrack_is_ours(skb, state))
 		return NF_ACCEPT;
 	pep_untrack_skb(skb);
-	pep_untrack_again(skb, state->sk);
+	pep_untrack_again(skb, state);
 	flow = pep_untrack_ends(skb, state->sk);
 	leg = flow ? &flow->leg[pep_flow_side(flow, state->sk)] : NULL;
 	/* By a VRF the packet comes here twice. */
