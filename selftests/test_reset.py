@@ -32,6 +32,7 @@ SLOWLY = 1000           # bytes per second
 SECONDS = 60            # for all of that
 SOON = 3                # for an end to be reset when there is a route
 DEADLINE = 30           # seconds for an end to take payload before a reset
+PAUSE = 1               # seconds between needless FINs
 setup = pep.warmed
 
 
@@ -234,6 +235,33 @@ def detached_twice_lost(family):
     pep.pepadm("dev", "add", "wl0", "side", "wireless")
 
 
+@contextlib.contextmanager
+def fins_lost(ns):
+    """Within, FINs to a host get lost."""
+    run("nft", "add table inet lost; add chain inet lost input "
+        "{ type filter hook prerouting priority 0; }; add rule inet lost "
+        "input tcp flags & fin != 0 drop", ns=ns)
+    try:
+        yield
+    finally:
+        run("nft", "delete", "table", "inet", "lost", ns=ns)
+
+
+def own_reset(ns, before, repeat):
+    """Repeat a FIN until its end, which is closed, has reset the answer. A leg
+    in TIME_WAIT answers twice a second, and on a slow machine the end has had
+    an answer already."""
+    sent = -PAUSE
+
+    def done():
+        nonlocal sent
+        if time.monotonic() - sent >= PAUSE:
+            sent = time.monotonic()
+            repeat()
+        return nstat(ns, "TcpOutRsts") > before
+    wait_for("the socket's own reset", done)
+
+
 @families("late resets of an end that is closed", "sub", "srv")
 @families("late resets of an end that is closed, the server", "srv", "sub")
 @families("late resets of an end that is closed, its FIN comes twice", "sub",
@@ -248,33 +276,26 @@ def late(family, closed, opened, twice=False):
     with grows(flow_established=1, flow_closed=1, flow_reset=0) as before:
         near, far = split_pair(family, closed, opened)
         one_way(near, far, 20000)
-        run("nft", "add table inet lost; add chain inet lost input "
-            "{ type filter hook prerouting priority 0; }", ns=opened)
         wire = Wire(closed, peer=gateway)
-        run("nft", "add", "rule", "inet", "lost", "input",
-            "tcp flags & fin != 0 drop", ns=opened)
-        far.shutdown(socket.SHUT_WR)
-        expect("the end of the other direction", outcome(near), "FIN")
-        sport = near.getsockname()[1]
-        near.close()
-        fin = wire.find(lambda seen: seen.flags & FIN and seen.sport == sport,
-                        outgoing=True)
-        wait_for("the closed socket", lambda: not run(
-            "ss", "-tnH", "sport", "=", str(sport), ns=closed).stdout)
-        if twice:
-            # On a slow machine the end has repeated it already.
-            wire.send(segment(addr(closed, family), addr(opened, family),
-                              sport, fin.dport, flags=FIN | ACK, seq=fin.seq,
-                              ack=fin.ack))
-            wait_for("the socket's own reset", lambda: nstat(
-                closed, "TcpOutRsts") > own)
-        for number in fin.ends, fin.ends - 1:
-            wire.send(segment(addr(closed, family), addr(opened, family),
-                              sport, fin.dport, flags=RST, seq=number))
-        wire.close()
-        wait_for("the second reset", lambda: pep.stat("reset_over") >
-                 before["reset_over"])
-        run("nft", "delete", "table", "inet", "lost", ns=opened)
+        with fins_lost(opened):
+            far.shutdown(socket.SHUT_WR)
+            expect("the end of the other direction", outcome(near), "FIN")
+            sport = near.getsockname()[1]
+            near.close()
+            fin = wire.find(lambda seen: seen.flags & FIN and
+                            seen.sport == sport, outgoing=True)
+            wait_for("the closed socket", lambda: not run(
+                "ss", "-tnH", "sport", "=", str(sport), ns=closed).stdout)
+            if twice:
+                own_reset(closed, own, lambda: wire.send(segment(
+                    addr(closed, family), addr(opened, family), sport,
+                    fin.dport, flags=FIN | ACK, seq=fin.seq, ack=fin.ack)))
+            for number in fin.ends, fin.ends - 1:
+                wire.send(segment(addr(closed, family), addr(opened, family),
+                                  sport, fin.dport, flags=RST, seq=number))
+            wire.close()
+            wait_for("the second reset", lambda: pep.stat("reset_over") >
+                     before["reset_over"])
         expect("the other end's end", outcome(far, 20), "FIN")
         far.close()
         pep.flows_end()
