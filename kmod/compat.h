@@ -153,7 +153,7 @@ static inline void pep_compat_tm_dump(struct tcf_t *dtm, const struct tcf_t *stm
 #endif
 
 /* May TCP choose among the next hops of an IPv6 route by sk_txhash, and not by the flow
- * label? See ip6_ecmp_set_mp_hash(), which some kernel after 6.12 has got.
+ * label? See ip6_ecmp_set_mp_hash() of kernels after 6.12.
  */
 #define PEP_COMPAT_PATH_BY_TXHASH \
 	(LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0))

@@ -53,11 +53,13 @@ static struct dst_entry *pep_route_out6(struct net *net,
  *
  * Forwarded packets with its addresses, ports and flow label choose by it.
  *
- * Context: any, with the socket locked.
+ * Context: BH off, RCU read side, with the socket locked.
  * Return: the hash; 0 where there is but one next hop, or no route.
  */
 u32 pep_route_hash6(const struct sock *sk)
 {
+	const struct dst_entry *used = __sk_dst_get(sk);
+	const struct fib6_info *from;
 	struct flowi6 fl6 = {
 		.flowi6_oif = sk->sk_bound_dev_if,
 		.flowi6_mark = sk->sk_mark,
@@ -71,9 +73,13 @@ u32 pep_route_hash6(const struct sock *sk)
 		.fl6_dport = inet_sk(sk)->inet_dport,
 		.fl6_sport = inet_sk(sk)->inet_sport,
 	};
-	struct dst_entry *dst = ip6_dst_lookup_flow(sock_net(sk), NULL, &fl6,
-						    NULL);
+	struct dst_entry *dst;
 
+	/* Most routes have one next hop: look nothing up for them. */
+	from = used ? rcu_dereference(dst_rt6_info(used)->from) : NULL;
+	if (from && !from->nh && !READ_ONCE(from->fib6_nsiblings))
+		return 0;
+	dst = ip6_dst_lookup_flow(sock_net(sk), NULL, &fl6, NULL);
 	if (IS_ERR(dst))
 		return 0;
 	dst_release(dst);
