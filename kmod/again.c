@@ -1,80 +1,145 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Resets of legs are sent three times.
+ * Resets of legs are repeated.
  *
  * TCP sends a reset once, and another one in answer to a packet from the end that it
  * resets. An end that only waits sends nothing: where the link has lost the reset, it
  * waits for ever. An end that has lost payload before the reset sends a challenge ACK,
  * see memo.c; but TCP sends at most one ACK in half a second for packets that do not fit
  * (tcp_invalid_ratelimit), and the link may lose it. The first repetition is the same as
- * the reset; the second one has the number that the end has acknowledged, which is the
- * one that the end expects where payload is missing.
+ * the reset. The second one has the number that the end has acknowledged, which is the
+ * one that the end expects where payload is missing. Payload in flight may still fill
+ * that gap, and then the end expects what is missing next, so the last repetition is a
+ * reset for each piece in flight that the end has not acknowledged selectively. TCP
+ * accepts the end of the last piece that it has received, too (tcp_reset_check()).
  *
  * The leg is closed by then and has forgotten its addresses, so the hook of untrack.c
  * copies the packet on its way out. In a kernel without conntrack, which has no such
- * hook, unsent.c sends each reset once more and has that repeated. skb->tstamp is the
- * time when a copy is due.
+ * hook, unsent.c sends each reset once more and has that repeated.
  */
 
 #include "again.h"
 
 #include <linux/if_ether.h>
-#include <linux/ktime.h>
+#include <linux/overflow.h>
 #include <linux/sched.h>
-#include <linux/tcp.h>
+#include <linux/skbuff.h>
+#include <linux/slab.h>
 #include <net/checksum.h>
 #include <net/dst.h>
 #include <net/ip.h>
 #include <net/ipv6.h>
+#include <net/tcp.h>
 
 #include "scope.h"
 
 /* Milliseconds from a reset to its repetitions: a namespace that is removed waits
  * longer, see PEP_INSTANCE_LINGER.
  */
-static const unsigned int pep_again_after[PEP_AGAIN_TIMES] = { 50, 170 };
+static const unsigned int pep_again_after[PEP_AGAIN_TIMES] = { 50, 170, 210 };
 
 /* Time for which the module waits for them when it goes: longer than the last. */
-#define PEP_AGAIN_LINGER	(HZ / 4)
+#define PEP_AGAIN_LINGER	(HZ / 2)
 
-/* Resets of a namespace that may wait for each repetition. */
+/* Resets of a namespace that may wait. */
 #define PEP_AGAIN_MOST		4096
 
-/* Send the resets that are due; true when more wait, the first one until @next. */
-static bool pep_again_run(struct pep_net *pn, ktime_t *next)
-{
-	struct sk_buff *skb;
-	bool more = false;
-	unsigned int time;
+/* Sequence numbers of a reset's repetitions: 10 kB of resets where 370 kB of payload
+ * were in flight.
+ */
+#define PEP_AGAIN_NUMBERS	256
 
-	/* No other code takes packets out. */
-	for (time = 0; time < PEP_AGAIN_TIMES; time++) {
-		while ((skb = skb_peek(&pn->again[time])) &&
-		       ktime_compare(skb->tstamp, ktime_get()) <= 0) {
-			skb_unlink(skb, &pn->again[time]);
-			skb->tstamp = 0;
-			pep_scope_send(pn->net, skb);
-			cond_resched();
-		}
-		if (!skb)
-			continue;
-		if (!more || ktime_before(skb->tstamp, *next))
-			*next = skb->tstamp;
-		more = true;
+static void pep_again_free(struct pep_again *again)
+{
+	kfree_skb(again->skb);
+	kfree(again);
+}
+
+/* Take the reset that is due, or NULL; then *@next is when the next one of this
+ * repetition is, 0 for none.
+ */
+static struct pep_again *pep_again_due(struct pep_net *pn, unsigned int time,
+				       ktime_t *next)
+{
+	struct pep_again *again;
+
+	*next = 0;
+	spin_lock_bh(&pn->again_lock);
+	again = list_first_entry_or_null(&pn->again[time], struct pep_again, node);
+	if (again) {
+		*next = ktime_add_ms(again->sent, pep_again_after[time]);
+		if (ktime_after(*next, ktime_get()))
+			again = NULL;
+		else
+			list_del(&again->node);
 	}
-	return more;
+	spin_unlock_bh(&pn->again_lock);
+	return again;
+}
+
+/* Send the reset with another number; not without memory. */
+static void pep_again_send(struct pep_net *pn, const struct pep_again *again, u32 seq)
+{
+	struct sk_buff *skb = skb_copy(again->skb, GFP_KERNEL);
+	__be32 number = htonl(seq);
+	struct tcphdr *th;
+
+	if (!skb)
+		return;
+	th = tcp_hdr(skb);
+	inet_proto_csum_replace4(&th->check, skb, th->seq, number, false);
+	th->seq = number;
+	pep_scope_send(pn->net, skb);
+}
+
+/* Repeat a reset, and have it wait for the next repetition where there is one. */
+static void pep_again_repeat(struct pep_net *pn, struct pep_again *again, unsigned int time)
+{
+	unsigned int i;
+
+	switch (time) {
+	case 0:
+		pep_again_send(pn, again, ntohl(tcp_hdr(again->skb)->seq));
+		break;
+	case 1:
+		pep_again_send(pn, again, again->seq[0]);
+		break;
+	default:
+		for (i = 1; i < again->count; i++)
+			pep_again_send(pn, again, again->seq[i]);
+	}
+	spin_lock_bh(&pn->again_lock);
+	if (++time < PEP_AGAIN_TIMES) {
+		list_add_tail(&again->node, &pn->again[time]);
+		again = NULL;
+	} else {
+		pn->nagain--;
+	}
+	spin_unlock_bh(&pn->again_lock);
+	if (again)
+		pep_again_free(again);
 }
 
 static void pep_again_work(struct work_struct *work)
 {
 	struct pep_net *pn = container_of(to_delayed_work(work),
 					  struct pep_net, again_work);
-	ktime_t next;
+	ktime_t next, first = KTIME_MAX;
+	struct pep_again *again;
+	unsigned int time;
 	s64 wait;
 
-	if (!pep_again_run(pn, &next))
+	for (time = 0; time < PEP_AGAIN_TIMES; time++) {
+		while ((again = pep_again_due(pn, time, &next))) {
+			pep_again_repeat(pn, again, time);
+			cond_resched();
+		}
+		if (next)
+			first = min(first, next);
+	}
+	if (first == KTIME_MAX)
 		return;
-	wait = max_t(s64, 0, ktime_sub(next, ktime_get()));
+	wait = max_t(s64, 0, ktime_sub(first, ktime_get()));
 	schedule_delayed_work(&pn->again_work, nsecs_to_jiffies(wait) + 1);
 }
 
@@ -86,15 +151,10 @@ void pep_again_init(struct pep_net *pn)
 {
 	unsigned int time;
 
+	spin_lock_init(&pn->again_lock);
 	for (time = 0; time < PEP_AGAIN_TIMES; time++)
-		skb_queue_head_init(&pn->again[time]);
+		INIT_LIST_HEAD(&pn->again[time]);
 	INIT_DELAYED_WORK(&pn->again_work, pep_again_work);
-}
-
-/* Does a reset wait for its last repetition? */
-static bool pep_again_waits(const struct pep_net *pn)
-{
-	return !skb_queue_empty_lockless(&pn->again[PEP_AGAIN_TIMES - 1]);
 }
 
 /**
@@ -108,56 +168,96 @@ static bool pep_again_waits(const struct pep_net *pn)
 void pep_again_stop(struct pep_net *pn)
 {
 	unsigned long until = jiffies + PEP_AGAIN_LINGER;
+	struct pep_again *again, *next;
 	unsigned int time;
 
-	while (check_net(pn->net) && pep_again_waits(pn) &&
+	while (check_net(pn->net) && READ_ONCE(pn->nagain) &&
 	       time_before(jiffies, until))
 		schedule_timeout_uninterruptible(HZ / 50);
 	cancel_delayed_work_sync(&pn->again_work);
 	for (time = 0; time < PEP_AGAIN_TIMES; time++)
-		skb_queue_purge(&pn->again[time]);
+		list_for_each_entry_safe(again, next, &pn->again[time], node)
+			pep_again_free(again);
 }
 
-/* Queue a copy of a reset with a sequence number for one repetition. */
-static void pep_again_copy(struct pep_net *pn, const struct sk_buff *skb,
-			   unsigned int time, __be32 seq)
+/* Note where the pieces of a packet in flight begin, from the second number on. */
+static void pep_again_note(struct pep_again *again, const struct sk_buff *skb,
+			   unsigned int most)
+{
+	u32 seq = TCP_SKB_CB(skb)->seq, end = TCP_SKB_CB(skb)->end_seq;
+	u32 piece = tcp_skb_mss(skb) ?: end - seq;
+
+	if (TCP_SKB_CB(skb)->sacked & TCPCB_SACKED_ACKED)
+		return;
+	for (; before(seq, end) && again->count < most; seq += piece) {
+		if (!after(seq, again->seq[0]))
+			continue;
+		again->count++;
+		again->seq[again->count - 1] = seq;
+	}
+}
+
+/**
+ * pep_again_alloc() - note the numbers of the repetitions of a leg's reset
+ * @sk: locked leg, before it is closed
+ *
+ * Context: any.
+ * Return: for pep_again_keep() or kfree(); NULL without memory.
+ */
+struct pep_again *pep_again_alloc(const struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	unsigned int most = min(tp->packets_out + 1, PEP_AGAIN_NUMBERS);
+	struct pep_again *again;
+	struct sk_buff *skb;
+
+	again = kmalloc(struct_size(again, seq, most), GFP_ATOMIC);
+	if (!again)
+		return NULL;
+	again->skb = NULL;
+	again->count = 1;
+	again->seq[0] = tp->snd_una;
+	for (skb = tcp_rtx_queue_head(sk); skb; skb = skb_rb_next(skb))
+		pep_again_note(again, skb, most);
+	return again;
+}
+
+/**
+ * pep_again_keep() - schedule the repetitions of a reset
+ * @pn: instance
+ * @skb: packet of a leg, with its headers and its route, which goes out now
+ * @again: numbers of its repetitions, consumed; NULL for no repetition
+ *
+ * A reset is not repeated without memory, nor beyond PEP_AGAIN_MOST that wait.
+ *
+ * Context: BH off, from the LOCAL_OUT hook.
+ */
+void pep_again_keep(struct pep_net *pn, const struct sk_buff *skb,
+		    struct pep_again *again)
 {
 	struct sk_buff *copy;
-	struct tcphdr *th;
 
-	if (skb_queue_len_lockless(&pn->again[time]) >= PEP_AGAIN_MOST)
+	if (!again)
 		return;
-	copy = skb_copy(skb, GFP_ATOMIC);
-	if (!copy)
-		return;
+	copy = again->skb = skb_copy(skb, GFP_ATOMIC);
 	/* The route may be the socket's, without a reference. */
-	if (!skb_dst_force(copy)) {
-		kfree_skb(copy);
+	if (!copy || !skb_dst_force(copy)) {
+		pep_again_free(again);
 		return;
 	}
 	/* Only the route has a reference to its device. */
 	copy->dev = NULL;
-	th = tcp_hdr(copy);
-	inet_proto_csum_replace4(&th->check, copy, th->seq, seq, false);
-	th->seq = seq;
-	copy->tstamp = ktime_add_ms(ktime_get(), pep_again_after[time]);
-	skb_queue_tail(&pn->again[time], copy);
-}
-
-/**
- * pep_again_keep() - schedule the two repetitions of a reset
- * @pn: instance
- * @skb: packet of a leg, with its headers and its route, which goes out now
- * @una: the first number that the end has not acknowledged
- *
- * A reset is not repeated without memory, nor beyond PEP_AGAIN_MOST packets.
- *
- * Context: BH off, from the LOCAL_OUT hook.
- */
-void pep_again_keep(struct pep_net *pn, const struct sk_buff *skb, u32 una)
-{
-	pep_again_copy(pn, skb, 0, tcp_hdr(skb)->seq);
-	pep_again_copy(pn, skb, 1, htonl(una));
-	schedule_delayed_work(&pn->again_work,
-			      msecs_to_jiffies(pep_again_after[0]) + 1);
+	again->sent = ktime_get();
+	spin_lock(&pn->again_lock);
+	if (pn->nagain < PEP_AGAIN_MOST) {
+		pn->nagain++;
+		list_add_tail(&again->node, &pn->again[0]);
+		again = NULL;
+	}
+	spin_unlock(&pn->again_lock);
+	if (again)
+		pep_again_free(again);
+	else
+		schedule_delayed_work(&pn->again_work,
+				      msecs_to_jiffies(pep_again_after[0]) + 1);
 }

@@ -16,6 +16,7 @@
 #include <linux/export.h>
 #include <linux/slab.h>
 
+#include "again.h"
 #include "gen.h"
 #include "limit.h"
 #include "meter.h"
@@ -383,11 +384,19 @@ void pep_flow_unpin(struct pep_flow *flow, u32 seq,
 static void pep_flow_abort(struct pep_flow *flow, struct pep_leg *leg)
 {
 	struct pep_unsent reset;
+	bool due;
 
 	pep_unsent_note(&reset, leg->sk);
+	due = reset.due && pep_flow_resets(flow);
+	if (due)
+		leg->again = pep_again_alloc(leg->sk);
 	pep_leg_abort(leg->sk);
-	if (reset.due && !leg->reset_sent && pep_flow_resets(flow))
-		pep_unsent_keep(flow->pn, &reset);
+	if (due && !leg->reset_sent) {
+		pep_unsent_keep(flow->pn, &reset, leg->again);
+		leg->again = NULL;
+	}
+	kfree(leg->again);
+	leg->again = NULL;
 }
 
 /**

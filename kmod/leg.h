@@ -8,6 +8,7 @@
 #include "residence.h"
 #include "tuple.h"
 
+struct pep_again;
 struct pep_net;
 struct pep_sock;
 struct pep_values;
@@ -18,6 +19,8 @@ struct pep_values;
  *	exists. Set once under pep_flow.lock, read locklessly
  * @ps: its owner in the pool's sense; NULL once it is being released
  * @relayed: payload handed to it, bytes
+ * @again: numbers for the repetitions of its reset, from before it is closed until then;
+ *	set with the flow locked
  * @reset_sent: a reset of it was on its way out; set with the flow locked
  * @fin_sent: pep_leg_shutdown() has been called for it
  * @stalled: payload waits in the other leg for room in this one
@@ -37,6 +40,7 @@ struct pep_leg {
 	struct sock *sk;
 	struct pep_sock *ps;
 	u64 relayed;
+	struct pep_again *again;
 	bool reset_sent;
 	bool fin_sent;
 	bool stalled;

@@ -20,7 +20,7 @@ struct rt6_info;
 #define PEP_NET_SHARES		256
 
 /* Number of repetitions of a reset, see again.c. */
-#define PEP_AGAIN_TIMES		2
+#define PEP_AGAIN_TIMES		3
 
 /* Number of limits that listeners are notified of. */
 #define PEP_LIMIT_KINDS		8
@@ -60,7 +60,10 @@ struct pep_limits {
  * @overload: time when listeners were last notified that a limit is reached, by
  *	pep_limit_kind(), seconds of ktime_get_seconds(), 0 when never; written
  *	by the CPU that notifies them
- * @again: resets that wait to be repeated, by number of repetitions; see again.c
+ * @again: struct pep_again, resets that wait to be repeated, by number of repetitions;
+ *	see again.c
+ * @again_lock: guards @again and @nagain, BH off; no other lock of ours is taken with it
+ * @nagain: number of resets in @again
  * @again_work: repeats them
  * @untrack_work: keeps conntrack's entries of split connections; see untrack.c
  * @unsent: resets that wait for a route; see unsent.c
@@ -115,7 +118,9 @@ struct pep_net {
 	bool draining;
 	bool drained;
 	u32 overload[PEP_LIMIT_KINDS];
-	struct sk_buff_head again[PEP_AGAIN_TIMES];
+	struct list_head again[PEP_AGAIN_TIMES];
+	spinlock_t again_lock;
+	unsigned int nagain;
 	struct delayed_work again_work;
 	struct delayed_work untrack_work;
 	struct sk_buff_head unsent;

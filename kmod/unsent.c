@@ -41,10 +41,10 @@
 /**
  * struct pep_unsent_cb - skb->cb of a reset that waits; skb->tstamp is its deadline and
  *	skb->skb_iif the device that its leg was bound to
- * @una: as in struct pep_unsent
+ * @again: numbers of its repetitions, or NULL
  */
 struct pep_unsent_cb {
-	u32 una;
+	struct pep_again *again;
 };
 
 #define PEP_UNSENT_CB(skb)	((struct pep_unsent_cb *)(skb)->cb)
@@ -89,10 +89,16 @@ static void pep_unsent_ip6(struct sk_buff *skb, const struct pep_net *pn,
 }
 #endif
 
+static void pep_unsent_drop(struct sk_buff *skb)
+{
+	kfree(PEP_UNSENT_CB(skb)->again);
+	kfree_skb(skb);
+}
+
 /* Send a reset; false without a route. */
 static bool pep_unsent_send(struct pep_net *pn, struct sk_buff *skb)
 {
-	u32 una = PEP_UNSENT_CB(skb)->una;
+	struct pep_again *again = PEP_UNSENT_CB(skb)->again;
 	struct pep_tuple tuple;
 	struct dst_entry *dst;
 	u8 dsfield;
@@ -106,7 +112,7 @@ static bool pep_unsent_send(struct pep_net *pn, struct sk_buff *skb)
 	skb->skb_iif = 0;
 	skb_dst_set(skb, dst);
 	local_bh_disable();
-	pep_again_keep(pn, skb, una);
+	pep_again_keep(pn, skb, again);
 	local_bh_enable();
 	pep_scope_send(pn->net, skb);
 	return true;
@@ -121,7 +127,7 @@ static void pep_unsent_wait(struct pep_net *pn, struct sk_buff *skb)
 	    skb_queue_len_lockless(&pn->unsent) < PEP_UNSENT_MOST)
 		skb_queue_tail(&pn->unsent, skb);
 	else
-		kfree_skb(skb);
+		pep_unsent_drop(skb);
 }
 
 static void pep_unsent_work(struct work_struct *work)
@@ -166,6 +172,7 @@ void pep_unsent_init(struct pep_net *pn)
 void pep_unsent_stop(struct pep_net *pn)
 {
 	unsigned long until = jiffies + PEP_UNSENT_LINGER;
+	struct sk_buff *skb;
 
 	while (check_net(pn->net) && time_before(jiffies, until)) {
 		flush_delayed_work(&pn->unsent_work);
@@ -174,7 +181,8 @@ void pep_unsent_stop(struct pep_net *pn)
 		schedule_timeout_uninterruptible(PEP_UNSENT_RETRY);
 	}
 	cancel_delayed_work_sync(&pn->unsent_work);
-	skb_queue_purge(&pn->unsent);
+	while ((skb = skb_dequeue(&pn->unsent)))
+		pep_unsent_drop(skb);
 }
 
 /**
@@ -198,7 +206,6 @@ void pep_unsent_note(struct pep_unsent *reset, const struct sock *sk)
 	    !(tp->rx_opt.wscale_ok && beyond < 1U << tp->rx_opt.rcv_wscale))
 		reset->seq = edge;
 	reset->ack = tp->rcv_nxt;
-	reset->una = tp->snd_una;
 	reset->mark = sk->sk_mark;
 	reset->oif = sk->sk_bound_dev_if;
 	reset->tos = sk->sk_family == AF_INET ? inet_sk(sk)->tos :
@@ -250,21 +257,24 @@ static void pep_unsent_ip4(struct sk_buff *skb, const struct pep_net *pn,
  * pep_unsent_keep() - send a reset when there is a route
  * @pn: instance
  * @reset: reset that is due and was not sent
+ * @again: numbers of its repetitions, consumed; NULL for no repetition
  *
  * It is dropped without memory, beyond PEP_UNSENT_MOST of them, and after
  * PEP_UNSENT_WAIT without a route.
  *
  * Context: BH off.
  */
-void pep_unsent_keep(struct pep_net *pn, const struct pep_unsent *reset)
+void pep_unsent_keep(struct pep_net *pn, const struct pep_unsent *reset,
+		     struct pep_again *again)
 {
-	struct sk_buff *skb;
+	struct sk_buff *skb = NULL;
 
-	if (skb_queue_len_lockless(&pn->unsent) >= PEP_UNSENT_MOST)
+	if (skb_queue_len_lockless(&pn->unsent) < PEP_UNSENT_MOST)
+		skb = alloc_skb(MAX_TCP_HEADER, GFP_ATOMIC);
+	if (!skb) {
+		kfree(again);
 		return;
-	skb = alloc_skb(MAX_TCP_HEADER, GFP_ATOMIC);
-	if (!skb)
-		return;
+	}
 	skb_reserve(skb, MAX_TCP_HEADER);
 	pep_unsent_tcp(skb, reset);
 	if (reset->tuple.family == AF_INET)
@@ -276,7 +286,7 @@ void pep_unsent_keep(struct pep_net *pn, const struct pep_unsent *reset)
 	skb->mark = reset->mark;
 	skb->skb_iif = reset->oif;
 	skb->tstamp = ktime_add_ms(ktime_get(), PEP_UNSENT_WAIT);
-	PEP_UNSENT_CB(skb)->una = reset->una;
+	PEP_UNSENT_CB(skb)->again = again;
 	skb_queue_tail(&pn->unsent, skb);
 	schedule_delayed_work(&pn->unsent_work, 0);
 }

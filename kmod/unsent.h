@@ -7,6 +7,7 @@
 #include "net.h"
 #include "tuple.h"
 
+struct pep_again;
 struct sock;
 
 /**
@@ -14,7 +15,6 @@ struct sock;
  * @tuple: tuple of the packets that the leg receives
  * @seq: sequence number of the reset
  * @ack: number that it acknowledges
- * @una: first number that the end has not acknowledged
  * @mark: mark of the leg's packets
  * @oif: device that the leg is bound to, 0 for none
  * @tos: TOS or traffic class of the leg's packets
@@ -24,7 +24,6 @@ struct pep_unsent {
 	struct pep_tuple tuple;
 	u32 seq;
 	u32 ack;
-	u32 una;
 	u32 mark;
 	int oif;
 	u8 tos;
@@ -34,6 +33,7 @@ struct pep_unsent {
 void pep_unsent_init(struct pep_net *pn);
 void pep_unsent_stop(struct pep_net *pn);
 void pep_unsent_note(struct pep_unsent *reset, const struct sock *sk);
-void pep_unsent_keep(struct pep_net *pn, const struct pep_unsent *reset);
+void pep_unsent_keep(struct pep_net *pn, const struct pep_unsent *reset,
+		     struct pep_again *again);
 
 #endif

@@ -331,8 +331,8 @@ static unsigned int pep_untrack_out(void *priv, struct sk_buff *skb,
 	/* By a VRF the packet comes here twice. */
 	if (leg && !leg->reset_sent) {
 		leg->reset_sent = true;
-		pep_again_keep(pep_net(state->net), skb,
-			       tcp_sk(state->sk)->snd_una);
+		pep_again_keep(pep_net(state->net), skb, leg->again);
+		leg->again = NULL;
 	}
 	return NF_ACCEPT;
 }

@@ -32,6 +32,7 @@ SLOWLY = 1000           # bytes per second
 SECONDS = 60            # for all of that
 SOON = 3                # for an end to be reset when there is a route
 DEADLINE = 30           # seconds for an end to take payload before a reset
+PIECE = 1000            # bytes, less than a segment
 PAUSE = 1               # seconds between needless FINs
 setup = pep.warmed
 
@@ -187,20 +188,30 @@ def silence(ns):
         run("nft", "delete table inet silence", ns=ns)
 
 
-@families("an end lacks payload before a reset, its question gets lost")
-def unanswered(family):
+@families("an end lacks payload before a reset, its question gets lost", 0)
+@families("an end lacks payload, its last acknowledgments get lost, too",
+          2 * PIECE)
+@families("an end lacks payload, its last acknowledgments get lost, no route",
+          2 * PIECE, True)
+def unanswered(family, arrives, away=False):
     """The reset has the sequence number after the payload, and the end sends a
-    challenge ACK; a repetition has the number that the end has
-    acknowledged."""
+    challenge ACK; a repetition has the number that the end has acknowledged,
+    and others those of the pieces in flight."""
     with silence("sub"), grows(flow_established=1, flow_killed=1):
         near, far = split_pair(family)
         one_way(near, far, 1000)
         one_way(far, near, 1000)
-        run("nft", "add rule inet silence input tcp flags & rst == 0 drop; "
-            "add rule inet silence output meta l4proto tcp drop", ns="sub")
-        far.sendall(bytes(3000))
+        run("nft", "add rule inet silence output meta l4proto tcp drop",
+            ns="sub")
+        if arrives:
+            one_way(far, near, arrives)
+        run("nft", "add rule inet silence input tcp flags & rst == 0 drop",
+            ns="sub")
+        far.sendall(bytes(3 * PIECE))
         pep.quiet()
-        pep.pepadm("flow", "kill", "all")
+        with unrouted("sub", family) if away else contextlib.nullcontext():
+            pep.pepadm("flow", "kill", "all")
+            pep.flows_end()
         expect_reset(near, 10)
 
 
