@@ -37,6 +37,7 @@ import signal
 import subprocess
 import sys
 import time
+import traceback
 
 DIR = os.path.dirname(os.path.abspath(__file__))
 NEAR = "/tmp/pep-selftest-programs"
@@ -129,6 +130,10 @@ def run(name):
         try:
             os.close(read)
             child(name, write)
+        except Exception:       # outside its cases
+            for line in traceback.format_exc().splitlines():
+                print("#", line)
+            sys.stdout.flush()
         finally:
             os._exit(2)
     os.close(write)
