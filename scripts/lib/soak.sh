@@ -10,9 +10,9 @@ seed_known() # SEED
 }
 
 # Run a selftest, which reads its seed from a variable.
-soak_run() # TEST VARIABLE [-k KERNEL] [-s SEED]
+soak_run() # TEST VARIABLE [-k KERNEL] [-s SEED] [-c CPUS]
 {
-	local name=$1 variable=$2 kernel=simdebug
+	local name=$1 variable=$2 kernel=simdebug cpus=''
 	local seed=$((SRANDOM % 1000000 + 1))
 
 	shift 2
@@ -23,10 +23,18 @@ soak_run() # TEST VARIABLE [-k KERNEL] [-s SEED]
 			seed=$(value_of "$@")
 			seed_known "$seed"
 			;;
+		-c)
+			cpus=$(value_of "$@")
+			[[ $cpus =~ ^[1-8]$ ]] || bad "-c takes 1 to 8 CPUs"
+			;;
 		*) bad "no such option of $name: $1" ;;
 		esac
 		shift 2
 	done
+	if [ -n "$cpus" ]; then
+		! sim_kernel "$kernel" || bad "$kernel has one CPU: no -c"
+		TEST_GUESTS=("$cpus")
+	fi
 	say "the seed is $seed"
 	export "$variable=$seed"
 	lab_test -k "$kernel" "$name"
@@ -40,7 +48,7 @@ minutes_known() # COMMAND MINUTES
 }
 
 # The same for a number of minutes.
-soak_minutes() # TEST MINUTES [-k KERNEL] [-s SEED]
+soak_minutes() # TEST MINUTES [-k KERNEL] [-s SEED] [-c CPUS]
 {
 	local name=$1 minutes=${2:-}
 
@@ -50,17 +58,17 @@ soak_minutes() # TEST MINUTES [-k KERNEL] [-s SEED]
 	soak_run "$name" SOAK_SEED "$@"
 }
 
-lab_soak() # MINUTES [-k KERNEL] [-s SEED]
+lab_soak() # MINUTES [-k KERNEL] [-s SEED] [-c CPUS]
 {
 	soak_minutes soak "$@"
 }
 
-lab_faults() # MINUTES [-k KERNEL] [-s SEED]
+lab_faults() # MINUTES [-k KERNEL] [-s SEED] [-c CPUS]
 {
 	soak_minutes faults "$@"
 }
 
-lab_nlfuzz() # MESSAGES [-k KERNEL] [-s SEED]
+lab_nlfuzz() # MESSAGES [-k KERNEL] [-s SEED] [-c CPUS]
 {
 	local messages=${1:-}
 

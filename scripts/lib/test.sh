@@ -105,7 +105,9 @@ test_share() # KERNEL GUESTS INDEX NAME...
 	waits=$(test_list --trait waits)
 	alone=$(test_list --trait alone)
 	for name in "$@"; do
-		if sim_kernel "$kernel" && grep -qxF -- "$name" <<< "$longest"; then
+		if [ "$guests" = 1 ]; then
+			turn=0
+		elif sim_kernel "$kernel" && grep -qxF -- "$name" <<< "$longest"; then
 			turn=$((n++ % guests))
 		elif sim_kernel "$kernel"; then
 			turn=$((i++ % guests))
