@@ -157,6 +157,9 @@ static enum pep_stat pep_adopt_legs(struct pep_flow *flow,
 		pep_callback_attach(flow, flow->leg[side].sk);
 	for (side = 0; side < 2 && !reason; side++)
 		reason = pep_repair_leg(flow, conn, side, queue);
+	/* A side has just lost its last device: the connection can go on unsplit. */
+	if (!reason && READ_ONCE(flow->killed))
+		reason = PEP_STAT_SPLIT_PASS_ROUTE;
 	if (reason)
 		pep_repair_end(flow, reason);
 	else
@@ -227,13 +230,13 @@ static bool pep_adopt_flow(struct pep_gen *gen, struct pep_conn *conn,
 	spin_lock(&flow->lock);
 	pep_adopt_set_times(flow, conn);
 	reason = pep_adopt_legs(flow, conn, ps, queue);
-	if (!reason)
-		pep_adopt_own(conn, flow);
-	spin_unlock(&flow->lock);
 	if (!reason) {
+		pep_adopt_own(conn, flow);
 		pep_untrack_split(pn->net, &conn->tuple);
-		return true;
 	}
+	spin_unlock(&flow->lock);
+	if (!reason)
+		return true;
 	/* The end of the flow has counted it. */
 	pep_stat_trace_unsplit(pn, conn->opener, &conn->tuple, reason);
 	pep_flow_put(flow);

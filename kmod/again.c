@@ -10,8 +10,10 @@
  * the reset. The second one has the number that the end has acknowledged, which is the
  * one that the end expects where payload is missing. Payload in flight may still fill
  * that gap, and then the end expects what is missing next, so the last repetition is a
- * reset for each piece in flight that the end has not acknowledged selectively. TCP
- * accepts the end of the last piece that it has received, too (tcp_reset_check()).
+ * reset for each piece in flight that the end has not acknowledged selectively. Linux
+ * accepts the number behind the last piece that it has received, too
+ * (tcp_validate_incoming()): that is where one of these pieces begins, or the number of
+ * the reset itself.
  *
  * The leg is closed by then and has forgotten its addresses, so the hook of untrack.c
  * copies the packet on its way out. In a kernel without conntrack, which has no such
@@ -55,26 +57,55 @@ static void pep_again_free(struct pep_again *again)
 	kfree(again);
 }
 
-/* Take the reset that is due, or NULL; then *@next is when the next one of this
- * repetition is, 0 for none.
+/* The reset that waits for its nth repetition for the longest time, or NULL. Call with
+ * pn->again_lock held.
  */
-static struct pep_again *pep_again_due(struct pep_net *pn, unsigned int time,
-				       ktime_t *next)
+static struct pep_again *pep_again_first(struct pep_net *pn, unsigned int nth)
+{
+	return list_first_entry_or_null(&pn->again[nth], struct pep_again, node);
+}
+
+static ktime_t pep_again_at(const struct pep_again *again, unsigned int nth)
+{
+	return ktime_add_ms(again->sent, pep_again_after[nth]);
+}
+
+/* Take a reset that is due for its nth repetition, or NULL. */
+static struct pep_again *pep_again_due(struct pep_net *pn, unsigned int nth)
 {
 	struct pep_again *again;
 
-	*next = 0;
 	spin_lock_bh(&pn->again_lock);
-	again = list_first_entry_or_null(&pn->again[time], struct pep_again, node);
-	if (again) {
-		*next = ktime_add_ms(again->sent, pep_again_after[time]);
-		if (ktime_after(*next, ktime_get()))
-			again = NULL;
-		else
-			list_del(&again->node);
-	}
+	again = pep_again_first(pn, nth);
+	if (again && ktime_after(pep_again_at(again, nth), ktime_get()))
+		again = NULL;
+	if (again)
+		list_del(&again->node);
 	spin_unlock_bh(&pn->again_lock);
 	return again;
+}
+
+/* Have the work run when the first repetition is due, if any. */
+static void pep_again_schedule(struct pep_net *pn)
+{
+	ktime_t first = KTIME_MAX;
+	struct pep_again *again;
+	unsigned int nth;
+	s64 wait;
+
+	spin_lock_bh(&pn->again_lock);
+	for (nth = 0; nth < PEP_AGAIN_TIMES; nth++) {
+		again = pep_again_first(pn, nth);
+		if (again)
+			first = min(first, pep_again_at(again, nth));
+	}
+	spin_unlock_bh(&pn->again_lock);
+	if (first == KTIME_MAX)
+		return;
+	wait = max_t(s64, 0, ktime_sub(first, ktime_get()));
+	/* It may wait for a later repetition. */
+	cancel_delayed_work(&pn->again_work);
+	schedule_delayed_work(&pn->again_work, nsecs_to_jiffies(wait) + 1);
 }
 
 /* Send the reset with another number; not without memory. */
@@ -92,12 +123,12 @@ static void pep_again_send(struct pep_net *pn, const struct pep_again *again, u3
 	pep_scope_send(pn->net, skb);
 }
 
-/* Repeat a reset, and have it wait for the next repetition where there is one. */
-static void pep_again_repeat(struct pep_net *pn, struct pep_again *again, unsigned int time)
+/* Repeat a reset for the nth time, and have it wait for the next one. */
+static void pep_again_repeat(struct pep_net *pn, struct pep_again *again, unsigned int nth)
 {
 	unsigned int i;
 
-	switch (time) {
+	switch (nth) {
 	case 0:
 		pep_again_send(pn, again, ntohl(tcp_hdr(again->skb)->seq));
 		break;
@@ -109,8 +140,8 @@ static void pep_again_repeat(struct pep_net *pn, struct pep_again *again, unsign
 			pep_again_send(pn, again, again->seq[i]);
 	}
 	spin_lock_bh(&pn->again_lock);
-	if (++time < PEP_AGAIN_TIMES) {
-		list_add_tail(&again->node, &pn->again[time]);
+	if (++nth < PEP_AGAIN_TIMES) {
+		list_add_tail(&again->node, &pn->again[nth]);
 		again = NULL;
 	} else {
 		pn->nagain--;
@@ -124,23 +155,16 @@ static void pep_again_work(struct work_struct *work)
 {
 	struct pep_net *pn = container_of(to_delayed_work(work),
 					  struct pep_net, again_work);
-	ktime_t next, first = KTIME_MAX;
 	struct pep_again *again;
-	unsigned int time;
-	s64 wait;
+	unsigned int nth;
 
-	for (time = 0; time < PEP_AGAIN_TIMES; time++) {
-		while ((again = pep_again_due(pn, time, &next))) {
-			pep_again_repeat(pn, again, time);
+	for (nth = 0; nth < PEP_AGAIN_TIMES; nth++) {
+		while ((again = pep_again_due(pn, nth))) {
+			pep_again_repeat(pn, again, nth);
 			cond_resched();
 		}
-		if (next)
-			first = min(first, next);
 	}
-	if (first == KTIME_MAX)
-		return;
-	wait = max_t(s64, 0, ktime_sub(first, ktime_get()));
-	schedule_delayed_work(&pn->again_work, nsecs_to_jiffies(wait) + 1);
+	pep_again_schedule(pn);
 }
 
 /**
@@ -149,11 +173,11 @@ static void pep_again_work(struct work_struct *work)
  */
 void pep_again_init(struct pep_net *pn)
 {
-	unsigned int time;
+	unsigned int nth;
 
 	spin_lock_init(&pn->again_lock);
-	for (time = 0; time < PEP_AGAIN_TIMES; time++)
-		INIT_LIST_HEAD(&pn->again[time]);
+	for (nth = 0; nth < PEP_AGAIN_TIMES; nth++)
+		INIT_LIST_HEAD(&pn->again[nth]);
 	INIT_DELAYED_WORK(&pn->again_work, pep_again_work);
 }
 
@@ -161,7 +185,8 @@ void pep_again_init(struct pep_net *pn)
  * pep_again_stop() - drop the resets that still wait
  * @pn: instance without flows
  *
- * When the module goes and the namespace stays, all are repeated before.
+ * When the module goes and the namespace stays, this first waits until all are
+ * repeated, for PEP_AGAIN_LINGER at most.
  *
  * Context: may sleep.
  */
@@ -169,14 +194,14 @@ void pep_again_stop(struct pep_net *pn)
 {
 	unsigned long until = jiffies + PEP_AGAIN_LINGER;
 	struct pep_again *again, *next;
-	unsigned int time;
+	unsigned int nth;
 
 	while (check_net(pn->net) && READ_ONCE(pn->nagain) &&
 	       time_before(jiffies, until))
 		schedule_timeout_uninterruptible(HZ / 50);
 	cancel_delayed_work_sync(&pn->again_work);
-	for (time = 0; time < PEP_AGAIN_TIMES; time++)
-		list_for_each_entry_safe(again, next, &pn->again[time], node)
+	for (nth = 0; nth < PEP_AGAIN_TIMES; nth++)
+		list_for_each_entry_safe(again, next, &pn->again[nth], node)
 			pep_again_free(again);
 }
 
@@ -230,7 +255,7 @@ struct pep_again *pep_again_alloc(const struct sock *sk)
  *
  * A reset is not repeated without memory, nor beyond PEP_AGAIN_MOST that wait.
  *
- * Context: BH off, from the LOCAL_OUT hook.
+ * Context: BH off, RCU read side when the route has no reference.
  */
 void pep_again_keep(struct pep_net *pn, const struct sk_buff *skb,
 		    struct pep_again *again)
@@ -258,6 +283,5 @@ void pep_again_keep(struct pep_net *pn, const struct sk_buff *skb,
 	if (again)
 		pep_again_free(again);
 	else
-		schedule_delayed_work(&pn->again_work,
-				      msecs_to_jiffies(pep_again_after[0]) + 1);
+		pep_again_schedule(pn);
 }

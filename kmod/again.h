@@ -16,7 +16,7 @@ struct sock;
  * @node: in pep_net.again
  * @skb: the reset, with its route; NULL until it has been sent
  * @sent: when it was sent
- * @count: number of @seq
+ * @count: number of entries in @seq
  * @seq: sequence numbers that the end may expect: the first one that it has not
  *	acknowledged, then where each later piece of payload in flight begins
  */

@@ -2,8 +2,8 @@
 /*
  * Resets of legs that find no route.
  *
- * tcp_send_active_reset() makes a reset once, and frees it where the leg has no route:
- * the link to the end is down, or routing changes. The end would wait for ever where it
+ * tcp_send_active_reset() makes a reset once, and IP frees it where the leg has no route:
+ * the link to the end is down, or routing changes. There may be no memory for it, too. The end would wait for ever where it
  * sends nothing itself. Such a reset is built here from the numbers of the leg, and sent
  * as soon as there is a route; again.c repeats it then, as all resets. The hook of
  * untrack.c shows that a reset went out.
@@ -26,8 +26,10 @@
 /* Time between two looks for a route. */
 #define PEP_UNSENT_RETRY	(HZ / 10)
 
-/* Time for which a reset waits for a route, ms, and the same when the module goes. */
+/* Time for which a reset waits for a route, ms. */
 #define PEP_UNSENT_WAIT		10000
+
+/* Time for which the module waits for them when it goes, jiffies. */
 #define PEP_UNSENT_LINGER	(2 * HZ)
 
 /* Resets of a namespace that may wait. */
@@ -70,21 +72,18 @@ static void pep_unsent_parse(const struct sk_buff *skb, struct pep_tuple *tuple,
 }
 
 #if IS_ENABLED(CONFIG_IPV6)
-static void pep_unsent_ip6(struct sk_buff *skb, const struct pep_net *pn,
-			   const struct pep_unsent *reset)
+static void pep_unsent_ip6(struct sk_buff *skb, const struct pep_unsent *reset)
 {
 	struct ipv6hdr *hdr = skb_push(skb, sizeof(*hdr));
 
 	ip6_flow_hdr(hdr, reset->tos, 0);
 	hdr->nexthdr = IPPROTO_TCP;
-	hdr->hop_limit = READ_ONCE(pn->net->ipv6.devconf_dflt->hop_limit);
 	hdr->saddr = reset->tuple.dst.v6;
 	hdr->daddr = reset->tuple.src.v6;
 	skb->protocol = htons(ETH_P_IPV6);
 }
 #else
-static void pep_unsent_ip6(struct sk_buff *skb, const struct pep_net *pn,
-			   const struct pep_unsent *reset)
+static void pep_unsent_ip6(struct sk_buff *skb, const struct pep_unsent *reset)
 {
 }
 #endif
@@ -111,6 +110,10 @@ static bool pep_unsent_send(struct pep_net *pn, struct sk_buff *skb)
 	skb->tstamp = 0;
 	skb->skb_iif = 0;
 	skb_dst_set(skb, dst);
+	if (tuple.family == AF_INET)
+		ip_hdr(skb)->ttl = ip4_dst_hoplimit(dst);
+	else if (IS_ENABLED(CONFIG_IPV6))
+		ipv6_hdr(skb)->hop_limit = ip6_dst_hoplimit(dst);
 	local_bh_disable();
 	pep_again_keep(pn, skb, again);
 	local_bh_enable();
@@ -236,8 +239,7 @@ static void pep_unsent_tcp(struct sk_buff *skb, const struct pep_unsent *reset)
 					 csum_partial(th, sizeof(*th), 0));
 }
 
-static void pep_unsent_ip4(struct sk_buff *skb, const struct pep_net *pn,
-			   const struct pep_unsent *reset)
+static void pep_unsent_ip4(struct sk_buff *skb, const struct pep_unsent *reset)
 {
 	struct iphdr *iph = skb_push(skb, sizeof(*iph));
 
@@ -246,7 +248,6 @@ static void pep_unsent_ip4(struct sk_buff *skb, const struct pep_net *pn,
 	iph->ihl = sizeof(*iph) / 4;
 	iph->tos = reset->tos;
 	iph->frag_off = htons(IP_DF);
-	iph->ttl = READ_ONCE(pn->net->ipv4.sysctl_ip_default_ttl);
 	iph->protocol = IPPROTO_TCP;
 	iph->saddr = reset->tuple.dst.v4;
 	iph->daddr = reset->tuple.src.v4;
@@ -259,7 +260,7 @@ static void pep_unsent_ip4(struct sk_buff *skb, const struct pep_net *pn,
  * @reset: reset that is due and was not sent
  * @again: numbers of its repetitions, consumed; NULL for no repetition
  *
- * It is dropped without memory, beyond PEP_UNSENT_MOST of them, and after
+ * It is dropped where there is no memory, beyond PEP_UNSENT_MOST of them, and after
  * PEP_UNSENT_WAIT without a route.
  *
  * Context: BH off.
@@ -278,9 +279,9 @@ void pep_unsent_keep(struct pep_net *pn, const struct pep_unsent *reset,
 	skb_reserve(skb, MAX_TCP_HEADER);
 	pep_unsent_tcp(skb, reset);
 	if (reset->tuple.family == AF_INET)
-		pep_unsent_ip4(skb, pn, reset);
+		pep_unsent_ip4(skb, reset);
 	else
-		pep_unsent_ip6(skb, pn, reset);
+		pep_unsent_ip6(skb, reset);
 	skb_reset_network_header(skb);
 	skb_set_nfct(skb, IP_CT_UNTRACKED);
 	skb->mark = reset->mark;

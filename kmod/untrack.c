@@ -40,10 +40,10 @@
 
 #if IS_ENABLED(CONFIG_NF_CONNTRACK)
 
-/* How long the entry of a split connection lasts, and how often that time begins
+/* Lifetime of the entry of a split connection, and how often that time begins
  * anew, jiffies.
  */
-#define PEP_UNTRACK_LAST	(300 * HZ)
+#define PEP_UNTRACK_TIME	(300 * HZ)
 #define PEP_UNTRACK_PERIOD	(60 * HZ)
 
 /**
@@ -129,7 +129,7 @@ static void pep_untrack_expire(struct nf_conn *ct, u32 timeout)
  * @net: namespace
  * @tuple: tuple of the opener's packets
  *
- * Context: BH off.
+ * Context: BH off, with the flow locked, so that pep_untrack_over() comes later.
  */
 void pep_untrack_split(struct net *net, const struct pep_tuple *tuple)
 {
@@ -143,7 +143,7 @@ void pep_untrack_split(struct net *net, const struct pep_tuple *tuple)
 	ct->proto.tcp.seen[0].flags |= IP_CT_TCP_FLAG_BE_LIBERAL;
 	ct->proto.tcp.seen[1].flags |= IP_CT_TCP_FLAG_BE_LIBERAL;
 	spin_unlock(&ct->lock);
-	pep_untrack_expire(ct, PEP_UNTRACK_LAST);
+	pep_untrack_expire(ct, PEP_UNTRACK_TIME);
 	nf_conntrack_put(&ct->ct_general);
 }
 
@@ -158,7 +158,7 @@ void pep_untrack_split(struct net *net, const struct pep_tuple *tuple)
  * now on as it would after such an acknowledgment; payload that is under way past the
  * legs is in packets that conntrack sees.
  *
- * Context: BH off, with the flow locked, see pep_untrack_last().
+ * Context: BH off, with the flow locked, see pep_untrack_prolong().
  */
 void pep_untrack_back(struct net *net, const struct pep_tuple *tuple, u32 next,
 		      u32 other)
@@ -223,24 +223,27 @@ void pep_untrack_over(const struct pep_flow *flow, enum pep_stat cause)
 	nf_conntrack_put(&ct->ct_general);
 }
 
-/* Keep the entry of a flow's connection. The lock orders it before
- * pep_untrack_back(), or an entry that was handed back would expire soon.
+/* Keep the entry of a flow's connection. The lock keeps this from coming after
+ * pep_untrack_back(), which sets the time of a connection that is handed back. Return:
+ * there is an entry.
  */
-static bool pep_untrack_last(struct pep_flow *flow)
+static bool pep_untrack_prolong(struct pep_flow *flow)
 {
 	enum ip_conntrack_dir dir;
 	struct nf_conn *ct = NULL;
+	bool found;
 
 	spin_lock_bh(&flow->lock);
 	if (flow->mode == PEP_CONNECT_MODE_FOLLOW &&
 	    flow->state != PEP_FLOW_STATE_DEAD)
 		ct = pep_untrack_entry(flow->pn->net, &flow->tuple, &dir);
-	if (ct) {
-		pep_untrack_expire(ct, PEP_UNTRACK_LAST);
+	found = ct;
+	if (found) {
+		pep_untrack_expire(ct, PEP_UNTRACK_TIME);
 		nf_conntrack_put(&ct->ct_general);
 	}
 	spin_unlock_bh(&flow->lock);
-	return ct;
+	return found;
 }
 
 static void pep_untrack_work(struct work_struct *work)
@@ -249,7 +252,7 @@ static void pep_untrack_work(struct work_struct *work)
 					  struct pep_net, untrack_work);
 
 	if (pep_untrack_finder())
-		pep_flow_each(pn, NULL, NULL, pep_untrack_last);
+		pep_flow_each(pn, NULL, NULL, pep_untrack_prolong);
 	schedule_delayed_work(&pn->untrack_work, PEP_UNTRACK_PERIOD);
 }
 
@@ -278,17 +281,20 @@ static bool pep_untrack_is_ours(const struct sk_buff *skb,
 	return pep_scope_within(state->net);
 }
 
-/* The flow of a leg whose end has to get a reset, whatever is lost, or NULL. A closed
- * leg sends resets from within pep_flow_end(), which has the flow locked; a listener
- * sends none. The reset of a flow that has never been up is repeated only where this host
- * ends the flow.
+/* Find the flow of a leg whose reset is to be repeated. A closed leg sends resets from
+ * within pep_flow_end(), which has the flow locked; a listener sends none. A packet that
+ * comes from encryption, maybe on another CPU, has the leg, too, and is no TCP. The reset
+ * of a flow that has never been up is repeated only where this host ends the flow.
+ * Return: the flow, or NULL.
  */
 static struct pep_flow *pep_untrack_ends(const struct sk_buff *skb,
-					 const struct sock *sk)
+					 const struct nf_hook_state *state)
 {
+	const struct sock *sk = state->sk;
 	struct pep_flow *flow;
 
-	if (!sk || !tcp_hdr(skb)->rst || sk->sk_state != TCP_CLOSE || sk->sk_type != SOCK_STREAM)
+	if (!sk || sk->sk_state != TCP_CLOSE || sk->sk_type != SOCK_STREAM ||
+	    !pep_untrack_is_tcp(skb, state->pf) || !tcp_hdr(skb)->rst)
 		return NULL;
 	flow = rcu_dereference_sk_user_data(sk);
 	return flow && pep_flow_resets(flow) ? flow : NULL;
@@ -299,8 +305,7 @@ static struct pep_flow *pep_untrack_ends(const struct sk_buff *skb,
  * packet that comes from encryption or from a VRF's queue; from a VRF without a queue a
  * packet comes a second time. Those of a VRF have its device.
  */
-static void pep_untrack_again(const struct sk_buff *skb,
-			      const struct nf_hook_state *state)
+static void pep_untrack_again(struct sk_buff *skb, const struct nf_hook_state *state)
 {
 	struct sock *sk = state->sk;
 	struct pep_flow *flow;
@@ -310,7 +315,9 @@ static void pep_untrack_again(const struct sk_buff *skb,
 	    (skb->dev && skb->dev != state->out) ||
 	    !pep_untrack_is_tcp(skb, state->pf))
 		return;
-	pep_leg_forget_label(sk);
+	/* A route with IPsec may have no other reference than the socket's. */
+	if (skb_dst_force(skb))
+		pep_leg_forget_label(sk);
 	flow = rcu_dereference_sk_user_data(sk);
 	if (flow && flow->leg[PEP_SIDE_WIRELESS].sk == sk)
 		pep_link_sent(flow);
@@ -326,7 +333,7 @@ static unsigned int pep_untrack_out(void *priv, struct sk_buff *skb,
 		return NF_ACCEPT;
 	pep_untrack_skb(skb);
 	pep_untrack_again(skb, state);
-	flow = pep_untrack_ends(skb, state->sk);
+	flow = pep_untrack_ends(skb, state);
 	leg = flow ? &flow->leg[pep_flow_side(flow, state->sk)] : NULL;
 	/* By a VRF the packet comes here twice. */
 	if (leg && !leg->reset_sent) {
