@@ -55,7 +55,7 @@ class Spec:
                        1 << i if one["type"] == "flags" else i,
                        f"PEP_{upper(name)}_{upper(entry['name'])}")
                    for i, entry in enumerate(one["entries"])}
-            for name, one in kinds.items() if "entries" in one}
+            for name, one in kinds.items() if self._entries(one)}
         self.flags = {name for name, one in kinds.items()
                       if one["type"] == "flags"}
         profile, = (one for one in family["attribute-sets"]
@@ -64,6 +64,15 @@ class Spec:
         self._check_lists(family["operations"]["list"], {
             one["name"]: {attr["name"] for attr in one["attributes"]}
             for one in family["attribute-sets"]})
+
+    @staticmethod
+    def _entries(kind):
+        """The entries of an enum: YAML reads a bare on or off as a boolean."""
+        for entry in kind.get("entries", ()):
+            if not isinstance(entry["name"], str):
+                raise Wrong(f"{kind['name']}: the entry {entry['name']} "
+                            "needs quotes")
+        return "entries" in kind
 
     def _check_lists(self, operations, sets):
         """The lists of operations have attributes of their sets, and those of
@@ -117,6 +126,14 @@ class Setting:
         self.always = keys.get("shown") == "always"
         self.gone = keys.get("gone", {})
         self.enum = attribute.get("enum")
+        if "doc" not in attribute:
+            raise Wrong("the attribute has no doc")
+        if self.enum and self.enum not in spec.enums:
+            raise Wrong(f"{self.enum} is no enum of the spec")
+        if attribute["type"] not in (
+                {"u32"} if self.enum else {"string", *LARGEST}):
+            raise Wrong(f"{attribute['type']} is no type of a setting"
+                        f"{' with an enum' if self.enum else ''}")
         self.entries = spec.enums.get(self.enum, {})
         self.life = keys.get("life", [])
         self.unit = keys.get("unit")
@@ -160,6 +177,8 @@ class Setting:
         if self.kind == "flags":
             flags = [self.entries[flag] for flag in given or ()]
             return Number(sum(flags), " | ".join(flag.c for flag in flags))
+        if isinstance(given, bool):
+            raise Wrong(f"the default {given} needs quotes")
         if self.kind == "enum":
             if given not in self.entries:
                 raise Wrong(f"the default {given} is not in the enum")
@@ -224,13 +243,21 @@ class Setting:
                 raise Wrong("heading or manual is missing")
             return None
         names = {**spec.consts, "min": self.write(self.low),
-                 "max": self.write(self.high), "default": self.default
-                 if self.kind == "name" else self.write(self.default)}
+                 "max": self.write(self.high), "default": self._shown()}
         try:
             return re.sub(r"\{([a-z0-9-]*)\}",
                           lambda found: str(names[found.group(1)]), text)
         except KeyError as err:
             raise Wrong(f"{{{err.args[0]}}} is no constant") from err
+
+    def _shown(self):
+        """The default in the manual."""
+        if self.kind == "name":
+            return self.default
+        if self.kind == "enum":
+            return next(name for name, number in self.entries.items()
+                        if number == self.default)
+        return self.write(self.default)
 
     def write(self, number):
         """A number as on the command line, without its word."""
@@ -277,7 +304,10 @@ def read(spec_path, path):
     by_word = {one.word: one for one in found.values() if one.option}
     words = [word for line in source["usage"] for word in line]
     if sorted(words) != sorted(by_word):
-        odd = set(words) ^ set(by_word) or {"a word"}
-        sys.exit(f"{path}: usage: {', '.join(sorted(odd))}: not just once")
+        for word in sorted({*words, *by_word}):
+            if words.count(word) != (word in by_word):
+                sys.exit(f"{path}: usage: {word}: " + (
+                    "no option" if word not in by_word else
+                    "is missing" if word not in words else "given twice"))
     return [*found.values()], [[by_word[word] for word in line]
                                for line in source["usage"]]

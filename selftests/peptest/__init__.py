@@ -17,7 +17,9 @@
   pep     the module: loading, attaching, counters, flows
   monitor  notifications that pepadm monitor prints
   capture  segments at both ends' devices, and TCP's rules for them
-  container, firewall, service, cpu, debugfs  what the gateway has besides
+  conntrack  entries of conntrack, by ctnetlink
+  xdp     XDP programs for the ends' devices
+  container, firewall, service, cpu, debugfs  other parts of the gateway
 
 Random load, test_soak.py and test_faults.py:
 
@@ -47,7 +49,7 @@ A test is a module test_NAME.py with functions marked as cases:
         with grows(flow_established=1):
             exchange(pair(family), 1000000)
 
-    setup = attached
+    setup = pep.warmed
 
 A whole test runs in one process, which changes namespaces with setns(): under
 emulation, starting programs would take most of the time.
