@@ -380,7 +380,9 @@ void pep_flow_unpin(struct pep_flow *flow, u32 seq,
 		pep_flow_schedule(flow);
 }
 
-/* Close a leg; its reset is sent later where it has found no route. */
+/* Close a leg of a flow that ends, with both locked. A reset that is due is repeated: the
+ * hook of untrack.c takes leg->again when it sees the reset, unsent.c does when it did not.
+ */
 static void pep_flow_abort(struct pep_flow *flow, struct pep_leg *leg)
 {
 	struct pep_unsent reset;

@@ -11,7 +11,7 @@
 #define PEP_MEMO_SECONDS	70
 
 /**
- * struct pep_memo - connections that something happened to lately
+ * struct pep_memo - connections that were reset lately
  * @slots: a power of two of words, see memo.c
  * @until: time at which the last entry has expired, jiffies
  * @key: secret of the hash that indexes @slots

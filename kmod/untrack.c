@@ -89,8 +89,9 @@ void pep_untrack_exit(void)
 
 /*
  * Conntrack's entry of a connection, by the tuple of the opener's packets, with a
- * reference, or NULL; @dir is the direction of these packets. It is in the default
- * zone, and without NAT, as no other connection is split.
+ * reference, or NULL; @dir is the direction of these packets. Only the default zone is
+ * searched: an entry in another one is not found. It is without NAT, as no connection
+ * with NAT is split.
  */
 static struct nf_conn *pep_untrack_entry(struct net *net,
 					 const struct pep_tuple *tuple,
@@ -151,8 +152,8 @@ void pep_untrack_split(struct net *net, const struct pep_tuple *tuple)
  * pep_untrack_back() - prepare conntrack's entry of a connection that is handed back
  * @net: namespace
  * @tuple: tuple of the opener's packets
- * @next: sequence number behind all that the opener has sent
- * @other: the same of the other end
+ * @opener_high: sequence number behind all that the opener has sent
+ * @other_high: the same of the other end
  *
  * Each end has acknowledged the payload that conntrack has not seen. The entry lasts from
  * now on as it would after such an acknowledgment; payload that is under way past the
@@ -160,8 +161,8 @@ void pep_untrack_split(struct net *net, const struct pep_tuple *tuple)
  *
  * Context: BH off, with the flow locked, see pep_untrack_prolong().
  */
-void pep_untrack_back(struct net *net, const struct pep_tuple *tuple, u32 next,
-		      u32 other)
+void pep_untrack_back(struct net *net, const struct pep_tuple *tuple,
+		      u32 opener_high, u32 other_high)
 {
 	enum ip_conntrack_dir dir;
 	struct nf_conn *ct;
@@ -171,8 +172,8 @@ void pep_untrack_back(struct net *net, const struct pep_tuple *tuple, u32 next,
 	if (!ct)
 		return;
 	spin_lock(&ct->lock);
-	ct->proto.tcp.seen[dir].td_end = next;
-	ct->proto.tcp.seen[!dir].td_end = other;
+	ct->proto.tcp.seen[dir].td_end = opener_high;
+	ct->proto.tcp.seen[!dir].td_end = other_high;
 	ct->proto.tcp.seen[0].flags &= ~IP_CT_TCP_FLAG_DATA_UNACKNOWLEDGED;
 	ct->proto.tcp.seen[1].flags &= ~IP_CT_TCP_FLAG_DATA_UNACKNOWLEDGED;
 	state = ct->proto.tcp.state;
@@ -397,8 +398,8 @@ void pep_untrack_split(struct net *net, const struct pep_tuple *tuple)
 {
 }
 
-void pep_untrack_back(struct net *net, const struct pep_tuple *tuple, u32 next,
-		      u32 other)
+void pep_untrack_back(struct net *net, const struct pep_tuple *tuple,
+		      u32 opener_high, u32 other_high)
 {
 }
 

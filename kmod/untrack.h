@@ -11,8 +11,8 @@ struct pep_flow;
 
 void pep_untrack_skb(struct sk_buff *skb);
 void pep_untrack_split(struct net *net, const struct pep_tuple *tuple);
-void pep_untrack_back(struct net *net, const struct pep_tuple *tuple, u32 next,
-		      u32 other);
+void pep_untrack_back(struct net *net, const struct pep_tuple *tuple,
+		      u32 opener_high, u32 other_high);
 void pep_untrack_over(const struct pep_flow *flow, enum pep_stat cause);
 void pep_untrack_exit(void);
 int pep_untrack_start(struct pep_net *pn);
