@@ -264,7 +264,8 @@ void pep_again_keep(struct pep_net *pn, const struct sk_buff *skb,
 
 	if (!again)
 		return;
-	copy = again->skb = skb_copy(skb, GFP_ATOMIC);
+	copy = skb_copy(skb, GFP_ATOMIC);
+	again->skb = copy;
 	/* The route may be the socket's, without a reference. */
 	if (!copy || !skb_dst_force(copy)) {
 		pep_again_free(again);

@@ -119,7 +119,7 @@ struct pep_net {
 	bool drained;
 	u32 overload[PEP_LIMIT_KINDS];
 	struct list_head again[PEP_AGAIN_TIMES];
-	spinlock_t again_lock;
+	spinlock_t again_lock; /* again, nagain */
 	unsigned int nagain;
 	struct delayed_work again_work;
 	struct delayed_work untrack_work;

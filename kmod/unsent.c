@@ -3,10 +3,10 @@
  * Resets of legs that find no route.
  *
  * tcp_send_active_reset() makes a reset once, and IP frees it where the leg has no route:
- * the link to the end is down, or routing changes. There may be no memory for it, too. The end would wait for ever where it
- * sends nothing itself. Such a reset is built here from the numbers of the leg, and sent
- * as soon as there is a route; again.c repeats it then, as all resets. The hook of
- * untrack.c shows that a reset went out.
+ * the link to the end is down, or routing changes. There may be no memory for it, too. The
+ * end would wait for ever where it sends nothing itself. Such a reset is built here from
+ * the numbers of the leg, and sent as soon as there is a route; again.c repeats it then, as
+ * all resets. The hook of untrack.c shows that a reset went out.
  */
 
 #include "unsent.h"

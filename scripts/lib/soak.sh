@@ -33,6 +33,7 @@ soak_run() # TEST VARIABLE [-k KERNEL] [-s SEED] [-c CPUS]
 	done
 	if [ -n "$cpus" ]; then
 		! sim_kernel "$kernel" || bad "$kernel has one CPU: no -c"
+		# shellcheck disable=SC2034 # read by test.sh
 		TEST_GUESTS=("$cpus")
 	fi
 	say "the seed is $seed"
