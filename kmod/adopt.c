@@ -157,7 +157,9 @@ static enum pep_stat pep_adopt_legs(struct pep_flow *flow,
 		pep_callback_attach(flow, flow->leg[side].sk);
 	for (side = 0; side < 2 && !reason; side++)
 		reason = pep_repair_leg(flow, conn, side, queue);
-	/* A side has just lost its last device: the connection can go on unsplit. */
+	/* The flow is to end already, as when a side has just lost its last device: the
+	 * connection can go on unsplit.
+	 */
 	if (!reason && READ_ONCE(flow->killed))
 		reason = PEP_STAT_SPLIT_PASS_ROUTE;
 	if (reason)

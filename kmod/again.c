@@ -13,7 +13,8 @@
  * reset for each piece in flight that the end has not acknowledged selectively. Linux
  * accepts the number behind the last piece that it has received, too
  * (tcp_validate_incoming()): that is where one of these pieces begins, or the number of
- * the reset itself.
+ * the reset itself. Pieces that TCP has merged to send them again, and those beyond
+ * PEP_AGAIN_NUMBERS, are left out.
  *
  * The leg is closed by then and has forgotten its addresses, so the hook of untrack.c
  * copies the packet on its way out. In a kernel without conntrack, which has no such
@@ -40,14 +41,16 @@
  */
 static const unsigned int pep_again_after[PEP_AGAIN_TIMES] = { 50, 170, 210 };
 
-/* Time for which the module waits for them when it goes: longer than the last. */
+/* Time for which the module waits for repetitions when it goes, jiffies: longer than until
+ * the last.
+ */
 #define PEP_AGAIN_LINGER	(HZ / 2)
 
 /* Resets of a namespace that may wait. */
 #define PEP_AGAIN_MOST		4096
 
-/* Sequence numbers of a reset's repetitions: 10 kB of resets where 370 kB of payload
- * were in flight.
+/* Sequence numbers of a reset's repetitions: 13 kB of resets over IPv4, and 18 over IPv6,
+ * where 370 kB of payload were in flight.
  */
 #define PEP_AGAIN_NUMBERS	256
 
@@ -85,7 +88,9 @@ static struct pep_again *pep_again_due(struct pep_net *pn, unsigned int nth)
 	return again;
 }
 
-/* Have the work run when the first repetition is due, if any. */
+/* Have the work run when the first repetition is due, if any. Call with pn->again_lock
+ * held.
+ */
 static void pep_again_schedule(struct pep_net *pn)
 {
 	ktime_t first = KTIME_MAX;
@@ -93,13 +98,11 @@ static void pep_again_schedule(struct pep_net *pn)
 	unsigned int nth;
 	s64 wait;
 
-	spin_lock_bh(&pn->again_lock);
 	for (nth = 0; nth < PEP_AGAIN_TIMES; nth++) {
 		again = pep_again_first(pn, nth);
 		if (again)
 			first = min(first, pep_again_at(again, nth));
 	}
-	spin_unlock_bh(&pn->again_lock);
 	if (first == KTIME_MAX)
 		return;
 	wait = max_t(s64, 0, ktime_sub(first, ktime_get()));
@@ -144,7 +147,7 @@ static void pep_again_repeat(struct pep_net *pn, struct pep_again *again, unsign
 		list_add_tail(&again->node, &pn->again[nth]);
 		again = NULL;
 	} else {
-		pn->nagain--;
+		WRITE_ONCE(pn->nagain, pn->nagain - 1);
 	}
 	spin_unlock_bh(&pn->again_lock);
 	if (again)
@@ -164,7 +167,9 @@ static void pep_again_work(struct work_struct *work)
 			cond_resched();
 		}
 	}
+	spin_lock_bh(&pn->again_lock);
 	pep_again_schedule(pn);
+	spin_unlock_bh(&pn->again_lock);
 }
 
 /**
@@ -242,7 +247,8 @@ struct pep_again *pep_again_alloc(const struct sock *sk)
 	again->skb = NULL;
 	again->count = 1;
 	again->seq[0] = tp->snd_una;
-	for (skb = tcp_rtx_queue_head(sk); skb; skb = skb_rb_next(skb))
+	for (skb = tcp_rtx_queue_head(sk); skb && again->count < most;
+	     skb = skb_rb_next(skb))
 		pep_again_note(again, skb, most);
 	return again;
 }
@@ -253,9 +259,9 @@ struct pep_again *pep_again_alloc(const struct sock *sk)
  * @skb: packet of a leg, with its headers and its route, which goes out now
  * @again: numbers of its repetitions, consumed; NULL for no repetition
  *
- * A reset is not repeated without memory, nor beyond PEP_AGAIN_MOST that wait.
+ * A reset is not repeated without memory, nor beyond about PEP_AGAIN_MOST that wait.
  *
- * Context: BH off, RCU read side when the route has no reference.
+ * Context: any but hard interrupts, RCU read side when the route has no reference.
  */
 void pep_again_keep(struct pep_net *pn, const struct sk_buff *skb,
 		    struct pep_again *again)
@@ -264,6 +270,10 @@ void pep_again_keep(struct pep_net *pn, const struct sk_buff *skb,
 
 	if (!again)
 		return;
+	if (READ_ONCE(pn->nagain) >= PEP_AGAIN_MOST) {
+		pep_again_free(again);
+		return;
+	}
 	copy = skb_copy(skb, GFP_ATOMIC);
 	again->skb = copy;
 	/* The route may be the socket's, without a reference. */
@@ -274,15 +284,11 @@ void pep_again_keep(struct pep_net *pn, const struct sk_buff *skb,
 	/* Only the route has a reference to its device. */
 	copy->dev = NULL;
 	again->sent = ktime_get();
-	spin_lock(&pn->again_lock);
-	if (pn->nagain < PEP_AGAIN_MOST) {
-		pn->nagain++;
-		list_add_tail(&again->node, &pn->again[0]);
-		again = NULL;
-	}
-	spin_unlock(&pn->again_lock);
-	if (again)
-		pep_again_free(again);
-	else
+	spin_lock_bh(&pn->again_lock);
+	WRITE_ONCE(pn->nagain, pn->nagain + 1);
+	list_add_tail(&again->node, &pn->again[0]);
+	/* The work runs early enough for those behind the first one. */
+	if (list_is_singular(&pn->again[0]))
 		pep_again_schedule(pn);
+	spin_unlock_bh(&pn->again_lock);
 }

@@ -393,12 +393,9 @@ static void pep_flow_abort(struct pep_flow *flow, struct pep_leg *leg)
 	if (due)
 		leg->again = pep_again_alloc(leg->sk);
 	pep_leg_abort(leg->sk);
-	if (due && !leg->reset_sent) {
-		pep_unsent_keep(flow->pn, &reset, leg->again);
-		leg->again = NULL;
-	}
-	kfree(leg->again);
-	leg->again = NULL;
+	if (due && !leg->reset_sent)
+		pep_unsent_keep(flow->pn, &reset, xchg(&leg->again, NULL));
+	kfree(xchg(&leg->again, NULL));
 }
 
 /**

@@ -19,8 +19,8 @@ struct pep_values;
  *	exists. Set once under pep_flow.lock, read locklessly
  * @ps: its owner in the pool's sense; NULL once it is being released
  * @relayed: payload handed to it, bytes
- * @again: numbers for the repetitions of its reset while it is closed, else NULL; guarded
- *	by the flow's lock
+ * @again: numbers for the repetitions of its reset while it is being closed, else NULL;
+ *	taken by xchg(), as a rule may queue the reset to a program
  * @reset_sent: a reset of it was on its way out; set with the flow locked
  * @fin_sent: pep_leg_shutdown() has been called for it
  * @stalled: payload waits in the other leg for room in this one

@@ -62,7 +62,7 @@ struct pep_limits {
  *	by the CPU that notifies them
  * @again: struct pep_again, resets that wait to be repeated, by number of repetitions;
  *	see again.c
- * @again_lock: guards @again and @nagain, BH off; no other lock of ours is taken with it
+ * @again_lock: guards @again and @nagain, BH off; no other lock of ours is taken within it
  * @nagain: number of resets in @again
  * @again_work: repeats them
  * @untrack_work: keeps conntrack's entries of split connections; see untrack.c

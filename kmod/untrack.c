@@ -284,9 +284,10 @@ static bool pep_untrack_is_ours(const struct sk_buff *skb,
 
 /* Find the flow of a leg whose reset is to be repeated. A closed leg sends resets from
  * within pep_flow_end(), which has the flow locked; a listener sends none. A packet that
- * comes from encryption, maybe on another CPU, has the leg, too, and is no TCP. The reset
- * of a flow that has never been up is repeated only where this host ends the flow.
- * Return: the flow, or NULL.
+ * comes from encryption, maybe on another CPU, has the leg, too, and is no TCP; one that
+ * a rule has queued to a program comes without the lock as well. The reset of a flow that
+ * has never been up is repeated only where this host ends the flow. Return: the flow, or
+ * NULL.
  */
 static struct pep_flow *pep_untrack_ends(const struct sk_buff *skb,
 					 const struct nf_hook_state *state)
@@ -304,9 +305,10 @@ static struct pep_flow *pep_untrack_ends(const struct sk_buff *skb,
 /* A leg that repeats payload after a time-out gives its part of the link to others, and the
  * kernel chooses its flow label. TCP has the socket locked when it sends. It has not for a
  * packet that comes from encryption or from a VRF's queue; from a VRF without a queue a
- * packet comes a second time. Those of a VRF have its device.
+ * packet comes a second time. Those of a VRF have its device. Return: false when the
+ * packet has lost its route, and is to be dropped.
  */
-static void pep_untrack_again(struct sk_buff *skb, const struct nf_hook_state *state)
+static bool pep_untrack_again(struct sk_buff *skb, const struct nf_hook_state *state)
 {
 	struct sock *sk = state->sk;
 	struct pep_flow *flow;
@@ -315,13 +317,15 @@ static void pep_untrack_again(struct sk_buff *skb, const struct nf_hook_state *s
 	    !inet_csk(sk)->icsk_retransmits ||
 	    (skb->dev && skb->dev != state->out) ||
 	    !pep_untrack_is_tcp(skb, state->pf))
-		return;
+		return true;
 	/* A route with IPsec may have no other reference than the socket's. */
-	if (skb_dst_force(skb))
-		pep_leg_forget_label(sk);
+	if (!skb_dst_force(skb))
+		return false;
+	pep_leg_forget_label(sk);
 	flow = rcu_dereference_sk_user_data(sk);
 	if (flow && flow->leg[PEP_SIDE_WIRELESS].sk == sk)
 		pep_link_sent(flow);
+	return true;
 }
 
 static unsigned int pep_untrack_out(void *priv, struct sk_buff *skb,
@@ -333,14 +337,14 @@ static unsigned int pep_untrack_out(void *priv, struct sk_buff *skb,
 	if (!pep_untrack_is_ours(skb, state))
 		return NF_ACCEPT;
 	pep_untrack_skb(skb);
-	pep_untrack_again(skb, state);
+	if (!pep_untrack_again(skb, state))
+		return NF_DROP;
 	flow = pep_untrack_ends(skb, state);
 	leg = flow ? &flow->leg[pep_flow_side(flow, state->sk)] : NULL;
 	/* By a VRF the packet comes here twice. */
 	if (leg && !leg->reset_sent) {
 		leg->reset_sent = true;
-		pep_again_keep(pep_net(state->net), skb, leg->again);
-		leg->again = NULL;
+		pep_again_keep(pep_net(state->net), skb, xchg(&leg->again, NULL));
 	}
 	return NF_ACCEPT;
 }
