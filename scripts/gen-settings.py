@@ -101,7 +101,8 @@ def pepadm_header(known, lines):
              for at, line in enumerate(lines)]
     for line in usage:
         if len(line) > WIDTH:
-            sys.exit(f"usage: {len(line)} columns instead of {WIDTH}: {line}")
+            sys.exit("settings.yaml: usage: this line would have "
+                     f"{len(line)} columns, more than {WIDTH}: {line}")
     macro("PEP_SETTINGS_USAGE",
           ["\t" + json.dumps(line + "\n") for line in usage])
     print("\n#endif")

@@ -80,8 +80,9 @@ class Scratch:
         place, = step.keys() & {"behind", "before", "instead"}
         anchor = step[place]
         if text.count(anchor) != 1:
-            raise Fault(f"{step['file']} has {text.count(anchor)} times "
-                        f"{anchor!r} instead of once")
+            raise Fault(f"{step['file']} has the place of a step "
+                        f"{text.count(anchor)} times, not once: {anchor!r}; "
+                        "change the file or that step")
         added = {"behind": anchor + step["add"],
                  "before": step["add"] + anchor,
                  "instead": step["add"]}[place]

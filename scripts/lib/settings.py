@@ -138,7 +138,8 @@ class Setting:
         self.life = keys.get("life", [])
         self.unit = keys.get("unit")
         if self.unit not in UNITS:
-            raise Wrong(f"{self.unit} is no unit")
+            raise Wrong(f"{self.unit} is none of the units "
+                        f"{', '.join(unit for unit in UNITS if unit)}")
         self.low = self.high = Number(0)
         self.zero, self.words, self.largest = False, {}, 0
         if attribute["type"] == "string":
@@ -161,6 +162,9 @@ class Setting:
                                   keys.get("range", (0, self.largest)))
         self.words = {spec.number(number): word
                       for number, word in keys.get("words", {}).items()}
+        for word in self.words.values():
+            if not isinstance(word, str):
+                raise Wrong(f"the word {word} needs quotes")
         self.zero = self.low > 0 and not keys.get("nonzero")
         if not self.low <= self.high <= self.largest:
             raise Wrong("no range")
@@ -192,7 +196,8 @@ class Setting:
         """Compare the numbers in the spec's text with the setting."""
         for form, number in ((r"(\d+) to \d+", self.low),
                              (r"\d+ to (\d+)", self.high),
-                             (r"(\d+) by default", self.default)):
+                             (r"(\d+) by default", self.default),
+                             (r"(\d+), the default", self.default)):
             for found in re.findall(form, doc):
                 if int(found) != number:
                     raise Wrong(f"the doc of the spec has {found} for "
