@@ -306,6 +306,17 @@ static void pep_follow_resume(struct pep_net *pn, struct pep_gen *gen,
 		pep_follow_keep(pn, gen, conn);
 }
 
+/* The numbers of a connection may be outdated: it is not split before those of both ends
+ * fit each other again.
+ */
+static void pep_follow_anew(struct pep_conn *conn)
+{
+	if (conn->stage != PEP_TRACK_FOLLOWED)
+		return;
+	pep_track_disarm(conn);
+	conn->resume = true;
+}
+
 /* A side had no device since the latest packet: the connection goes on from the next
  * packets, like an imported one, and is not measured any more.
  */
@@ -315,10 +326,7 @@ static void pep_follow_lapse(struct pep_net *pn, struct pep_conn *conn)
 	if (conn->stage < PEP_TRACK_FOLLOWED)
 		return;
 	pep_meter_end(conn);
-	if (conn->stage != PEP_TRACK_FOLLOWED)
-		return;
-	pep_track_disarm(conn);
-	conn->resume = true;
+	pep_follow_anew(conn);
 }
 
 /* Handle a packet of an established connection. */
@@ -332,9 +340,10 @@ static void pep_follow_segment(struct pep_net *pn, struct pep_gen *gen,
 	u32 seq = ntohl(pkt->th->seq);
 
 	if (!pep_segment_plausible(conn, side, skb, pkt)) {
-		/* Payload that comes next shows how far the other end is. */
-		if (pep_segment_unseen(conn, side, skb, pkt))
+		if (pep_segment_unseen(conn, side, skb, pkt)) {
 			pep_stat_inc(pn, PEP_STAT_FOLLOW_UNSEEN);
+			pep_follow_anew(conn);
+		}
 		return;
 	}
 	if (pep_track_tally(conn) && !conn->copies &&
