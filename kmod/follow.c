@@ -266,8 +266,9 @@ static void pep_follow_note(struct pep_conn *conn, enum pep_side side,
 /*
  * Handle a packet of a connection whose other packets may have passed unseen since its
  * numbers were noted: the numbers become those of the packet where these are ahead.
- * When the numbers of both ends fit each other, at a packet of the opener, the
- * connection is followed like any other, and its profile may split it again.
+ * When both ends have been heard, and their numbers fit each other, at a packet of the
+ * opener, the connection is followed like any other, and its profile may split it again.
+ * A packet of one end alone may be older than what has passed unseen from the other.
  */
 static void pep_follow_resume(struct pep_net *pn, struct pep_gen *gen,
 			      struct pep_conn *conn, enum pep_side side,
@@ -295,6 +296,9 @@ static void pep_follow_resume(struct pep_net *pn, struct pep_gen *gen,
 		pep_stat_inc(pn, PEP_STAT_FOLLOW_CLOSED);
 		return;
 	}
+	conn->heard |= BIT(side);
+	if (conn->heard != (BIT(PEP_SIDE_WIRELESS) | BIT(PEP_SIDE_SERVER)))
+		return;
 	if (side != conn->opener || !gen || after(self->ack, peer->high) ||
 	    after(peer->ack, self->high) || after(self->high, peer->edge) ||
 	    after(peer->high, self->edge))
@@ -306,17 +310,6 @@ static void pep_follow_resume(struct pep_net *pn, struct pep_gen *gen,
 		pep_follow_keep(pn, gen, conn);
 }
 
-/* The numbers of a connection may be outdated: it is not split before those of both ends
- * fit each other again.
- */
-static void pep_follow_anew(struct pep_conn *conn)
-{
-	if (conn->stage != PEP_TRACK_FOLLOWED)
-		return;
-	pep_track_disarm(conn);
-	conn->resume = true;
-}
-
 /* A side had no device since the latest packet: the connection goes on from the next
  * packets, like an imported one, and is not measured any more.
  */
@@ -326,7 +319,11 @@ static void pep_follow_lapse(struct pep_net *pn, struct pep_conn *conn)
 	if (conn->stage < PEP_TRACK_FOLLOWED)
 		return;
 	pep_meter_end(conn);
-	pep_follow_anew(conn);
+	if (conn->stage != PEP_TRACK_FOLLOWED)
+		return;
+	pep_track_disarm(conn);
+	conn->resume = true;
+	conn->heard = 0;
 }
 
 /* Handle a packet of an established connection. */
@@ -340,10 +337,9 @@ static void pep_follow_segment(struct pep_net *pn, struct pep_gen *gen,
 	u32 seq = ntohl(pkt->th->seq);
 
 	if (!pep_segment_plausible(conn, side, skb, pkt)) {
-		if (pep_segment_unseen(conn, side, skb, pkt)) {
+		/* Payload that comes next shows how far the other end is. */
+		if (pep_segment_unseen(conn, side, skb, pkt))
 			pep_stat_inc(pn, PEP_STAT_FOLLOW_UNSEEN);
-			pep_follow_anew(conn);
-		}
 		return;
 	}
 	if (pep_track_tally(conn) && !conn->copies &&

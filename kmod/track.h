@@ -164,6 +164,7 @@ static inline bool pep_track_acks(const struct pep_track_end *end,
  * @early: its opener is to be answered early; constant
  * @resume: packets may have passed unseen since its numbers were noted: it was
  *	imported, or a side had no device meanwhile
+ * @heard: the ends that have sent since @resume was set, a mask of BIT(side)
  * @renew: its SYN-ACK may be sent again when that gets lost, see synack.c; constant
  * @crowded: its subscriber had no room to split it again, which has been counted
  * @used: payload has come since it was handed back for being idle
@@ -202,6 +203,7 @@ struct pep_conn {
 	u8 repeated:1;
 	u8 early:1;
 	u8 resume:1;
+	u8 heard:2;
 	u8 renew:1;
 	u8 crowded:1;
 	u8 used:1;

@@ -393,6 +393,31 @@ def unseen(family):
     pep.follow("never")
 
 
+@families("payload passes unseen while detached, an older packet comes after")
+def outdated(family):
+    """The older packet fits all that is known. A leg would wait in vain for
+    the payload that the other end has got from its sender."""
+    pep.follow("5000")
+    hosts = Absent(family)
+    hosts.open()
+    hosts.down(seq=10, ack=1000, payload=bytes(1000))
+    hosts.up(seq=1000, ack=1010)
+    hosts.until("server", unacked=0)
+    pep.detach()
+    pep.attach()
+    hosts.up(seq=1000, ack=1010, payload=bytes(1000))
+    hosts.until("wireless", bytes=1000)
+    expect("triggers", hosts.shown()["trigger"], [])
+    with pep.grows(ended=False, split_bytes=1):
+        for at in range(3010, 11010, 1000):
+            hosts.down(seq=at, ack=2000, payload=bytes(1000))
+            hosts.up(seq=2000, ack=at + 1000)
+        pep.wait_flows(1)
+    hosts.end()
+    pep.flows_end()
+    pep.follow("never")
+
+
 @families("one that may be split, and one that is")
 def split(family):
     pep.follow("20000,loss")
