@@ -413,7 +413,7 @@ def outdated(family):
             hosts.down(seq=at, ack=2000, payload=bytes(1000))
             hosts.up(seq=2000, ack=at + 1000)
         pep.wait_flows(1)
-    hosts.end()
+    hosts.end(2000)
     pep.flows_end()
     pep.follow("never")
 
