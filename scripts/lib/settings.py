@@ -46,6 +46,7 @@ class Spec:
         with open(path, encoding="utf-8") as file:
             family = yaml.safe_load(file)
         kinds = {one["name"]: one for one in family["definitions"]}
+        self._check_entries(kinds)
         self.consts = {
             name: Number(one["value"], f"PEP_{upper(name)}")
             for name, one in kinds.items()
@@ -55,7 +56,7 @@ class Spec:
                        1 << i if one["type"] == "flags" else i,
                        f"PEP_{upper(name)}_{upper(entry['name'])}")
                    for i, entry in enumerate(one["entries"])}
-            for name, one in kinds.items() if self._entries(one)}
+            for name, one in kinds.items() if "entries" in one}
         self.flags = {name for name, one in kinds.items()
                       if one["type"] == "flags"}
         profile, = (one for one in family["attribute-sets"]
@@ -66,13 +67,14 @@ class Spec:
             for one in family["attribute-sets"]})
 
     @staticmethod
-    def _entries(kind):
-        """The entries of an enum: YAML reads a bare on or off as a boolean."""
-        for entry in kind.get("entries", ()):
-            if not isinstance(entry["name"], str):
-                raise Wrong(f"{kind['name']}: the entry {entry['name']} "
-                            "needs quotes")
-        return "entries" in kind
+    def _check_entries(kinds):
+        """Names of enums' entries are text: YAML reads a bare on or off as a
+        boolean."""
+        for name, one in kinds.items():
+            for entry in one.get("entries", ()):
+                if not isinstance(entry["name"], str):
+                    raise Wrong(f"{name}: the entry {entry['name']} needs "
+                                "quotes")
 
     def _check_lists(self, operations, sets):
         """The lists of operations have attributes of their sets, and those of
@@ -308,11 +310,10 @@ def read(spec_path, path):
         sys.exit(f"{path}: {', '.join(sorted(missing))}: no entry")
     by_word = {one.word: one for one in found.values() if one.option}
     words = [word for line in source["usage"] for word in line]
-    if sorted(words) != sorted(by_word):
-        for word in sorted({*words, *by_word}):
-            if words.count(word) != (word in by_word):
-                sys.exit(f"{path}: usage: {word}: " + (
-                    "no option" if word not in by_word else
-                    "is missing" if word not in words else "given twice"))
+    for word in sorted({*words, *by_word}):
+        if words.count(word) != (word in by_word):
+            sys.exit(f"{path}: usage: {word}: " + (
+                "no option" if word not in by_word else
+                "is missing" if word not in words else "given twice"))
     return [*found.values()], [[by_word[word] for word in line]
                                for line in source["usage"]]
