@@ -139,8 +139,10 @@ static void pep_again_repeat(struct pep_net *pn, struct pep_again *again, unsign
 		pep_again_send(pn, again, again->seq[0]);
 		break;
 	default:
-		for (i = 1; i < again->count; i++)
+		for (i = 1; i < again->count; i++) {
 			pep_again_send(pn, again, again->seq[i]);
+			cond_resched();
+		}
 	}
 	spin_lock_bh(&pn->again_lock);
 	if (++nth < PEP_AGAIN_TIMES) {

@@ -21,7 +21,8 @@ struct pep_values;
  * @relayed: payload handed to it, bytes
  * @again: numbers for the repetitions of its reset while it is being closed, else NULL;
  *	taken by xchg(), as a rule may queue the reset to a program
- * @reset_sent: a reset of it was on its way out; set with the flow locked
+ * @reset_sent: a reset of it was on its way out; set with the flow locked, unless a rule
+ *	has queued the reset to a program
  * @fin_sent: pep_leg_shutdown() has been called for it
  * @stalled: payload waits in the other leg for room in this one
  * @coupled: the other leg's rate bounds the payload that the end may send; see
