@@ -308,6 +308,9 @@ static void pep_follow_resume(struct pep_net *pn, struct pep_gen *gen,
 		conn->trigger = gen->values.split_trigger;
 	if (conn->trigger && !pep_follow_held_back(pn, gen, conn))
 		pep_follow_keep(pn, gen, conn);
+	/* It may be the last packet of an exchange. */
+	if (conn->due && pep_adopt_ready(conn))
+		pep_track_schedule(conn);
 }
 
 /* A side had no device since the latest packet: the connection goes on from the next
