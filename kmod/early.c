@@ -198,6 +198,21 @@ static atomic_t *pep_early_share(struct pep_net *pn,
 	return &pn->early[hash % PEP_NET_SHARES];
 }
 
+/* Counter of an error of pep_early_connect(). */
+static enum pep_stat pep_early_refusal(int err)
+{
+	switch (err) {
+	case -EADDRINUSE:
+	case -EADDRNOTAVAIL:
+		return PEP_STAT_SYN_PASS_IN_USE;
+	case -ENOMEM:
+	case -ENOBUFS:
+		return PEP_STAT_SYN_PASS_NO_MEMORY;
+	default:
+		return PEP_STAT_SYN_PASS_CONNECT;
+	}
+}
+
 /* Give a flow its leg towards the target. Return: PEP_STAT_NONE, or the counter of the
  * reason why the flow is dead and its socket released.
  */
@@ -216,9 +231,7 @@ static enum pep_stat pep_early_begin(struct pep_flow *flow, struct pep_sock *ps,
 	pep_callback_attach(flow, sk);
 	err = pep_early_connect(flow, sk, conn);
 	if (err) {
-		reason = err == -EADDRINUSE || err == -EADDRNOTAVAIL ?
-			 PEP_STAT_SYN_PASS_IN_USE :
-			 PEP_STAT_SYN_PASS_CONNECT;
+		reason = pep_early_refusal(err);
 		pep_flow_end(flow, PEP_STAT_CONNECT_FAILED);
 	} else {
 		pep_stamp(flow, PEP_FLOW_TIME_SYN_OUT);
@@ -302,15 +315,23 @@ static enum pep_stat pep_early_enter(struct pep_gen *gen, enum pep_side side,
 	path = conn->path;
 	conn->early = true;
 	err = pep_track_insert(pn, conn);
-	if (err) {
-		pep_pool_release(ps);
-		reason = err == -EEXIST ? PEP_STAT_DROPPED :
-					  PEP_STAT_SYN_PASS_NO_MEMORY;
-	} else {
+	switch (err) {
+	case 0:
 		spin_lock(&conn->lock);
 		reason = pep_early_entered(gen, conn, ps);
 		spin_unlock(&conn->lock);
+		break;
+	case -EEXIST:
+		reason = PEP_STAT_DROPPED;
+		break;
+	case -ENOSPC:
+		reason = PEP_STAT_FOLLOW_FULL;
+		break;
+	default:
+		reason = PEP_STAT_SYN_PASS_NO_MEMORY;
 	}
+	if (err)
+		pep_pool_release(ps);
 	/* The connection is going to be followed, or is there: it costs a token once. */
 	if (reason && path)
 		pep_share_return(pn, path);
@@ -397,8 +418,8 @@ static bool pep_early_takes_vrf(struct net *net, const struct net_device *dev)
  * of the pool.
  * Return: PEP_FOLLOW_CONSUMED; PEP_FOLLOW_UNKNOWN when its connection is to be followed
  * instead, if shares allow that: one of the ends would not be seen, there is a limit, or
- * a reason that is counted; PEP_FOLLOW_PASS when the subscriber may not have another one
- * in the table, which is counted.
+ * a reason that is counted; PEP_FOLLOW_PASS when there may not be another one in the
+ * table, or of the subscriber's in it, which is counted.
  */
 enum pep_follow_verdict pep_early_open(struct pep_gen *gen, enum pep_side side,
 				       struct sk_buff *skb,
@@ -461,13 +482,17 @@ enum pep_follow_verdict pep_early_open(struct pep_gen *gen, enum pep_side side,
 		return PEP_FOLLOW_CONSUMED;
 	}
 	pep_stat_syn(pn, side, &pkt->tuple, counter ?: PEP_STAT_SYN_ANSWERED);
-	if (counter == PEP_STAT_FOLLOW_SUBSCRIBER ||
-	    counter == PEP_STAT_FOLLOW_RATE)
+	switch (counter) {
+	case PEP_STAT_NONE:
+		pep_accept_offer(gen, side, skb);
+		return PEP_FOLLOW_CONSUMED;
+	case PEP_STAT_FOLLOW_SUBSCRIBER:
+	case PEP_STAT_FOLLOW_RATE:
+	case PEP_STAT_FOLLOW_FULL:
 		return PEP_FOLLOW_PASS;
-	if (counter)
+	default:
 		return PEP_FOLLOW_UNKNOWN;
-	pep_accept_offer(gen, side, skb);
-	return PEP_FOLLOW_CONSUMED;
+	}
 }
 
 /* Resume a SYN that waited for a socket, see pep_pool_resume. */

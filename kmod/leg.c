@@ -97,7 +97,9 @@ void pep_leg_clear_timewait(struct pep_net *pn, const struct pep_tuple *tuple,
 	}
 }
 
-/* Take the source's address and port; follows inet_bind() and inet6_bind(). */
+/* Take the source's address and port; follows inet_bind() and inet6_bind(). A port that is
+ * in use and one that there is no memory for are the same to TCP.
+ */
 static int pep_leg_bind(struct sock *sk, const struct pep_tuple *tuple)
 {
 	struct inet_sock *inet = inet_sk(sk);

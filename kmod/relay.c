@@ -25,6 +25,7 @@
 #include "stamp.h"
 #include "stat.h"
 #include "trace.h"
+#include "track.h"
 #include "window.h"
 
 /* Calls per direction and run, so that other flows get their turn. */
@@ -358,24 +359,37 @@ static bool pep_relay_failed(struct pep_flow *flow)
 	return false;
 }
 
-/* End the flow when it is over; false while it is not. */
-static bool pep_relay_over(struct pep_flow *flow, bool broken)
+/* Counter of the reason why the flow is over, or PEP_STAT_NONE. */
+static enum pep_stat pep_relay_cause(struct pep_flow *flow, bool broken)
 {
 	struct sock *w = flow->leg[PEP_SIDE_WIRELESS].sk;
 	struct sock *s = flow->leg[PEP_SIDE_SERVER].sk;
 
 	if (READ_ONCE(flow->killed))
-		pep_flow_end(flow, PEP_STAT_FLOW_KILLED);
-	else if (READ_ONCE(flow->evicted))
-		pep_flow_end(flow, PEP_STAT_FLOW_EVICTED);
-	else if (broken || pep_relay_failed(flow))
-		pep_flow_end(flow, PEP_STAT_FLOW_RESET);
-	else if (w->sk_state == TCP_CLOSE && s->sk_state == TCP_CLOSE)
-		pep_flow_end(flow, PEP_STAT_FLOW_CLOSED);
-	else if (pep_idle_over(flow))
-		pep_flow_end(flow, PEP_STAT_FLOW_IDLE);
-	else
+		return PEP_STAT_FLOW_KILLED;
+	if (READ_ONCE(flow->evicted))
+		return PEP_STAT_FLOW_EVICTED;
+	if (broken || pep_relay_failed(flow))
+		return PEP_STAT_FLOW_RESET;
+	if (w->sk_state == TCP_CLOSE && s->sk_state == TCP_CLOSE)
+		return PEP_STAT_FLOW_CLOSED;
+	return pep_idle_over(flow) ? PEP_STAT_FLOW_IDLE : PEP_STAT_NONE;
+}
+
+/* End the flow when it is over; false while it is not. One that is handed back is ended by
+ * pep_release_poll(), which knows the numbers that its ends expect; its stage changes only
+ * with the flow locked.
+ */
+static bool pep_relay_over(struct pep_flow *flow, bool broken)
+{
+	enum pep_stat cause = pep_relay_cause(flow, broken);
+
+	if (!cause)
 		return false;
+	if (flow->conn && READ_ONCE(flow->conn->stage) == PEP_TRACK_RELEASING)
+		pep_track_schedule(flow->conn);
+	else
+		pep_flow_end(flow, cause);
 	return true;
 }
 

@@ -237,9 +237,17 @@ static void pep_release_abort(struct pep_conn *conn, struct pep_flow *flow,
 	pep_track_advance(flow->pn, conn, PEP_TRACK_END);
 }
 
+/* Counter of the reason for which this host wants the flow to end, or PEP_STAT_NONE. */
+static enum pep_stat pep_release_unwanted(const struct pep_flow *flow)
+{
+	if (READ_ONCE(flow->killed))
+		return PEP_STAT_FLOW_KILLED;
+	return READ_ONCE(flow->evicted) ? PEP_STAT_FLOW_EVICTED : PEP_STAT_NONE;
+}
+
 /*
- * End the legs if that is possible by now, or in any case when there is a @cause.
- * Return: true when the release is over.
+ * End the legs if that is possible by now, or in any case when there is a @cause, the flow
+ * is not wanted any more, or a leg has failed. Return: true when the release is over.
  */
 static bool pep_release_try(struct pep_conn *conn, enum pep_stat cause)
 {
@@ -251,6 +259,7 @@ static bool pep_release_try(struct pep_conn *conn, enum pep_stat cause)
 		pep_track_advance(flow->pn, conn, PEP_TRACK_END);
 		goto out;
 	}
+	cause = cause ?: pep_release_unwanted(flow);
 	pep_flow_lock_legs(flow);
 	if (pep_flow_legs_owned(flow))
 		over = false;
@@ -258,6 +267,8 @@ static bool pep_release_try(struct pep_conn *conn, enum pep_stat cause)
 		pep_release_abort(conn, flow, cause);
 	else if (pep_release_done(conn, flow))
 		pep_release_finish(conn, flow, PEP_STAT_FLOW_RELEASED);
+	else if (pep_leg_failed(flow->leg[0].sk) || pep_leg_failed(flow->leg[1].sk))
+		pep_release_abort(conn, flow, PEP_STAT_FLOW_RESET);
 	else
 		over = false;
 	pep_flow_unlock_legs(flow);
@@ -480,38 +491,56 @@ void pep_release_packet(struct pep_conn *conn, enum pep_side side,
 	sock_hold(way->leg);
 }
 
+/* Give an acknowledgment the network header of its packet, without options; its checksums
+ * are not looked at.
+ */
+static void pep_release_head(struct sk_buff *copy, const struct sk_buff *skb, u32 len)
+{
+	if (skb->protocol == htons(ETH_P_IP)) {
+		struct iphdr *iph = skb_put_data(copy, ip_hdr(skb), sizeof(*iph));
+
+		iph->ihl = sizeof(*iph) / 4;
+		iph->tot_len = htons(sizeof(*iph) + len);
+	} else {
+		struct ipv6hdr *h = skb_put_data(copy, ipv6_hdr(skb), sizeof(*h));
+
+		h->nexthdr = IPPROTO_TCP;
+		h->payload_len = htons(len);
+	}
+}
+
 /*
- * Copy the headers of a packet that goes on, for its acknowledgment. Return: a
- * packet without payload, or NULL, which is like a lost one.
+ * Make the acknowledgment of a packet that goes on; for the INPUT hooks and policies of
+ * IPsec it came the same way. Return: a packet without payload, or NULL, which is like a
+ * lost one.
  */
 static struct sk_buff *pep_release_copy(const struct sk_buff *skb,
 					const struct pep_packet *pkt,
 					const struct pep_release_way *way)
 {
-	u32 len = pkt->thoff + __tcp_hdrlen(pkt->th);
-	struct sk_buff *copy = alloc_skb(NET_SKB_PAD + len, GFP_ATOMIC);
+	u32 len = __tcp_hdrlen(pkt->th);
+	struct sk_buff *copy;
 	struct tcphdr *th;
 
+	copy = alloc_skb(NET_SKB_PAD + sizeof(struct ipv6hdr) + len, GFP_ATOMIC);
 	if (!copy)
 		return NULL;
 	skb_reserve(copy, NET_SKB_PAD);
-	skb_put_data(copy, skb_network_header(skb), len);
 	skb_reset_network_header(copy);
 	skb_reset_mac_header(copy);
 	copy->dev = skb->dev;
 	copy->skb_iif = skb->skb_iif;
 	copy->protocol = skb->protocol;
 	copy->pkt_type = PACKET_HOST;
-	th = (struct tcphdr *)(copy->data + pkt->thoff);
+	copy->mark = skb->mark;
+	skb_copy_secmark(copy, skb);
+	skb_ext_copy(copy, skb);
+	pep_release_head(copy, skb, len);
+	th = skb_put_data(copy, pkt->th, len);
 	th->seq = htonl(way->seq);
 	th->ack_seq = htonl(way->ack);
 	th->fin = 0;
 	th->urg = 0;
-	if (copy->protocol == htons(ETH_P_IP))
-		ip_hdr(copy)->tot_len = htons(len);
-	else
-		ipv6_hdr(copy)->payload_len =
-			htons(len - sizeof(struct ipv6hdr));
 	/* The checksum of the packet itself was correct. */
 	copy->ip_summed = CHECKSUM_UNNECESSARY;
 	return copy;

@@ -5,15 +5,16 @@ are followed, never split, and work as without pep."""
 import contextlib
 
 from peptest import pep
-from peptest.ktap import families
-from peptest.netns import addr, ip, run
-from peptest.pep import grows, pepadm
-from peptest.tcp import exchange, pair
+from peptest.ktap import expect, families, wait_for
+from peptest.netns import WIRELESS, addr, impaired, ip, run
+from peptest.pep import grows, pepadm, released
+from peptest.tcp import Load, exchange, pair
 
 BYTES = 100000
 SPI = 1
 IF_ID = 7
 INNER = {4: "198.18.50.2", 6: "2001:db8:50::2"}
+SLOW = "delay 10ms rate 20mbit limit 5000".split()
 TRAITS = {"machine"}
 setup = pep.warmed
 
@@ -94,6 +95,30 @@ def both(family):
             policy("pep", towards(family, "sub", "srv", "in"), family), \
             grows(syn_pass_ipsec=0, flow_established=1, flow_closed=1):
         exchange(pep.split_pair(family), BYTES)
+
+
+def refused():
+    """Packets that the gateway has dropped because of a policy, by cause."""
+    lines = run("cat", "/proc/net/xfrm_stat", ns="pep").stdout.splitlines()
+    return {name: value for name, value in map(str.split, lines)
+            if value != "0"}
+
+
+@families("out of a tunnel, handed back in mid-stream")
+def back(family):
+    """Acknowledgments that pass with payload come to a leg, too."""
+    before = refused()
+    with tunnelled(family), \
+            policy("pep", towards(family, "sub", "srv", "in"), family), \
+            impaired(WIRELESS, *SLOW), grows(flow_released=1, flow_killed=0):
+        load = Load([pep.split_pair(family)], BYTES)
+        load.more(BYTES)
+        wait_for("it to be released", lambda: released() == 0 and
+                 pep.stat("flows") == 0)
+        load.more(BYTES)
+        load.finish()
+        load.expect_whole()
+    expect("packets that a policy refused", refused(), before)
 
 
 @contextlib.contextmanager

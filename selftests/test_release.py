@@ -90,9 +90,11 @@ def midstream(family, args=(), opener="sub", opened="srv"):
                    ended=False):
             load = Load(ends, RATE // 12)
             hand_back(load, RATE // 50)
+        # A closed end answers the second repetition of a FIN with a reset.
+        expect("resets", resets(), before)
         load.finish()
     load.expect_whole()
-    expect("resets", resets(), before)
+    expect("resets of the gateway", resets("pep"), {"pep": before["pep"]})
 
 
 families("transfers both ways")(midstream)
@@ -306,6 +308,23 @@ def late(family):
                 expect("more", len(both[slow].recv(2000)), 500)
                 expect_reset(both[slow], 30)
             expect_reset(both[1 - slow], 1)
+
+
+@families("killed meanwhile")
+def killed(family):
+    """Both ends accept their resets though payload has passed the legs."""
+    for _, far, slow, both in far_ends(family):
+        with impaired((far,), "delay", "60s"):
+            both[1 - slow].sendall(bytes(1000))
+            expect("payload", len(both[slow].recv(2000)), 1000)
+            pep.quiet()
+            with grows(ended=False, flow_killed=1, flow_released=0):
+                expect("released", released(), 1)
+                both[1 - slow].sendall(bytes(500))
+                expect("more", len(both[slow].recv(2000)), 500)
+                pepadm("flow", "kill", "all")
+                for end in both:
+                    expect_reset(end, 1)
 
 
 @families("beside others of the device, which stay with their ends")

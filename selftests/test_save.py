@@ -566,6 +566,11 @@ def full():
         with pep.grows(ended=False, followed=0, follow_full=1,
                        flow_established=0):
             exchange(pair(family), 20000)
+    pep.early()
+    for family in 4, 6:
+        with pep.grows(ended=False, followed=0, follow_full=1,
+                       syn_answered=0, syn_pass_no_memory=0):
+            exchange(pair(family), 20000)
 
 
 @case("only for the administrator")
