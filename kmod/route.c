@@ -105,7 +105,9 @@ static struct dst_entry *pep_route_out6(struct net *net,
  * @dst: route, or NULL
  * @ifindex: the device
  *
- * A port has the bridge above it, and the route leads to the bridge.
+ * A port has the bridge above it, and the route leads to the bridge. The packets that
+ * are sent to a virtual router come by a macvlan device, and the route leads to the one
+ * below it.
  *
  * Context: RCU read side.
  * Return: true when it does.
@@ -114,8 +116,10 @@ bool pep_route_uses(struct net *net, const struct dst_entry *dst, int ifindex)
 {
 	struct net_device *dev = dev_get_by_index_rcu(net, ifindex);
 
-	return dev && dst && (dst->dev == dev ||
-			      netdev_has_upper_dev_all_rcu(dev, dst->dev));
+	if (!dev || !dst)
+		return false;
+	return dst->dev == dev || netdev_has_upper_dev_all_rcu(dev, dst->dev) ||
+	       (netif_is_macvlan(dev) && netdev_has_upper_dev_all_rcu(dst->dev, dev));
 }
 
 /**
