@@ -48,15 +48,15 @@ static bool pep_adopt_heard(const struct pep_track_end *end)
  *
  * A leg cannot acknowledge to its end the payload that lies behind a hole.
  *
- * Return: true when the payload of both ends has no hole, all unacknowledged
- * payload has been kept, and both ends have sent packets lately; over IPv6 both ends' flow
- * labels are known, too.
+ * Return: true when all payload of both ends has passed here, without a hole, all
+ * unacknowledged payload has been kept, and both ends have sent packets lately; over IPv6
+ * both ends' flow labels are known, too.
  */
 bool pep_adopt_ready(const struct pep_conn *conn)
 {
 	enum pep_side side;
 
-	if (!conn->copies)
+	if (!conn->copies || conn->unseen)
 		return false;
 	for (side = 0; side < 2; side++)
 		if (!pep_adopt_heard(&conn->end[side]) ||

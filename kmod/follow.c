@@ -196,8 +196,10 @@ static void pep_follow_payload(struct pep_net *pn, struct pep_conn *conn,
 		conn->due |= PEP_SPLIT_TRIGGER_BYTES;
 	kept = conn->copies &&
 	       pep_copies_add(conn->copies, side, self, skb, pkt);
-	if (after(last, self->high))
+	if (after(last, self->high)) {
 		self->high = last;
+		conn->unseen &= ~BIT(side);
+	}
 	if (conn->copies && !kept &&
 	    !pep_copies_restart(conn->copies, side, self))
 		pep_adopt_give_up(pn, conn, pep_share_room(pn, conn->path) ?:
@@ -327,6 +329,7 @@ static void pep_follow_lapse(struct pep_net *pn, struct pep_conn *conn)
 	pep_track_disarm(conn);
 	conn->resume = true;
 	conn->heard = 0;
+	conn->unseen = 0;
 }
 
 /* Handle a packet of an established connection. */
@@ -341,10 +344,15 @@ static void pep_follow_segment(struct pep_net *pn, struct pep_gen *gen,
 
 	if (!pep_segment_plausible(conn, side, skb, pkt)) {
 		/* Payload that comes next shows how far the other end is. */
-		if (pep_segment_unseen(conn, side, skb, pkt))
+		if (pep_segment_unseen(conn, side, skb, pkt)) {
+			conn->unseen |= BIT(!side);
 			pep_stat_inc(pn, PEP_STAT_FOLLOW_UNSEEN);
+		}
 		return;
 	}
+	/* Or lost. */
+	if (after(seq, self->high) && !pkt->payload)
+		conn->unseen |= BIT(side);
 	if (pep_track_tally(conn) && !conn->copies &&
 	    after(seq + pkt->payload, self->next))
 		pep_follow_rearm(pn, side == conn->opener ? gen : NULL, conn);

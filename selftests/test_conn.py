@@ -393,6 +393,32 @@ def unseen(family):
     pep.follow("never")
 
 
+@families("a repetition follows such an acknowledgment")
+def unplaced(family):
+    """A due trigger waits for payload that shows how far its sender is: a leg
+    would wait in vain for what has passed unseen."""
+    pep.follow("loss")
+    hosts = Absent(family)
+    hosts.open()
+    hosts.down(seq=10, ack=1000, payload=bytes(1000))
+    hosts.up(seq=1000, ack=510)
+    hosts.until("server", bytes=1000, unacked=500)
+    time.sleep(1)
+    with pep.grows(ended=False, follow_unseen=1, split_loss=1):
+        hosts.up(seq=1000, ack=3010)
+        hosts.down(seq=510, ack=1000, payload=bytes(500))
+        hosts.until("server", bytes=1500)
+        expect("stage", hosts.shown()["stage"], "followed")
+        hosts.down(seq=3010, ack=1000, payload=bytes(1000))
+        hosts.until("server", bytes=2500)
+        expect("stage behind it", hosts.shown()["stage"], "followed")
+        hosts.up(seq=1000, ack=4010)
+        pep.wait_flows(1)
+    hosts.end()
+    pep.flows_end()
+    pep.follow("never")
+
+
 @families("payload passes unseen while detached, an older packet comes after")
 def outdated(family):
     """The older packet fits all that is known. A leg would wait in vain for
