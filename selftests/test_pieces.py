@@ -70,7 +70,7 @@ def small(family, opener, opened, size):
     back."""
     total = SIZES[size] // (10 if SLOW else 1)
     with grows(flow_established=1, flow_closed=1) as before:
-        near, far = pair(family, opener, opened)
+        near, far = pep.split_pair(family, opener, opened)
         offset = next_offset()
         data = b"".join(pieces(offset, total))
         pipe = Pieces(near)
