@@ -51,7 +51,7 @@ static struct pep_flow *pep_accept_find(struct pep_net *pn,
  * @side: side that the SYN came from, enum pep_side
  * @skb: SYN; consumed
  *
- * Context: softirq, RCU read side.
+ * Context: BH off, RCU read side.
  */
 void pep_accept_offer(struct pep_gen *gen, enum pep_side side,
 		      struct sk_buff *skb)
@@ -74,7 +74,7 @@ void pep_accept_offer(struct pep_gen *gen, enum pep_side side,
  * @skb: SYN of a connection that a flow has
  * @pkt: parsed @skb
  *
- * Context: softirq, RCU read side.
+ * Context: BH off, RCU read side.
  * Return: false when no flow waits for it.
  */
 bool pep_accept_repeat(struct pep_net *pn, struct sk_buff *skb,

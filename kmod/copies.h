@@ -23,6 +23,8 @@ struct sock;
  * @start: by side of the sender, sequence number from which they are complete
  * @label: by side of the sender, the flow label of its latest packet, see
  *	pep_packet_label(); 0 while it is unknown
+ * @shown: by side of the sender, while pep_conn.unseen has it: number after the payload
+ *	that it is known to have sent
  * @memory: memory that they keep, bytes
  * @count: how many they are, both ways
  * @restarts: number of calls of pep_copies_restart()
@@ -35,6 +37,7 @@ struct pep_copies {
 	struct pep_copy *last[2];
 	u32 start[2];
 	u32 label[2];
+	u32 shown[2];
 	u32 memory;
 	u16 count;
 	u8 restarts;

@@ -301,7 +301,7 @@ EXPORT_SYMBOL_IF_KUNIT(pep_deliver_compact);
  * The packet passes the INPUT hooks untracked, and the immediate answers of
  * the stack pass the OUTPUT hooks untracked, too.
  *
- * Context: softirq, RCU read side, no socket locked.
+ * Context: BH off, RCU read side, no socket locked.
  */
 void pep_deliver_local(struct pep_net *pn, struct sk_buff *skb,
 		       struct sock *sk)
@@ -343,7 +343,7 @@ void pep_deliver_local(struct pep_net *pn, struct sk_buff *skb,
  * Drops the references of the packet: the sender's socket, which veth leaves
  * attached, a route and the device.
  *
- * Context: softirq.
+ * Context: BH off.
  * Return: the packet to keep, or NULL for lack of memory.
  */
 struct sk_buff *pep_deliver_hold(struct sk_buff *skb)
@@ -384,7 +384,7 @@ bool pep_deliver_unhold(struct pep_net *pn, struct sk_buff *skb)
  * here again. Packet taps have seen it already; a netdev ingress chain does
  * not see it; a program of generic XDP, which comes first, sees it twice.
  *
- * Context: softirq, RCU read side, no socket locked.
+ * Context: BH off, RCU read side, no socket locked.
  */
 void pep_deliver_pass(struct sk_buff *skb)
 {

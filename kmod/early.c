@@ -269,7 +269,8 @@ static enum pep_stat pep_early_flow(struct pep_gen *gen, struct pep_conn *conn,
 }
 
 /* Make the flow of a connection that is in the table, and locked; its entry goes when that
- * fails. Return: PEP_STAT_NONE, or the counter of the reason.
+ * fails, unless another CPU has evicted it. Return: PEP_STAT_NONE, or the counter of the
+ * reason.
  */
 static enum pep_stat pep_early_entered(struct pep_gen *gen,
 				       struct pep_conn *conn,
@@ -279,7 +280,7 @@ static enum pep_stat pep_early_entered(struct pep_gen *gen,
 
 	if (conn->stage != PEP_TRACK_OPENING) {
 		pep_pool_release(ps);
-		return PEP_STAT_SYN_PASS_NO_MEMORY;
+		return PEP_STAT_FOLLOW_FULL;
 	}
 	reason = pep_early_flow(gen, conn, ps);
 	if (reason)
@@ -298,6 +299,7 @@ static enum pep_stat pep_early_enter(struct pep_gen *gen, enum pep_side side,
 				     const struct pep_packet *pkt,
 				     struct pep_sock *ps)
 {
+	enum pep_pool_kind kind = pep_pool_connector(!side, pkt->tuple.family);
 	struct pep_net *pn = gen->pn;
 	enum pep_stat reason;
 	struct pep_conn *conn;
@@ -306,9 +308,7 @@ static enum pep_stat pep_early_enter(struct pep_gen *gen, enum pep_side side,
 
 	conn = pep_handshake_new(pn, side, skb, pkt, &reason);
 	if (!conn) {
-		pep_pool_give_back(this_cpu_ptr(gen->pools),
-				   pep_pool_connector(!side,
-						      pkt->tuple.family), ps);
+		pep_pool_give_back(this_cpu_ptr(gen->pools), kind, ps);
 		return reason == PEP_STAT_FOLLOW_NO_MEMORY ?
 		       PEP_STAT_SYN_PASS_NO_MEMORY : reason;
 	}
@@ -331,7 +331,7 @@ static enum pep_stat pep_early_enter(struct pep_gen *gen, enum pep_side side,
 		reason = PEP_STAT_SYN_PASS_NO_MEMORY;
 	}
 	if (err)
-		pep_pool_release(ps);
+		pep_pool_give_back(this_cpu_ptr(gen->pools), kind, ps);
 	/* The connection is going to be followed, or is there: it costs a token once. */
 	if (reason && path)
 		pep_share_return(pn, path);

@@ -147,7 +147,7 @@ void pep_flow_wake_in(struct pep_flow *flow, unsigned long delay)
  * The flow can be killed as soon as it is in the table, and is killed when a side
  * has lost its last device meanwhile: the caller schedules it when it has a leg.
  *
- * Context: softirq.
+ * Context: BH off.
  * Return: a connecting flow with a reference for the caller, or NULL.
  */
 struct pep_flow *pep_flow_create(struct pep_gen *gen,

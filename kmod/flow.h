@@ -90,6 +90,8 @@ enum pep_flow_time {
  *	until @deadline
  * @evicted: it holds memory, and its subscriber holds too much; set once, under @lock,
  *	read without
+ * @over: counter of the reason why it has to end while its connection is handed back,
+ *	enum pep_stat; or PEP_STAT_NONE
  * @ref: one while in the table, one while queued, one while @timer runs, one of
  *	@conn, and those of callers
  * @id: number in pep_net.flows; constant
@@ -135,6 +137,7 @@ struct pep_flow {
 	bool sending;
 	bool tail;
 	bool evicted;
+	u16 over;
 	refcount_t ref;
 	u32 id;
 	struct pep_net *pn;

@@ -198,7 +198,8 @@ static void pep_follow_payload(struct pep_net *pn, struct pep_conn *conn,
 	       pep_copies_add(conn->copies, side, self, skb, pkt);
 	if (after(last, self->high)) {
 		self->high = last;
-		conn->unseen &= ~BIT(side);
+		if (!conn->copies || !before(last, conn->copies->shown[side]))
+			conn->unseen &= ~BIT(side);
 	}
 	if (conn->copies && !kept &&
 	    !pep_copies_restart(conn->copies, side, self))
@@ -206,6 +207,18 @@ static void pep_follow_payload(struct pep_net *pn, struct pep_conn *conn,
 					    PEP_STAT_SPLIT_PASS_COPIES);
 	if (!conn->copies)
 		self->next = self->high;
+}
+
+/* An end has sent all payload before @seq, and some of it has not passed here. Without
+ * copies its next payload is behind that, or comes before copies are kept.
+ */
+static void pep_follow_shown(struct pep_conn *conn, enum pep_side side, u32 seq)
+{
+	struct pep_copies *copies = conn->copies;
+
+	if (copies && (!(conn->unseen & BIT(side)) || after(seq, copies->shown[side])))
+		copies->shown[side] = seq;
+	conn->unseen |= BIT(side);
 }
 
 /* Note the acknowledgment and the window of an end. */
@@ -340,20 +353,22 @@ static void pep_follow_segment(struct pep_net *pn, struct pep_gen *gen,
 	struct pep_track_end *self = &conn->end[side];
 	/* pep_copies_add() may move the header. */
 	bool fin = pkt->th->fin, urg = pkt->th->urg;
-	u32 seq = ntohl(pkt->th->seq);
+	u32 seq = ntohl(pkt->th->seq), ack = ntohl(pkt->th->ack_seq);
 
 	if (!pep_segment_plausible(conn, side, skb, pkt)) {
-		/* Payload that comes next shows how far the other end is. */
+		/* Payload that comes next shows how far the other end is. A forged one
+		 * may be far ahead, but no payload is beyond the window.
+		 */
 		if (pep_segment_unseen(conn, side, skb, pkt)) {
-			conn->unseen |= BIT(!side);
+			pep_follow_shown(conn, !side,
+					 before(ack, self->edge) ? ack : self->edge);
 			pep_stat_inc(pn, PEP_STAT_FOLLOW_UNSEEN);
 		}
 		return;
 	}
-	/* Or lost. */
 	if (after(seq, self->high) && !pkt->payload)
-		conn->unseen |= BIT(side);
-	if (pep_track_tally(conn) && !conn->copies &&
+		pep_follow_shown(conn, side, seq);
+	if (pep_track_tally(conn) && !conn->copies && !conn->unseen &&
 	    after(seq + pkt->payload, self->next))
 		pep_follow_rearm(pn, side == conn->opener ? gen : NULL, conn);
 	pep_follow_note(conn, side, skb, pkt);

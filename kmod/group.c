@@ -40,7 +40,7 @@ static u64 pep_group_hash(const struct pep_gen *gen,
  * @tuple: tuple of the opener's SYN
  * @opener: side that the SYN came from, enum pep_side
  *
- * Context: softirq.
+ * Context: BH off.
  * Return: true for the profile's control group.
  */
 bool pep_group_held_back(const struct pep_gen *gen,

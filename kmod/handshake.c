@@ -68,7 +68,7 @@ static void pep_handshake_open(struct pep_track_end *end,
  * @pkt: parsed @skb
  * @reason: set on failure: counter of the reason, for the caller to count
  *
- * Context: softirq, RCU read side.
+ * Context: BH off, RCU read side.
  * Return: the connection, without triggers, for pep_track_insert(); or NULL.
  */
 struct pep_conn *pep_handshake_new(struct pep_net *pn, enum pep_side side,

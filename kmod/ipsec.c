@@ -56,8 +56,27 @@ bool pep_ipsec_admits(struct sk_buff *skb)
 		sp->verified_cnt = verified;
 	return admitted;
 }
+
+/**
+ * pep_ipsec_own() - give a copy the transformations of its packet for itself
+ * @skb: copy that refers to the extensions of its packet
+ *
+ * TCP's check changes how many have been verified, and the packet is yet to be checked.
+ *
+ * Context: softirq.
+ * Return: false for lack of memory.
+ */
+bool pep_ipsec_own(struct sk_buff *skb)
+{
+	return !secpath_exists(skb) || secpath_set(skb);
+}
 #else
 bool pep_ipsec_admits(struct sk_buff *skb)
+{
+	return true;
+}
+
+bool pep_ipsec_own(struct sk_buff *skb)
 {
 	return true;
 }

@@ -2,7 +2,7 @@
 /*
  * One socket of a flow: its options, connecting, closing.
  *
- * Everything here runs in softirq with the socket's spinlock held and the
+ * Everything here runs with BH off, the socket's spinlock held and the
  * socket not owned by a process, unless stated otherwise. TCP functions that are
  * not exported are called through sk->sk_prot.
  */
@@ -40,7 +40,7 @@
  * With two legs to lock, the wireless leg comes first. The lock of the server
  * leg is nested for lockdep, as both are of the same class.
  *
- * Context: softirq.
+ * Context: BH off.
  */
 void pep_leg_lock(struct sock *sk, enum pep_side side)
 	__acquires(&sk->sk_lock.slock)

@@ -48,7 +48,7 @@ static struct pep_gain *pep_meter_gain(const struct pep_gen *gen)
  * One that is answered early counts as a connection at pep_meter_up(). Without memory
  * the connection is not measured.
  *
- * Context: softirq, RCU read side.
+ * Context: BH off, RCU read side.
  */
 void pep_meter_begin(const struct pep_gen *gen, struct pep_conn *conn,
 		     unsigned int group)

@@ -252,7 +252,7 @@ void pep_pool_drain(struct pep_pool *pool)
  * @pool: this CPU's pool
  * @kind: kind of socket
  *
- * Context: softirq.
+ * Context: BH off.
  */
 void pep_pool_want(struct pep_pool *pool, enum pep_pool_kind kind)
 {
@@ -269,7 +269,7 @@ void pep_pool_want(struct pep_pool *pool, enum pep_pool_kind kind)
  *
  * Schedules a refill when few are left.
  *
- * Context: softirq.
+ * Context: BH off.
  * Return: true when pep_pool_take() will succeed.
  */
 bool pep_pool_has(struct pep_pool *pool, enum pep_pool_kind kind)
@@ -286,7 +286,7 @@ bool pep_pool_has(struct pep_pool *pool, enum pep_pool_kind kind)
  * @pool: this CPU's pool
  * @kind: kind of socket
  *
- * Context: softirq.
+ * Context: BH off.
  * Return: a socket, or NULL when there is none right now.
  */
 struct pep_sock *pep_pool_take(struct pep_pool *pool, enum pep_pool_kind kind)
@@ -302,7 +302,7 @@ struct pep_sock *pep_pool_take(struct pep_pool *pool, enum pep_pool_kind kind)
  * @kind: kind that it was taken as
  * @ps: from pep_pool_take(), in the same softirq
  *
- * Context: softirq.
+ * Context: BH off.
  */
 void pep_pool_give_back(struct pep_pool *pool, enum pep_pool_kind kind,
 			struct pep_sock *ps)
@@ -315,7 +315,7 @@ void pep_pool_give_back(struct pep_pool *pool, enum pep_pool_kind kind,
  * @pool: this CPU's pool, which was found empty
  * @skb: held SYN
  *
- * Context: softirq; check pep_pool_may_wait() first.
+ * Context: BH off; check pep_pool_may_wait() first.
  */
 void pep_pool_wait(struct pep_pool *pool, struct sk_buff *skb)
 {

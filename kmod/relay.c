@@ -377,8 +377,8 @@ static enum pep_stat pep_relay_cause(struct pep_flow *flow, bool broken)
 }
 
 /* End the flow when it is over; false while it is not. One that is handed back is ended by
- * pep_release_poll(), which knows the numbers that its ends expect; its stage changes only
- * with the flow locked.
+ * pep_release_poll(), which knows the numbers that its ends expect; with both legs closed
+ * it is, when the FINs have passed.
  */
 static bool pep_relay_over(struct pep_flow *flow, bool broken)
 {
@@ -386,10 +386,13 @@ static bool pep_relay_over(struct pep_flow *flow, bool broken)
 
 	if (!cause)
 		return false;
-	if (flow->conn && READ_ONCE(flow->conn->stage) == PEP_TRACK_RELEASING)
-		pep_track_schedule(flow->conn);
-	else
+	if (!flow->conn || READ_ONCE(flow->conn->stage) != PEP_TRACK_RELEASING) {
 		pep_flow_end(flow, cause);
+		return true;
+	}
+	if (cause != PEP_STAT_FLOW_CLOSED)
+		flow->over = cause;
+	pep_track_schedule(flow->conn);
 	return true;
 }
 

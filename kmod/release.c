@@ -22,6 +22,7 @@
 #include "deliver.h"
 #include "gen.h"
 #include "idle.h"
+#include "ipsec.h"
 #include "repair.h"
 #include "stat.h"
 #include "untrack.h"
@@ -237,17 +238,9 @@ static void pep_release_abort(struct pep_conn *conn, struct pep_flow *flow,
 	pep_track_advance(flow->pn, conn, PEP_TRACK_END);
 }
 
-/* Counter of the reason for which this host wants the flow to end, or PEP_STAT_NONE. */
-static enum pep_stat pep_release_unwanted(const struct pep_flow *flow)
-{
-	if (READ_ONCE(flow->killed))
-		return PEP_STAT_FLOW_KILLED;
-	return READ_ONCE(flow->evicted) ? PEP_STAT_FLOW_EVICTED : PEP_STAT_NONE;
-}
-
 /*
- * End the legs if that is possible by now, or in any case when there is a @cause, the flow
- * is not wanted any more, or a leg has failed. Return: true when the release is over.
+ * End the legs if that is possible by now, or in any case when there is a @cause, or the
+ * relay has found one. Return: true when the release is over.
  */
 static bool pep_release_try(struct pep_conn *conn, enum pep_stat cause)
 {
@@ -259,18 +252,20 @@ static bool pep_release_try(struct pep_conn *conn, enum pep_stat cause)
 		pep_track_advance(flow->pn, conn, PEP_TRACK_END);
 		goto out;
 	}
-	cause = cause ?: pep_release_unwanted(flow);
+	cause = cause ?: flow->over;
 	pep_flow_lock_legs(flow);
-	if (pep_flow_legs_owned(flow))
+	if (pep_flow_legs_owned(flow)) {
 		over = false;
-	else if (cause)
+		/* The relay finds the cause again. */
+		if (cause)
+			pep_flow_wake_in(flow, 1);
+	} else if (cause) {
 		pep_release_abort(conn, flow, cause);
-	else if (pep_release_done(conn, flow))
+	} else if (pep_release_done(conn, flow)) {
 		pep_release_finish(conn, flow, PEP_STAT_FLOW_RELEASED);
-	else if (pep_leg_failed(flow->leg[0].sk) || pep_leg_failed(flow->leg[1].sk))
-		pep_release_abort(conn, flow, PEP_STAT_FLOW_RESET);
-	else
+	} else {
 		over = false;
+	}
 	pep_flow_unlock_legs(flow);
 out:
 	spin_unlock(&flow->lock);
@@ -535,6 +530,10 @@ static struct sk_buff *pep_release_copy(const struct sk_buff *skb,
 	copy->mark = skb->mark;
 	skb_copy_secmark(copy, skb);
 	skb_ext_copy(copy, skb);
+	if (!pep_ipsec_own(copy)) {
+		kfree_skb(copy);
+		return NULL;
+	}
 	pep_release_head(copy, skb, len);
 	th = skb_put_data(copy, pkt->th, len);
 	th->seq = htonl(way->seq);

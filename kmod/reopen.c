@@ -76,7 +76,7 @@ static enum pep_follow_verdict pep_reopen_locked(struct pep_net *pn,
  * @skb: SYN
  * @pkt: parsed @skb
  *
- * Context: softirq, RCU read side.
+ * Context: BH off, RCU read side.
  * Return: verdict on it; PEP_FOLLOW_UNKNOWN when it opens a connection.
  */
 enum pep_follow_verdict pep_reopen(struct pep_net *pn, struct sk_buff *skb,

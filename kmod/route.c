@@ -7,6 +7,7 @@
 
 #include <linux/netdevice.h>
 #include <net/ip6_route.h>
+#include <linux/if_macvlan.h>
 #include <net/ipv6.h>
 #include <net/route.h>
 
@@ -119,7 +120,7 @@ bool pep_route_uses(struct net *net, const struct dst_entry *dst, int ifindex)
 	if (!dev || !dst)
 		return false;
 	return dst->dev == dev || netdev_has_upper_dev_all_rcu(dev, dst->dev) ||
-	       (netif_is_macvlan(dev) && netdev_has_upper_dev_all_rcu(dst->dev, dev));
+	       (netif_is_macvlan(dev) && macvlan_dev_real_dev(dev) == dst->dev);
 }
 
 /**

@@ -156,17 +156,17 @@ static inline bool pep_track_acks(const struct pep_track_end *end,
  *	BH off
  * @stage: enum pep_track_stage; only track.c writes it; read locklessly
  * @opener: side that sent the SYN, enum pep_side; constant
- * @heard: the ends that have sent since @resume was set, a mask of BIT(side)
- * @unseen: the ends that have sent payload which has passed unseen, and none behind it
- *	yet that has passed here, a mask of BIT(side)
  * @trigger: PEP_SPLIT_TRIGGER_* that may still split it, a mask
  * @due: those of them that have fired, until pep_adopt_ready() says that the connection
  *	can be taken over
+ * @unseen: the ends that have sent payload which has not passed here, and nothing yet
+ *	behind pep_copies.shown that has; a mask of BIT(side)
  * @repeated: its SYN or SYN-ACK was sent again, by an end or by synack.c: no sample of a
  *	round trip
  * @early: its opener is to be answered early; constant
  * @resume: packets may have passed unseen since its numbers were noted: it was
  *	imported, or a side had no device meanwhile
+ * @heard: the ends that have sent since @resume was set, a mask of BIT(side)
  * @renew: its SYN-ACK may be sent again when that gets lost, see synack.c; constant
  * @crowded: its subscriber had no room to split it again, which has been counted
  * @used: payload has come since it was handed back for being idle
@@ -199,17 +199,17 @@ struct pep_conn {
 	int vrf;
 	spinlock_t lock; /* all below; see above */
 	u8 stage;
-	u8 opener:1;
-	u8 heard:2;
+	u8 opener;
+	u8 trigger:3;
+	u8 due:3;
 	u8 unseen:2;
-	u8 trigger;
-	u8 due;
 	u8 repeated:1;
 	u8 early:1;
 	u8 resume:1;
 	u8 renew:1;
 	u8 crowded:1;
 	u8 used:1;
+	u8 heard:2;
 	u8 gaps;
 	u8 dsfield[2];
 	refcount_t ref;

@@ -52,6 +52,28 @@ def back(family):
     pepadm("dev", "add", "vr0", "side", "wireless")
 
 
+@families("above a VLAN, which routes do not lead to")
+def vlan(family):
+    """A leg would send without the tag."""
+    mac = "00:00:5e:00:01:03"
+    gateway = addr("pep", 4) if family == 4 else "fe80::1"
+    ip("pep", "link add link wl0 name wl0.5 type vlan id 5",
+       "link set wl0.5 up",
+       f"link add vr2 link wl0.5 address {mac} type macvlan mode private",
+       "link set vr2 up")
+    ip("sub", "link add link eth0 name eth0.5 type vlan id 5",
+       "link set eth0.5 up",
+       f"neigh replace {gateway} lladdr {mac} dev eth0.5 nud permanent",
+       f"route add {addr('srv', family)} via {gateway} dev eth0.5 onlink")
+    pepadm("dev", "add", "vr2", "side", "wireless")
+    try:
+        with grows(split_pass_route=1, flow_established=0):
+            exchange(pair(family, bind=(addr("sub", family), 0)), BYTES)
+    finally:
+        ip("pep", "link del wl0.5")
+        ip("sub", "link del eth0.5")
+
+
 @families("answered early")
 def early(family):
     pep.early()
