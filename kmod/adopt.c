@@ -101,6 +101,26 @@ void pep_adopt_give_up(struct pep_net *pn, struct pep_conn *conn,
 	pep_track_disarm(conn);
 }
 
+/**
+ * pep_adopt_outdated() - give up the copies that are kept for outdated settings
+ * @pn: its instance
+ * @conn: connection with copies, locked
+ *
+ * It is left to its ends, or begins anew with the next payload where it was handed back
+ * before.
+ *
+ * Context: BH off.
+ */
+void pep_adopt_outdated(struct pep_net *pn, struct pep_conn *conn)
+{
+	if (!pep_track_tally(conn)) {
+		pep_adopt_give_up(pn, conn, PEP_STAT_SPLIT_PASS_STOPPING);
+		return;
+	}
+	pep_track_drop_copies(conn);
+	conn->due = 0;
+}
+
 /* From now on the ends see the legs only. */
 static void pep_adopt_begin(struct pep_flow *flow,
 			    const struct pep_conn *conn)
@@ -287,8 +307,12 @@ static void pep_adopt_take(struct pep_conn *conn, struct pep_queue *queue)
 	bool ready = true;
 	enum pep_side side;
 
-	if (READ_ONCE(pn->stopping) || READ_ONCE(gen->closed)) {
+	if (READ_ONCE(pn->stopping)) {
 		pep_adopt_give_up(pn, conn, PEP_STAT_SPLIT_PASS_STOPPING);
+		return;
+	}
+	if (READ_ONCE(gen->closed)) {
+		pep_adopt_outdated(pn, conn);
 		return;
 	}
 	reason = pep_limit_check(gen);

@@ -138,19 +138,6 @@ static void pep_follow_rearm(struct pep_net *pn, struct pep_gen *other,
 	pep_follow_keep(pn, gen, conn);
 }
 
-/* The copies are kept for outdated settings: leave the connection to its ends, or
- * begin anew with the next payload where it was handed back before.
- */
-static void pep_follow_outdated(struct pep_net *pn, struct pep_conn *conn)
-{
-	if (!pep_track_tally(conn)) {
-		pep_adopt_give_up(pn, conn, PEP_STAT_SPLIT_PASS_STOPPING);
-		return;
-	}
-	pep_track_drop_copies(conn);
-	conn->due = 0;
-}
-
 /*
  * A turn of an end is over when the other end has sent payload that acknowledges all
  * of it. The next turn begins with payload that acknowledges all of that reply. Where
@@ -390,7 +377,7 @@ static void pep_follow_segment(struct pep_net *pn, struct pep_gen *gen,
 	if (fin || urg)
 		pep_adopt_give_up(pn, conn, PEP_STAT_SPLIT_PASS_END);
 	if (conn->copies && READ_ONCE(conn->copies->gen->closed))
-		pep_follow_outdated(pn, conn);
+		pep_adopt_outdated(pn, conn);
 	conn->due &= conn->trigger;
 	if (conn->due && pep_adopt_ready(conn))
 		pep_track_schedule(conn);
