@@ -14,13 +14,10 @@
 
 #include "flow.h"
 
-/* How far a leg's clock may be ahead of its end's, ms: the other end drops packets until
- * the end's clock is there. Where a release has been asked for it may be further, as a
- * reset is worse: by a quarter of the time since the take-over, up to a maximum. That is a
- * delay which has grown, and no clock that is slow.
+/* Part of the time since the take-over by which a leg's clock may be ahead of its end's,
+ * where a release has been asked for, from PEP_CLOCK_AHEAD to PEP_CLOCK_AHEAD_MOST. That is
+ * a delay which has grown, and no clock that is slow.
  */
-#define PEP_CLOCK_AHEAD		1000
-#define PEP_CLOCK_AHEAD_MOST	3000
 #define PEP_CLOCK_AHEAD_PART	4
 
 /* A clock that is further behind, ms, is another one. */
@@ -67,7 +64,8 @@ static bool pep_clock_end_goes_on(const struct pep_flow *flow,
  * grown.
  *
  * Context: BH off.
- * Return: false where the other end would drop packets for too long.
+ * Return: false where the other end would drop packets for too long, if the clocks of both
+ * have gone on since they were heard, see pep_clock_shown().
  */
 bool pep_clock_goes_on(const struct pep_flow *flow, bool asked)
 {
@@ -98,21 +96,20 @@ u32 pep_clock_seen(const struct pep_flow *flow, enum pep_side side)
 }
 
 /**
- * pep_clock_shown() - has the server seen no clock that the subscriber has not shown?
+ * pep_clock_shown() - has the other end seen no clock that an end has not shown?
  * @flow: flow that is up, locked, with its legs locked
+ * @side: side of the end, enum pep_side
+ * @most: how far the leg that speaks for the end may be ahead, ms
  *
  * The clock of a phone that sleeps stands still, while its leg answers keepalives of
  * the server.
  *
  * Context: BH off.
- * Return: true when it is so, but for a second.
+ * Return: true when it is so.
  */
-bool pep_clock_shown(const struct pep_flow *flow)
+bool pep_clock_shown(const struct pep_flow *flow, enum pep_side side, s32 most)
 {
-	const struct tcp_sock *from =
-		tcp_sk(flow->leg[PEP_SIDE_WIRELESS].sk);
-	s32 ahead = pep_clock_seen(flow, PEP_SIDE_WIRELESS) -
-		    from->rx_opt.ts_recent;
+	const struct tcp_sock *from = tcp_sk(flow->leg[side].sk);
 
-	return ahead <= PEP_CLOCK_AHEAD;
+	return (s32)(pep_clock_seen(flow, side) - from->rx_opt.ts_recent) <= most;
 }

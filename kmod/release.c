@@ -285,13 +285,44 @@ void pep_release_poll(struct pep_conn *conn)
 		pep_release_try(conn, PEP_STAT_FLOW_KILLED);
 }
 
+/* Ask an end for its clock once in a second: it acknowledges an old number, that of a
+ * keepalive probe (RFC 9293, section 3.8.4), at once. One that has payload under way is
+ * going to acknowledge that.
+ */
+static void pep_release_ask(struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (tp->snd_una != tp->snd_nxt ||
+	    tcp_clock_ns() - tp->tcp_wstamp_ns < NSEC_PER_SEC)
+		return;
+	WRITE_ONCE(tp->snd_nxt, tp->snd_nxt - 1);
+	__tcp_send_ack(sk, tp->rcv_nxt, 0);
+	WRITE_ONCE(tp->snd_nxt, tp->snd_nxt + 1);
+}
+
+/* Has each end shown a clock that is as new as what the other one has seen? */
+static bool pep_release_shown(const struct pep_flow *flow)
+{
+	enum pep_side side;
+	bool shown = true;
+
+	for (side = 0; side < 2; side++)
+		if (!pep_clock_shown(flow, side, PEP_CLOCK_AHEAD_MOST)) {
+			pep_release_ask(flow->leg[side].sk);
+			shown = false;
+		}
+	return shown;
+}
+
 /* Begin to hand a flow's connection back, with all locked. */
 static bool pep_release_start(struct pep_conn *conn, struct pep_flow *flow)
 {
 	if (!pep_release_open(flow) || !pep_clock_goes_on(flow, true))
 		return false;
 	/* In a moment, maybe. */
-	if (pep_flow_legs_owned(flow) || !pep_release_in_order(flow))
+	if (pep_flow_legs_owned(flow) || !pep_release_in_order(flow) ||
+	    !pep_release_shown(flow))
 		return true;
 	pep_release_cuts(conn, flow);
 	if (pep_release_done(conn, flow))
@@ -343,7 +374,7 @@ void pep_release_idle(struct pep_conn *conn)
 			flow->release_asked = false;
 			again = flow->release_idle * HZ;
 			pep_flow_wake_in(flow, pep_idle_again(flow, again));
-		} else if (pep_clock_shown(flow)) {
+		} else if (pep_clock_shown(flow, PEP_SIDE_WIRELESS, PEP_CLOCK_AHEAD)) {
 			pep_release_at_once(conn, flow);
 		} else {
 			flow->release_asked = false;

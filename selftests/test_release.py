@@ -257,6 +257,30 @@ def delayed(family):
     pep.follow("handshake")
 
 
+@families("a subscriber that has slept while its leg answered")
+def slept(family):
+    """The server has seen a clock that goes on, and a phone's stands still: it
+    is handed back when it has shown its own, for which its leg asks."""
+    before = resets()
+    near, far = split(family, 1)[0]
+    for option, value in ((socket.TCP_KEEPINTVL, 1), (socket.TCP_KEEPIDLE, 1)):
+        far.setsockopt(socket.IPPROTO_TCP, option, value)
+    far.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    with impaired(WIRELESS[:1], "loss", "100%"):
+        time.sleep(10)
+        far.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 0)
+        with grows(ended=False, flow_released=0, flow_killed=0):
+            pepadm("drain", "release")
+            expect("flows", pep.stat("flows"), 1)
+    with grows(ended=False, flow_released=1):
+        wait_for("it to be released", lambda: released() == 0 and
+                 pep.stat("flows") == 0)
+    exchange((near, far), 1000)
+    expect("resets", resets(), before)
+    pepadm("drain", "off")
+    pep.follow("handshake")
+
+
 def far_ends(family):
     """Each link, as its devices at the gateway and at the end, with the number
     of that end and a connection. The neighbours on it stay known to each
