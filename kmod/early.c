@@ -37,7 +37,7 @@
 #include "trace.h"
 #include "track.h"
 
-/* Connections of a subscriber that may be opened early at the same time. */
+/* Connections of an opener's share that may be opened early at the same time. */
 #define PEP_EARLY_SHARE		64
 
 static enum pep_stat pep_early_cause(const struct sock *sk)
@@ -188,7 +188,7 @@ static int pep_early_connect(struct pep_flow *flow, struct sock *sk,
 	return pep_leg_connect(sk, &flow->tuple, conn->end[conn->opener].isn);
 }
 
-/* The share of the subscriber that opens a connection; IPv6: a network of 64 bits. */
+/* The share of the opener's address, of either side; IPv6: of its network of 64 bits. */
 static atomic_t *pep_early_share(struct pep_net *pn,
 				 const struct pep_tuple *tuple)
 {
@@ -438,6 +438,8 @@ enum pep_follow_verdict pep_early_open(struct pep_gen *gen, enum pep_side side,
 		return PEP_FOLLOW_UNKNOWN;
 	}
 	*reason = pep_limit_check(gen);
+	if (*reason == PEP_STAT_SPLIT_PASS_PRESSURE)
+		pep_share_relieve(pn);
 	if (*reason) {
 		pep_limit_refused(pn, *reason, NULL);
 		return PEP_FOLLOW_UNKNOWN;

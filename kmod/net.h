@@ -77,7 +77,7 @@ struct pep_limits {
  * @nflows: flows whose memory is still in use
  * @npending: flows that are not yet established
  * @early: number of pending flows whose opener was answered early, by a hash of the
- *	subscriber's address
+ *	opener's address, IPv6: of its first 64 bits
  * @early_seed: secret of that hash; constant
  * @track: struct pep_conn, the connections that are followed; see track.c
  * @track_lock: guards @incomplete; taken after the lock of a connection, BH off
@@ -93,7 +93,7 @@ struct pep_limits {
  *	the amounts that CPUs count by themselves; see copies.c
  * @paths: struct pep_path, the known properties of subscribers' links; see path.c
  * @paths_lock: guards @paths_lru and @npaths, BH off; no other lock of ours is
- *	taken with it
+ *	taken within it
  * @paths_lru: all of @paths, roughly from the least recently used one on
  * @npaths: number of @paths
  * @max_paths: limit of @npaths; constant

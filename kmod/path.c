@@ -5,8 +5,8 @@
  * An entry per subscriber, an address or a network (pep_limits.prefix4 and prefix6),
  * keeps what learn.c has learned, and what legs have in flight.
  *
- * The table takes a fixed share of memory. When it is full, the subscriber whose latest
- * connection began longest ago makes room.
+ * The table takes a fixed share of memory. When it is full, the first subscriber without
+ * connections makes room, of the PEP_PATH_TRIES whose latest connections began longest ago.
  */
 
 #include "path.h"
@@ -100,8 +100,9 @@ static bool pep_path_remove(struct pep_net *pn, struct pep_path *path)
 	return true;
 }
 
-/* Make room where the table is full: the least recently used entry without other
- * references goes. Return: false when there is none.
+/* Make room where the table is full: the first entry without other references goes, of the
+ * PEP_PATH_TRIES least recently used ones; those in use go to the end. Return: false when
+ * all of these are in use: the new subscriber gets no entry.
  */
 static bool pep_path_room(struct pep_net *pn)
 {

@@ -66,7 +66,8 @@ struct pep_path_key {
  * @segs: segments with payload that legs sent which have ended since, under
  *	@lock; read locklessly
  * @again: those of them that were sent again; as @segs
- * @flows: flows that have ended; under @lock
+ * @flows: flows that have ended, but for those that began with a round trip of less than
+ *	5 ms, of which @segs and @again know nothing either; under @lock
  * @rcu: frees the memory
  */
 struct pep_path {

@@ -4,8 +4,8 @@
  *
  * A flow holds the memory of both legs' queues, as TCP counts it. Each run of the relay
  * notes it, so that an idle flow counts with its last value. When a subscriber seems to
- * hold more than a share, or TCP is short of memory, a work item looks at the flows
- * again. It resets those that hold memory and have made no progress for
+ * hold more than a share, or is refused a flow as TCP is short of memory, a work item looks
+ * at the flows again. It resets those that hold memory and have made no progress for
  * PEP_RELIEF_STALL: an end does not read. When TCP is short of memory all windows
  * shrink to a few segments, so the more a subscriber holds then, the shorter that time
  * is. Flows that make progress are only bounded, see pep_window_couple().
@@ -92,7 +92,9 @@ static bool pep_relief_flow(struct pep_flow *flow, u64 most, bool pressed)
 	if (flow->path && (flow->state == PEP_FLOW_STATE_ESTABLISHED ||
 			   flow->state == PEP_FLOW_STATE_CLOSING)) {
 		pep_flow_lock_legs(flow);
-		pep_relief_note(flow);
+		if (!flow->evicted)
+			pep_share_renew(flow->pn, flow->path, &flow->held,
+					pep_relief_memory(flow));
 		held = pep_share_held(flow->path);
 		over = held > most;
 		if (over && flow->held && !flow->evicted &&

@@ -138,12 +138,29 @@ static void pep_share_note(struct pep_net *pn, struct pep_path *path,
  * @noted: amount that was noted last, bytes; updated
  * @bytes: memory
  *
- * Context: any.
+ * Context: any; calls for one @noted are serialised.
  */
 void pep_share_hold(struct pep_net *pn, struct pep_path *path, u32 *noted,
 		    u32 bytes)
 {
 	pep_share_note(pn, path, &path->held, noted, bytes, PEP_SHARE_STEP);
+}
+
+/**
+ * pep_share_renew() - note the memory of a flow exactly
+ * @pn: instance
+ * @path: entry of the subscriber
+ * @noted: amount that was noted last, bytes; updated
+ * @bytes: memory
+ *
+ * Many flows with a little less than was noted may seem to be a share.
+ *
+ * Context: any; calls for one @noted are serialised.
+ */
+void pep_share_renew(struct pep_net *pn, struct pep_path *path, u32 *noted,
+		     u32 bytes)
+{
+	pep_share_note(pn, path, &path->held, noted, bytes, 0);
 }
 
 /**
@@ -153,7 +170,7 @@ void pep_share_hold(struct pep_net *pn, struct pep_path *path, u32 *noted,
  * @noted: amount that was noted last, bytes; updated
  * @bytes: memory
  *
- * Context: any.
+ * Context: any; calls for one @noted are serialised.
  */
 void pep_share_copy(struct pep_net *pn, struct pep_path *path, u32 *noted,
 		    u32 bytes)
