@@ -269,8 +269,8 @@ static enum pep_stat pep_early_flow(struct pep_gen *gen, struct pep_conn *conn,
 }
 
 /* Make the flow of a connection that is in the table, and locked; its entry goes when that
- * fails, unless another CPU has evicted it. Return: PEP_STAT_NONE, or the counter of the
- * reason.
+ * fails, unless another CPU has had a packet of it. Return: PEP_STAT_NONE, or the counter
+ * of the reason.
  */
 static enum pep_stat pep_early_entered(struct pep_gen *gen,
 				       struct pep_conn *conn,
@@ -280,7 +280,8 @@ static enum pep_stat pep_early_entered(struct pep_gen *gen,
 
 	if (conn->stage != PEP_TRACK_OPENING) {
 		pep_pool_release(ps);
-		return PEP_STAT_FOLLOW_FULL;
+		return conn->stage == PEP_TRACK_GONE ? PEP_STAT_FOLLOW_FULL :
+						       PEP_STAT_DROPPED;
 	}
 	reason = pep_early_flow(gen, conn, ps);
 	if (reason)

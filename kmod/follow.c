@@ -343,12 +343,9 @@ static void pep_follow_segment(struct pep_net *pn, struct pep_gen *gen,
 	u32 seq = ntohl(pkt->th->seq), ack = ntohl(pkt->th->ack_seq);
 
 	if (!pep_segment_plausible(conn, side, skb, pkt)) {
-		/* Payload that comes next shows how far the other end is. A forged one
-		 * may be far ahead, but no payload is beyond the window.
-		 */
+		/* Payload that comes next shows how far the other end is. */
 		if (pep_segment_unseen(conn, side, skb, pkt)) {
-			pep_follow_shown(conn, !side,
-					 before(ack, self->edge) ? ack : self->edge);
+			pep_follow_shown(conn, !side, ack);
 			pep_stat_inc(pn, PEP_STAT_FOLLOW_UNSEEN);
 		}
 		return;

@@ -382,7 +382,7 @@ static enum pep_stat pep_relay_cause(struct pep_flow *flow, bool broken)
  */
 static bool pep_relay_over(struct pep_flow *flow, bool broken)
 {
-	enum pep_stat cause = pep_relay_cause(flow, broken);
+	enum pep_stat cause = pep_relay_cause(flow, broken) ?: flow->over;
 
 	if (!cause)
 		return false;

@@ -240,7 +240,8 @@ static void pep_release_abort(struct pep_conn *conn, struct pep_flow *flow,
 
 /*
  * End the legs if that is possible by now, or in any case when there is a @cause, or the
- * relay has found one. Return: true when the release is over.
+ * relay has found one; a @cause waits where a process has a socket. Return: true when the
+ * release is over.
  */
 static bool pep_release_try(struct pep_conn *conn, enum pep_stat cause)
 {
@@ -256,15 +257,18 @@ static bool pep_release_try(struct pep_conn *conn, enum pep_stat cause)
 	pep_flow_lock_legs(flow);
 	if (pep_flow_legs_owned(flow)) {
 		over = false;
-		/* The relay finds the cause again. */
+		flow->over = cause;
 		if (cause)
 			pep_flow_wake_in(flow, 1);
 	} else if (cause) {
 		pep_release_abort(conn, flow, cause);
-	} else if (pep_release_done(conn, flow)) {
-		pep_release_finish(conn, flow, PEP_STAT_FLOW_RELEASED);
-	} else {
+	} else if (!pep_release_done(conn, flow)) {
 		over = false;
+	} else if (pep_leg_failed(flow->leg[0].sk) || pep_leg_failed(flow->leg[1].sk)) {
+		/* The other end is yet to know. */
+		pep_release_abort(conn, flow, PEP_STAT_FLOW_RESET);
+	} else {
+		pep_release_finish(conn, flow, PEP_STAT_FLOW_RELEASED);
 	}
 	pep_flow_unlock_legs(flow);
 out:

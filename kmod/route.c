@@ -5,9 +5,9 @@
 
 #include "route.h"
 
+#include <linux/if_macvlan.h>
 #include <linux/netdevice.h>
 #include <net/ip6_route.h>
-#include <linux/if_macvlan.h>
 #include <net/ipv6.h>
 #include <net/route.h>
 

@@ -159,8 +159,8 @@ static inline bool pep_track_acks(const struct pep_track_end *end,
  * @trigger: PEP_SPLIT_TRIGGER_* that may still split it, a mask
  * @due: those of them that have fired, until pep_adopt_ready() says that the connection
  *	can be taken over
- * @unseen: the ends that have sent payload which has not passed here, and nothing yet
- *	behind pep_copies.shown that has; a mask of BIT(side)
+ * @unseen: the ends that have sent payload which has not passed here, until payload has
+ *	that reaches pep_copies.shown, or without copies until the next; a mask of BIT(side)
  * @repeated: its SYN or SYN-ACK was sent again, by an end or by synack.c: no sample of a
  *	round trip
  * @early: its opener is to be answered early; constant

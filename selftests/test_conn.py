@@ -404,9 +404,11 @@ def unplaced(family):
     hosts.up(seq=1000, ack=510)
     hosts.until("server", bytes=1000, unacked=500)
     time.sleep(1)       # longer than a round trip, so what comes was lost
-    with pep.grows(ended=False, follow_unseen=1, split_loss=1):
+    with pep.grows(ended=False, follow_unseen=1, split_loss=1) as before:
         hosts.up(seq=1000, ack=510)
         hosts.up(seq=1000, ack=3010)
+        wait_for("the acknowledgment", lambda: pep.stat("follow_unseen") >
+                 before["follow_unseen"])
         for number, at in enumerate((510, 1010)):
             hosts.down(seq=at, ack=1000, payload=bytes(500))
             hosts.until("server", bytes=1500 + number * 500)
@@ -433,8 +435,10 @@ def ahead(family):
             hosts.down(seq=at, ack=1000, payload=bytes(1000))
         hosts.up(seq=1500, ack=6010)
         hosts.until("server", bytes=6000, unacked=0)
-        expect("stage", hosts.shown()["stage"], "followed")
-        hosts.up(seq=1000, ack=6010, payload=bytes(500))
+        for at in 1000, 1250:
+            expect("stage", hosts.shown()["stage"], "followed")
+            hosts.up(seq=at, ack=6010, payload=bytes(250))
+            hosts.until("wireless", bytes=at - 750)
         hosts.down(seq=6010, ack=1500)
         pep.wait_flows(1)
     hosts.end(1500)
