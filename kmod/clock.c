@@ -14,10 +14,13 @@
 
 #include "flow.h"
 
-/* Part of the time since the take-over by which a leg's clock may be ahead of its end's,
- * where a release has been asked for, from PEP_CLOCK_AHEAD to PEP_CLOCK_AHEAD_MOST. That is
- * a delay which has grown, and no clock that is slow.
+/* How far a leg's clock may be ahead of its end's, ms: the other end drops packets until
+ * the end's clock is there. Where a release has been asked for it may be further, as a
+ * reset is worse: by a quarter of the time since the take-over, up to a maximum. That is a
+ * delay which has grown, and no clock that is slow.
  */
+#define PEP_CLOCK_AHEAD		1000
+#define PEP_CLOCK_AHEAD_MOST	3000
 #define PEP_CLOCK_AHEAD_PART	4
 
 /* A clock that is further behind, ms, is another one. */
@@ -95,21 +98,64 @@ u32 pep_clock_seen(const struct pep_flow *flow, enum pep_side side)
 	return (s32)(sent - recent) > 0 ? sent : recent;
 }
 
+/* How far what the other end has seen of an end's clock is ahead of what the end itself has
+ * shown, ms.
+ */
+static s32 pep_clock_ahead(const struct pep_flow *flow, enum pep_side side)
+{
+	return pep_clock_seen(flow, side) -
+	       tcp_sk(flow->leg[side].sk)->rx_opt.ts_recent;
+}
+
 /**
- * pep_clock_shown() - has the other end seen no clock that an end has not shown?
+ * pep_clock_shown() - has the server seen no clock that the subscriber has not shown?
  * @flow: flow that is up, locked, with its legs locked
- * @side: side of the end, enum pep_side
- * @most: how far the leg that speaks for the end may be ahead, ms
  *
  * The clock of a phone that sleeps stands still, while its leg answers keepalives of
  * the server.
  *
  * Context: BH off.
- * Return: true when it is so.
+ * Return: true when it is so, but for a second.
  */
-bool pep_clock_shown(const struct pep_flow *flow, enum pep_side side, s32 most)
+bool pep_clock_shown(const struct pep_flow *flow)
 {
-	const struct tcp_sock *from = tcp_sk(flow->leg[side].sk);
+	return pep_clock_ahead(flow, PEP_SIDE_WIRELESS) <= PEP_CLOCK_AHEAD;
+}
 
-	return (s32)(pep_clock_seen(flow, side) - from->rx_opt.ts_recent) <= most;
+/* Have an end acknowledge an old number, that of a keepalive probe (RFC 9293, section
+ * 3.8.4), once in a second. One that has payload under way is going to acknowledge that.
+ */
+static void pep_clock_probe(struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (tp->snd_una != tp->snd_nxt ||
+	    tcp_clock_ns() - tp->tcp_wstamp_ns < NSEC_PER_SEC)
+		return;
+	WRITE_ONCE(tp->snd_nxt, tp->snd_nxt - 1);
+	__tcp_send_ack(sk, tp->rcv_nxt, 0);
+	WRITE_ONCE(tp->snd_nxt, tp->snd_nxt + 1);
+}
+
+/**
+ * pep_clock_ask() - ask an end for its clock where the other one has seen a newer one
+ * @flow: flow that is up, locked, with its legs locked
+ *
+ * For a release that somebody has asked for, see pep_clock_shown(). The end's answer, as
+ * any packet of it, lets a later call succeed.
+ *
+ * Context: BH off.
+ * Return: true when both ends have shown theirs, but for PEP_CLOCK_AHEAD_MOST.
+ */
+bool pep_clock_ask(const struct pep_flow *flow)
+{
+	enum pep_side side;
+	bool shown = true;
+
+	for (side = 0; side < 2; side++)
+		if (pep_clock_ahead(flow, side) > PEP_CLOCK_AHEAD_MOST) {
+			pep_clock_probe(flow->leg[side].sk);
+			shown = false;
+		}
+	return shown;
 }

@@ -21,6 +21,7 @@
 #include "handshake.h"
 #include "learn.h"
 #include "meter.h"
+#include "passing.h"
 #include "path.h"
 #include "release.h"
 #include "segment.h"
@@ -527,6 +528,6 @@ enum pep_follow_verdict pep_follow_packet(struct pep_net *pn,
 	spin_unlock(&conn->lock);
 	if (!way.leg)
 		return verdict;
-	pep_release_deliver(pn, skb, pkt, &way);
+	pep_passing_deliver(pn, skb, pkt, &way);
 	return way.pass ? PEP_FOLLOW_PASS : PEP_FOLLOW_CONSUMED;
 }

@@ -19,10 +19,8 @@
 
 #include "clock.h"
 #include "compat.h"
-#include "deliver.h"
 #include "gen.h"
 #include "idle.h"
-#include "ipsec.h"
 #include "repair.h"
 #include "stat.h"
 #include "untrack.h"
@@ -289,36 +287,6 @@ void pep_release_poll(struct pep_conn *conn)
 		pep_release_try(conn, PEP_STAT_FLOW_KILLED);
 }
 
-/* Ask an end for its clock once in a second: it acknowledges an old number, that of a
- * keepalive probe (RFC 9293, section 3.8.4), at once. One that has payload under way is
- * going to acknowledge that.
- */
-static void pep_release_ask(struct sock *sk)
-{
-	struct tcp_sock *tp = tcp_sk(sk);
-
-	if (tp->snd_una != tp->snd_nxt ||
-	    tcp_clock_ns() - tp->tcp_wstamp_ns < NSEC_PER_SEC)
-		return;
-	WRITE_ONCE(tp->snd_nxt, tp->snd_nxt - 1);
-	__tcp_send_ack(sk, tp->rcv_nxt, 0);
-	WRITE_ONCE(tp->snd_nxt, tp->snd_nxt + 1);
-}
-
-/* Has each end shown a clock that is as new as what the other one has seen? */
-static bool pep_release_shown(const struct pep_flow *flow)
-{
-	enum pep_side side;
-	bool shown = true;
-
-	for (side = 0; side < 2; side++)
-		if (!pep_clock_shown(flow, side, PEP_CLOCK_AHEAD_MOST)) {
-			pep_release_ask(flow->leg[side].sk);
-			shown = false;
-		}
-	return shown;
-}
-
 /* Begin to hand a flow's connection back, with all locked. */
 static bool pep_release_start(struct pep_conn *conn, struct pep_flow *flow)
 {
@@ -326,7 +294,7 @@ static bool pep_release_start(struct pep_conn *conn, struct pep_flow *flow)
 		return false;
 	/* In a moment, maybe. */
 	if (pep_flow_legs_owned(flow) || !pep_release_in_order(flow) ||
-	    !pep_release_shown(flow))
+	    !pep_clock_ask(flow))
 		return true;
 	pep_release_cuts(conn, flow);
 	if (pep_release_done(conn, flow))
@@ -378,7 +346,7 @@ void pep_release_idle(struct pep_conn *conn)
 			flow->release_asked = false;
 			again = flow->release_idle * HZ;
 			pep_flow_wake_in(flow, pep_idle_again(flow, again));
-		} else if (pep_clock_shown(flow, PEP_SIDE_WIRELESS, PEP_CLOCK_AHEAD)) {
+		} else if (pep_clock_shown(flow)) {
 			pep_release_at_once(conn, flow);
 		} else {
 			flow->release_asked = false;
@@ -519,86 +487,4 @@ void pep_release_packet(struct pep_conn *conn, enum pep_side side,
 	way->ack = before(ack, peer->next) ? ack : peer->next;
 	way->leg = conn->flow->leg[side].sk;
 	sock_hold(way->leg);
-}
-
-/* Give an acknowledgment the network header of its packet, without options; its checksums
- * are not looked at.
- */
-static void pep_release_head(struct sk_buff *copy, const struct sk_buff *skb, u32 len)
-{
-	if (skb->protocol == htons(ETH_P_IP)) {
-		struct iphdr *iph = skb_put_data(copy, ip_hdr(skb), sizeof(*iph));
-
-		iph->ihl = sizeof(*iph) / 4;
-		iph->tot_len = htons(sizeof(*iph) + len);
-	} else {
-		struct ipv6hdr *h = skb_put_data(copy, ipv6_hdr(skb), sizeof(*h));
-
-		h->nexthdr = IPPROTO_TCP;
-		h->payload_len = htons(len);
-	}
-}
-
-/*
- * Make the acknowledgment of a packet that goes on; for the INPUT hooks and policies of
- * IPsec it came the same way. Return: a packet without payload, or NULL, which is like a
- * lost one.
- */
-static struct sk_buff *pep_release_copy(const struct sk_buff *skb,
-					const struct pep_packet *pkt,
-					const struct pep_release_way *way)
-{
-	u32 len = __tcp_hdrlen(pkt->th);
-	struct sk_buff *copy;
-	struct tcphdr *th;
-
-	copy = alloc_skb(NET_SKB_PAD + sizeof(struct ipv6hdr) + len, GFP_ATOMIC);
-	if (!copy)
-		return NULL;
-	skb_reserve(copy, NET_SKB_PAD);
-	skb_reset_network_header(copy);
-	skb_reset_mac_header(copy);
-	copy->dev = skb->dev;
-	copy->skb_iif = skb->skb_iif;
-	copy->protocol = skb->protocol;
-	copy->pkt_type = PACKET_HOST;
-	copy->mark = skb->mark;
-	skb_copy_secmark(copy, skb);
-	skb_ext_copy(copy, skb);
-	if (!pep_ipsec_own(copy)) {
-		kfree_skb(copy);
-		return NULL;
-	}
-	pep_release_head(copy, skb, len);
-	th = skb_put_data(copy, pkt->th, len);
-	th->seq = htonl(way->seq);
-	th->ack_seq = htonl(way->ack);
-	th->fin = 0;
-	th->urg = 0;
-	/* The checksum of the packet itself was correct. */
-	copy->ip_summed = CHECKSUM_UNNECESSARY;
-	return copy;
-}
-
-/**
- * pep_release_deliver() - deliver a packet or its acknowledgment to a leg
- * @pn: instance
- * @skb: packet; consumed unless it passes
- * @pkt: parsed @skb
- * @way: from pep_release_packet()
- *
- * Context: softirq, RCU read side, no socket locked.
- */
-void pep_release_deliver(struct pep_net *pn, struct sk_buff *skb,
-			 const struct pep_packet *pkt,
-			 const struct pep_release_way *way)
-{
-	if (!way->leg)
-		return;
-	if (way->pass)
-		skb = pep_release_copy(skb, pkt, way);
-	if (skb)
-		pep_deliver_local(pn, skb, way->leg);
-	else
-		sock_put(way->leg);
 }

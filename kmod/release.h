@@ -29,8 +29,5 @@ void pep_release_poll(struct pep_conn *conn);
 void pep_release_packet(struct pep_conn *conn, enum pep_side side,
 			const struct sk_buff *skb, const struct pep_packet *pkt,
 			struct pep_release_way *way);
-void pep_release_deliver(struct pep_net *pn, struct sk_buff *skb,
-			 const struct pep_packet *pkt,
-			 const struct pep_release_way *way);
 
 #endif

@@ -317,8 +317,7 @@ def unreachable(family):
             expect_reset(both[lost])
 
 
-@families("ended where an end's acknowledgments are late")
-def late(family):
+def passed(family, seconds, *command):
     """Both ends accept their resets: the one whose acknowledgments are on
     their way has received more than its leg has sent."""
     for _, far, slow, both in far_ends(family):
@@ -330,25 +329,15 @@ def late(family):
                 expect("released", released(), 1)
                 both[1 - slow].sendall(bytes(500))
                 expect("more", len(both[slow].recv(2000)), 500)
-                expect_reset(both[slow], 30)
+                if command:
+                    pepadm(*command)
+                expect_reset(both[slow], seconds)
             expect_reset(both[1 - slow], 1)
 
 
-@families("killed meanwhile")
-def killed(family):
-    """Both ends accept their resets though payload has passed the legs."""
-    for _, far, slow, both in far_ends(family):
-        with impaired((far,), "delay", "60s"):
-            both[1 - slow].sendall(bytes(1000))
-            expect("payload", len(both[slow].recv(2000)), 1000)
-            pep.quiet()
-            with grows(ended=False, flow_killed=1, flow_released=0):
-                expect("released", released(), 1)
-                both[1 - slow].sendall(bytes(500))
-                expect("more", len(both[slow].recv(2000)), 500)
-                pepadm("flow", "kill", "all")
-                for end in both:
-                    expect_reset(end, 1)
+families("ended where an end's acknowledgments are late", 30)(passed)
+families("killed while an end's acknowledgments are late", 1, "flow", "kill",
+         "all")(passed)
 
 
 @families("beside others of the device, which stay with their ends")
