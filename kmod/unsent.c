@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Resets of legs that find no route.
+ * Resets of legs that find no route, and those that TCP does not send.
  *
  * tcp_send_active_reset() makes a reset once, and IP frees it where the leg has no route:
  * the link to the end is down, or routing changes. There may be no memory for it, too. The
  * end would wait for ever where it sends nothing itself. Such a reset is built here from
  * the numbers of the leg, and sent as soon as there is a route; again.c repeats it then, as
  * all resets. The hook of untrack.c shows that a reset went out.
+ *
+ * A process that destroys a leg, as ss -K does, closes it without a reset when its FIN is
+ * still on the way. Nobody repeats the FIN then, so a reset takes its place.
  */
 
 #include "unsent.h"
@@ -188,8 +191,19 @@ void pep_unsent_stop(struct pep_net *pn)
 		pep_unsent_drop(skb);
 }
 
+/* Is the end of a leg to get a reset? */
+static bool pep_unsent_due(const struct sock *sk)
+{
+	if (tcp_sk(sk)->repair)
+		return false;
+	if (sk->sk_state == TCP_CLOSE)
+		return sk->sk_err == ECONNABORTED;
+	return (1 << sk->sk_state) & PEP_UNSENT_STATES;
+}
+
 /**
- * pep_unsent_note() - note the reset that a leg sends when it is closed
+ * pep_unsent_note() - note the reset that a leg sends when it is closed, or should have
+ *	sent then
  * @reset: result
  * @sk: locked leg, before pep_leg_abort()
  *
@@ -203,7 +217,7 @@ void pep_unsent_note(struct pep_unsent *reset, const struct sock *sk)
 	u32 edge = tcp_wnd_end(tp), beyond = tp->snd_nxt - edge;
 
 	pep_tuple_of_peer(&reset->tuple, sk);
-	reset->due = !tp->repair && (1 << sk->sk_state) & PEP_UNSENT_STATES;
+	reset->due = pep_unsent_due(sk);
 	reset->seq = tp->snd_nxt;
 	if (before(edge, tp->snd_nxt) &&
 	    !(tp->rx_opt.wscale_ok && beyond < 1U << tp->rx_opt.rcv_wscale))

@@ -245,6 +245,36 @@ def fins_lost(ns):
         run("nft", "delete", "table", "inet", "lost", ns=ns)
 
 
+def awaits(ns, state, peer):
+    """Wait until a socket whose peer is the one given is in a state."""
+    wait_for(f"{state} in {ns}", lambda: run(
+        "ss", "-tnH", "state", state, "dport", "=",
+        str(peer.getsockname()[1]), ns=ns).stdout)
+
+
+@families("a leg that waits for the answer to its FIN is destroyed",
+          "LAST-ACK")
+@families("a leg that has got a FIN, but no answer to its own, is destroyed",
+          "CLOSING")
+def destroyed(family, state):
+    """With ss -K; TCP sends no reset then, and the server, which waits for the
+    FIN, sends nothing."""
+    with grows(flow_established=1, flow_reset=1):
+        near, far = split_pair(family)
+        one_way(near, far, 1000)
+        with fins_lost("srv"):
+            if state == "CLOSING":
+                near.shutdown(socket.SHUT_WR)
+            far.shutdown(socket.SHUT_WR)
+            expect("the end of the server's direction", outcome(near), "FIN")
+            awaits("srv", "FIN-WAIT-2", near)
+            if state == "LAST-ACK":
+                near.shutdown(socket.SHUT_WR)
+            awaits("pep", state, far)
+            run("ss", "-KtnH", "state", state, ns="pep")
+            expect_reset(far, SOON)
+
+
 def own_reset(ns, before, repeat):
     """Repeat a FIN until its end, which is closed, has reset the answer. A leg
     in TIME_WAIT answers twice a second, and on a slow machine the end has had
