@@ -80,6 +80,15 @@ class Party:
         return (0 if deaf else select.POLLIN) | (
             0 if self.shut else select.POLLOUT)
 
+    def forsake(self):
+        """Give up where the opened end has failed before this one has had an
+        answer: its SYN, repeated, opens another connection."""
+        with contextlib.suppress(OSError):
+            self.sock.getpeername()
+            return
+        self.error = errno.ENOTCONN
+        self.sock.close()
+
     def send(self):
         """Send a piece, or the FIN."""
         if self.reset_at is not None and self.sent >= self.reset_at:
@@ -292,6 +301,9 @@ class Talker:
                      if not party.done}
             for fd, events in poll.poll(200):
                 by_fd[fd].step(events)
+            near, far = parties
+            if far.error and not near.error:
+                near.forsake()
             self.drain()
 
     def live(self):
