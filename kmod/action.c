@@ -23,6 +23,7 @@
 #include "profile.h"
 #include "remains.h"
 #include "steer.h"
+#include "vanish.h"
 
 /* Beyond the numbers of the kernel's own actions. */
 #define PEP_ACTION_ID	((enum tca_id)0x7065)
@@ -108,7 +109,8 @@ pep_action_parse(struct net *net, struct nlattr **tb,
 
 /*
  * When a side has no device left, flows get no packets from it any more and
- * their ends would talk past each other: the flows end with resets.
+ * their ends would talk past each other: the flows end with resets. While it has others,
+ * vanish.c looks after flows of a device that is no more.
  */
 static void pep_action_free_params(struct pep_action_params *params)
 {
@@ -120,6 +122,8 @@ static void pep_action_free_params(struct pep_action_params *params)
 	if (atomic_dec_and_test(&pn->devices[params->side])) {
 		atomic_inc(&pn->gaps);
 		pep_flow_kill(pn, NULL, NULL);
+	} else {
+		pep_vanish_schedule(pn);
 	}
 	pep_profile_unbind(params->profile);
 	kfree_rcu(params, rcu);

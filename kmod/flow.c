@@ -489,7 +489,16 @@ unsigned int pep_flow_each(struct pep_net *pn, pep_flow_match *match,
 	return n;
 }
 
-static bool pep_flow_kill_one(struct pep_flow *flow)
+/**
+ * pep_flow_kill_one() - end a flow with resets
+ * @flow: flow, by a reference or under RCU
+ *
+ * Does not wait for the end.
+ *
+ * Context: any but hard interrupt.
+ * Return: true, for pep_flow_each().
+ */
+bool pep_flow_kill_one(struct pep_flow *flow)
 {
 	WRITE_ONCE(flow->killed, true);
 	pep_flow_schedule(flow);

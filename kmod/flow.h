@@ -90,6 +90,8 @@ enum pep_flow_time {
  *	until @deadline
  * @evicted: it holds memory, and its subscriber holds too much; set once, under @lock,
  *	read without
+ * @vanished: looks of vanish.c, up to its last step, since an end was last heard, by a device
+ *	that is no more; of its work item alone
  * @over: counter of the reason why it has to end while its connection is handed back,
  *	enum pep_stat; or PEP_STAT_NONE
  * @ref: one while in the table, one while queued, one while @timer runs, one of
@@ -137,6 +139,7 @@ struct pep_flow {
 	bool sending;
 	bool tail;
 	bool evicted;
+	u8 vanished;
 	u16 over;
 	refcount_t ref;
 	u32 id;
@@ -256,6 +259,7 @@ void pep_flow_end(struct pep_flow *flow, enum pep_stat cause);
 unsigned int pep_flow_each(struct pep_net *pn, pep_flow_match *match,
 			   const void *filter,
 			   bool (*act)(struct pep_flow *flow));
+bool pep_flow_kill_one(struct pep_flow *flow);
 unsigned int pep_flow_kill(struct pep_net *pn, pep_flow_match *match,
 			   const void *filter);
 int pep_flow_init(void);

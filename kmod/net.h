@@ -102,6 +102,7 @@ struct pep_limits {
  * @idle: woken when @nflows or @synacks get to zero
  * @remains: removes sockets that connections have left; see remains.c
  * @remains_late: removes those of flows that had not ended then
+ * @vanish: looks after flows of devices that are no more; see vanish.c
  * @live: brings changed settings to flows; see live.c
  * @lock: guards @started, @profiles, @gens and the profiles' settings
  * @profiles: struct pep_profile, the default one first
@@ -153,6 +154,7 @@ struct pep_net {
 	wait_queue_head_t idle;
 	struct work_struct remains;
 	struct delayed_work remains_late;
+	struct delayed_work vanish;
 	struct work_struct live;
 	struct mutex lock; /* profiles and generations; see above */
 	struct list_head profiles;

@@ -55,10 +55,8 @@ static enum pep_follow_verdict pep_reopen_locked(struct pep_net *pn,
 		/* The end has forgotten the connection: so do we, before it
 		 * tries again. A late duplicate of its SYN does not mean that.
 		 */
-		if (!same && pep_reopen_forgotten(conn, forth)) {
-			WRITE_ONCE(conn->flow->killed, true);
-			pep_flow_schedule(conn->flow);
-		}
+		if (!same && pep_reopen_forgotten(conn, forth))
+			pep_flow_kill_one(conn->flow);
 		return PEP_FOLLOW_CONSUMED;
 	}
 	if (same && conn->stage < PEP_TRACK_CLOSING) {
