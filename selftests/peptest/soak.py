@@ -362,11 +362,15 @@ class Network:
         ip("pep", f"link set {dev} up")
 
     def route(self):
-        """Remove the gateway's route to an end for a short time."""
+        """Remove the gateway's route to an end for a short time. While netem
+        delays packets that TCP wants to repeat, and new ones have no route,
+        TCP tries again at once, and simulated time stands still."""
         family = self.rnd.choice((4, 6))
-        end = addr(self.rnd.choice(("sub", "srv")), family)
+        ns, dev = self.rnd.choice((("sub", "wl0"), ("srv", "sv0")))
+        end = addr(ns, family)
         kind = self.rnd.choice(("blackhole", "unreachable"))
         self.life.did("route", kind, end)
+        netem_end("pep", dev)
         ip("pep", f"route add {kind} {end}", family=family)
         time.sleep(self.rnd.uniform(.05, 2))
         ip("pep", f"route del {kind} {end}", family=family)
