@@ -23,7 +23,7 @@
 #include "profile.h"
 #include "remains.h"
 #include "steer.h"
-#include "vanish.h"
+#include "stray.h"
 
 /* Beyond the numbers of the kernel's own actions. */
 #define PEP_ACTION_ID	((enum tca_id)0x7065)
@@ -110,7 +110,7 @@ pep_action_parse(struct net *net, struct nlattr **tb,
 /*
  * When a side has no device left, flows get no packets from it any more and
  * their ends would talk past each other: the flows end with resets. While it has others,
- * vanish.c looks after flows of a device that is no more.
+ * stray.c sees to packets that come by a device that is made anew.
  */
 static void pep_action_free_params(struct pep_action_params *params)
 {
@@ -123,7 +123,7 @@ static void pep_action_free_params(struct pep_action_params *params)
 		atomic_inc(&pn->gaps);
 		pep_flow_kill(pn, NULL, NULL);
 	} else {
-		pep_vanish_schedule(pn);
+		pep_stray_schedule(pn);
 	}
 	pep_profile_unbind(params->profile);
 	kfree_rcu(params, rcu);

@@ -122,16 +122,10 @@ bool pep_clock_shown(const struct pep_flow *flow)
 	return pep_clock_ahead(flow, PEP_SIDE_WIRELESS) <= PEP_CLOCK_AHEAD;
 }
 
-/**
- * pep_clock_probe() - have an end acknowledge an old number, once in a second
- * @sk: its leg, locked, not owned, in a state in which it has an end
- *
- * That of a keepalive probe (RFC 9293, section 3.8.4). An end that has payload under way to
- * it is going to acknowledge that.
- *
- * Context: BH off.
+/* Have an end acknowledge an old number, that of a keepalive probe (RFC 9293, section
+ * 3.8.4), once in a second. One that has payload under way is going to acknowledge that.
  */
-void pep_clock_probe(struct sock *sk)
+static void pep_clock_probe(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 

@@ -6,12 +6,10 @@
 #include <uapi/linux/pep.h>
 
 struct pep_flow;
-struct sock;
 
 bool pep_clock_goes_on(const struct pep_flow *flow, bool asked);
 u32 pep_clock_seen(const struct pep_flow *flow, enum pep_side side);
 bool pep_clock_shown(const struct pep_flow *flow);
-void pep_clock_probe(struct sock *sk);
 bool pep_clock_ask(const struct pep_flow *flow);
 
 #endif

@@ -90,8 +90,6 @@ enum pep_flow_time {
  *	until @deadline
  * @evicted: it holds memory, and its subscriber holds too much; set once, under @lock,
  *	read without
- * @vanished: looks of vanish.c, up to its last step, since an end was last heard, by a device
- *	that is no more; of its work item alone
  * @over: counter of the reason why it has to end while its connection is handed back,
  *	enum pep_stat; or PEP_STAT_NONE
  * @ref: one while in the table, one while queued, one while @timer runs, one of
@@ -139,7 +137,6 @@ struct pep_flow {
 	bool sending;
 	bool tail;
 	bool evicted;
-	u8 vanished;
 	u16 over;
 	refcount_t ref;
 	u32 id;

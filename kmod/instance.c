@@ -33,12 +33,12 @@
 #include "relief.h"
 #include "remains.h"
 #include "stat.h"
+#include "stray.h"
 #include "sweep.h"
 #include "synack.h"
 #include "track.h"
 #include "unsent.h"
 #include "untrack.h"
-#include "vanish.h"
 
 /*
  * Time in which ends may challenge the reset of a flow (RFC 5961, section 3.2)
@@ -198,7 +198,7 @@ static void __net_exit pep_instance_stop(struct net *net)
 	if (!started)
 		return;
 
-	pep_vanish_stop(pn);
+	pep_stray_stop(pn);
 	synchronize_net();
 	pep_synack_stop(pn);
 	pep_sweep_purge(pn);
@@ -230,7 +230,7 @@ static int __net_init pep_instance_init(struct net *net)
 	pep_limit_defaults(&pn->limits);
 	pep_live_prepare(pn);
 	pep_remains_init(pn);
-	pep_vanish_init(pn);
+	pep_stray_init(pn);
 	pep_relief_init(pn);
 	pep_again_init(pn);
 	pep_unsent_init(pn);

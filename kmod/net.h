@@ -102,7 +102,9 @@ struct pep_limits {
  * @idle: woken when @nflows or @synacks get to zero
  * @remains: removes sockets that connections have left; see remains.c
  * @remains_late: removes those of flows that had not ended then
- * @vanish: looks after flows of devices that are no more; see vanish.c
+ * @stray: looks whether packets of flows may come by devices that are not attached; see
+ *	stray.c
+ * @strays: there is a hook for these packets; of the work item @stray
  * @live: brings changed settings to flows; see live.c
  * @lock: guards @started, @profiles, @gens and the profiles' settings
  * @profiles: struct pep_profile, the default one first
@@ -154,7 +156,8 @@ struct pep_net {
 	wait_queue_head_t idle;
 	struct work_struct remains;
 	struct delayed_work remains_late;
-	struct delayed_work vanish;
+	struct delayed_work stray;
+	bool strays;
 	struct work_struct live;
 	struct mutex lock; /* profiles and generations; see above */
 	struct list_head profiles;

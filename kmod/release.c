@@ -359,14 +359,8 @@ void pep_release_idle(struct pep_conn *conn)
 	spin_unlock(&flow->lock);
 }
 
-/**
- * pep_release_flow() - begin to hand a flow's connection back, or see how far that is
- * @flow: flow
- *
- * Context: process, RCU read side.
- * Return: as pep_release_flows() counts it: false when it is done, or impossible.
- */
-bool pep_release_flow(struct pep_flow *flow)
+/* Begin to hand a flow's connection back; false when that is impossible. */
+static bool pep_release_begin(struct pep_flow *flow)
 {
 	struct pep_conn *conn = READ_ONCE(flow->conn);
 	bool way = false;
@@ -412,7 +406,7 @@ out:
 unsigned int pep_release_flows(struct pep_net *pn, pep_flow_match *match,
 			       const void *filter)
 {
-	return pep_flow_each(pn, match, filter, pep_release_flow);
+	return pep_flow_each(pn, match, filter, pep_release_begin);
 }
 
 /* Are the packet's numbers and checksum plausible? The other end drops others. */

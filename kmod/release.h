@@ -22,7 +22,6 @@ struct pep_release_way {
 	u32 ack;
 };
 
-bool pep_release_flow(struct pep_flow *flow);
 unsigned int pep_release_flows(struct pep_net *pn, pep_flow_match *match,
 			       const void *filter);
 void pep_release_idle(struct pep_conn *conn);

@@ -417,6 +417,29 @@ static enum pep_stat pep_steer_over(struct pep_net *pn, struct sk_buff *skb)
 	return PEP_STAT_NONE;
 }
 
+/* A packet for a socket of ours in the table, whose reference is consumed. Return:
+ * PEP_STAT_PASS_SYN for a SYN that opens a connection anew: the socket is no more.
+ */
+static enum pep_stat pep_steer_socket(struct pep_net *pn, struct sock *sk,
+				      struct sk_buff *skb,
+				      struct pep_packet *pkt)
+{
+	if (sk->sk_state == TCP_TIME_WAIT && pep_steer_reuses(sk, pkt)) {
+		inet_twsk_deschedule_put(inet_twsk(sk));
+		pep_stat_inc(pn, PEP_STAT_TIME_WAIT_REUSED);
+		return PEP_STAT_PASS_SYN;
+	}
+	if (sk->sk_state == TCP_NEW_SYN_RECV && pkt->th->rst) {
+		pep_accept_reset(pn, sk, skb, pkt);
+		return PEP_STAT_NONE;
+	}
+	if (sk->sk_state == TCP_NEW_SYN_RECV && !pep_accept_routed(sk)) {
+		sock_gen_put(sk);
+		return pep_steer_drop(pn, skb);
+	}
+	return pep_steer_leg(pn, sk, skb, pkt);
+}
+
 static enum pep_stat pep_steer_tcp(struct pep_net *pn,
 				   struct pep_profile *profile,
 				   enum pep_side side, struct sk_buff *skb,
@@ -424,6 +447,7 @@ static enum pep_stat pep_steer_tcp(struct pep_net *pn,
 {
 	enum pep_follow_verdict verdict = PEP_FOLLOW_UNKNOWN;
 	struct sock *sk = NULL;
+	enum pep_stat reason;
 	bool again = false;
 
 retry:
@@ -451,20 +475,9 @@ retry:
 		sock_gen_put(sk);
 		return pep_steer_pass(pn, PEP_STAT_PASS_FOREIGN);
 	}
-	if (sk->sk_state == TCP_TIME_WAIT && pep_steer_reuses(sk, pkt)) {
-		inet_twsk_deschedule_put(inet_twsk(sk));
-		pep_stat_inc(pn, PEP_STAT_TIME_WAIT_REUSED);
-		return pep_steer_syn(pn, profile, side, skb, pkt);
-	}
-	if (sk->sk_state == TCP_NEW_SYN_RECV && pkt->th->rst) {
-		pep_accept_reset(pn, sk, skb, pkt);
-		return PEP_STAT_NONE;
-	}
-	if (sk->sk_state == TCP_NEW_SYN_RECV && !pep_accept_routed(sk)) {
-		sock_gen_put(sk);
-		return pep_steer_drop(pn, skb);
-	}
-	return pep_steer_leg(pn, sk, skb, pkt);
+	reason = pep_steer_socket(pn, sk, skb, pkt);
+	return reason == PEP_STAT_PASS_SYN ?
+	       pep_steer_syn(pn, profile, side, skb, pkt) : reason;
 }
 
 /* Counter for a packet that is not TCP, or is a fragment that cannot be gathered. */
@@ -536,5 +549,65 @@ bool pep_steer(struct sk_buff *skb, struct pep_profile *profile,
 	reason = pep_steer_verdict(profile->pn, profile, side, skb);
 	if (ifindex)
 		trace_pep_steer(profile->pn, ifindex, len, side, reason);
+	return !reason;
+}
+
+/* A packet of a connection that is being handed back, and that no filter has seen. */
+static bool pep_steer_released(struct pep_net *pn, struct sk_buff *skb,
+			       const struct pep_packet *pkt)
+{
+	enum pep_follow_verdict verdict;
+	const struct pep_conn *conn;
+	struct sock *leg;
+
+	/* A VRF and a bridge have it from a device that may have filters. */
+	if (rcu_access_pointer(skb->dev->tcx_ingress) ||
+	    netif_is_l3_master(skb->dev) || netif_is_bridge_master(skb->dev) ||
+	    pep_packet_is_syn(pkt->th))
+		return false;
+	conn = pep_track_find(pn, &pkt->tuple, pep_tuple_vrf(skb->dev));
+	if (!conn || READ_ONCE(conn->stage) != PEP_TRACK_RELEASING)
+		return false;
+	verdict = pep_follow_packet(pn, NULL, skb, pkt, &leg);
+	if (leg)
+		sock_put(leg);
+	return verdict == PEP_FOLLOW_CONSUMED;
+}
+
+/**
+ * pep_steer_stray() - handle a packet that may have come by a device without filters
+ * @pn: started instance
+ * @skb: packet on PREROUTING
+ *
+ * Packets of split connections that pep_steer() has seen do not come here. The device that
+ * the leg has noted stays: this one is not attached.
+ *
+ * Context: softirq, RCU read side.
+ * Return: true when the packet was consumed.
+ */
+bool pep_steer_stray(struct pep_net *pn, struct sk_buff *skb)
+{
+	struct pep_packet pkt __uninitialized;
+	enum pep_stat reason;
+	struct sock *sk;
+	int ifindex;
+
+	if (skb->pkt_type != PACKET_HOST ||
+	    pep_packet_parse(skb, &pkt) != PEP_PACKET_TCP)
+		return false;
+	sk = pep_tuple_lookup_dev(pn->net, &pkt.tuple, skb->dev);
+	if (!sk)
+		return pep_steer_released(pn, skb, &pkt);
+	if (!pep_callback_owns(sk)) {
+		sock_gen_put(sk);
+		return false;
+	}
+	if (!sk_fullsock(sk))
+		return !pep_steer_socket(pn, sk, skb, &pkt);
+	sock_hold(sk);
+	ifindex = READ_ONCE(sk->sk_rx_dst_ifindex);
+	reason = pep_steer_socket(pn, sk, skb, &pkt);
+	WRITE_ONCE(sk->sk_rx_dst_ifindex, ifindex);
+	sock_put(sk);
 	return !reason;
 }

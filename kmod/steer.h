@@ -5,9 +5,11 @@
 #include <linux/skbuff.h>
 #include <uapi/linux/pep.h>
 
+struct pep_net;
 struct pep_profile;
 
 bool pep_steer(struct sk_buff *skb, struct pep_profile *profile,
 	       enum pep_side side);
+bool pep_steer_stray(struct pep_net *pn, struct sk_buff *skb);
 
 #endif

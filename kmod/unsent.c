@@ -9,7 +9,8 @@
  * all resets. The hook of untrack.c shows that a reset went out.
  *
  * A process that destroys a leg, as ss -K does, closes it without a reset when its FIN is
- * still on the way. Nobody repeats the FIN then, so a reset takes its place.
+ * still on the way. Nobody repeats the FIN then, so a reset takes its place. In other states
+ * TCP sends one, which is sent here once more, and repeated.
  */
 
 #include "unsent.h"

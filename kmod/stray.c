@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Packets of split connections that come by a device to which pep is not attached, while
+ * their side has others.
+ *
+ * A device that is made anew, as ppp devices are, and VLANs by "ifreload", comes without
+ * filters. Early demux finds the legs of split connections there, and ip_forward() drops a
+ * packet that has a socket. While a flow has last heard an end by a device that is no more,
+ * or is without filters, a hook on PREROUTING hands such packets to the legs. It is not
+ * there otherwise, since it looks at each packet.
+ */
+
+#include "stray.h"
+
+#include <linux/netdevice.h>
+#include <linux/netfilter.h>
+#include <linux/netfilter_ipv4.h>
+#include <net/l3mdev.h>
+#include <net/tcp.h>
+
+#include "flow.h"
+#include "net.h"
+#include "remains.h"
+#include "steer.h"
+
+#if IS_ENABLED(CONFIG_NETFILTER)
+
+/* When to look after a device is detached, and how often then, jiffies. */
+#define PEP_STRAY_FIRST		(HZ / 20)
+#define PEP_STRAY_PERIOD	(10 * HZ)
+
+static unsigned int pep_stray_in(void *priv, struct sk_buff *skb,
+				 const struct nf_hook_state *state)
+{
+	return pep_steer_stray(pep_net(state->net), skb) ? NF_STOLEN :
+							    NF_ACCEPT;
+}
+
+/* Before defragmentation and conntrack, which does not know split connections. */
+static const struct nf_hook_ops pep_stray_ops[] = {
+	{
+		.hook = pep_stray_in,
+		.pf = NFPROTO_INET,
+		.hooknum = NF_INET_PRE_ROUTING,
+		.priority = NF_IP_PRI_RAW_BEFORE_DEFRAG,
+	},
+};
+
+/* May packets come by another device than this one, which has no filters any more? Nothing
+ * is known of the devices of a VRF.
+ */
+static bool pep_stray_left(const struct pep_net *pn, int ifindex)
+{
+	const struct net_device *dev = dev_get_by_index_rcu(pn->net, ifindex);
+
+	return !dev || netif_is_l3_master(dev) ||
+	       !rcu_access_pointer(dev->tcx_ingress);
+}
+
+/* May packets of a flow come by a device to which pep is not attached? */
+static bool pep_stray_possible(struct pep_flow *flow)
+{
+	enum pep_side side;
+
+	if (READ_ONCE(flow->state) == PEP_FLOW_STATE_CONNECTING &&
+	    pep_stray_left(flow->pn, flow->ifindex))
+		return true;
+	for (side = 0; side < 2; side++) {
+		/* Pairs with pep_flow_set_leg(). */
+		const struct sock *sk = smp_load_acquire(&flow->leg[side].sk);
+		int ifindex;
+
+		if (!sk || inet_sk_state_load(sk) == TCP_CLOSE)
+			continue;
+		ifindex = READ_ONCE(sk->sk_rx_dst_ifindex);
+		if (ifindex && pep_stray_left(flow->pn, ifindex))
+			return true;
+	}
+	return false;
+}
+
+/* Take the hook away, and sockets of connections that have ended meanwhile. */
+static void pep_stray_end(struct pep_net *pn)
+{
+	nf_unregister_net_hooks(pn->net, pep_stray_ops,
+				ARRAY_SIZE(pep_stray_ops));
+	pn->strays = false;
+	pep_remains_schedule(pn);
+}
+
+static void pep_stray_work(struct work_struct *work)
+{
+	struct pep_net *pn = container_of(to_delayed_work(work),
+					  struct pep_net, stray);
+
+	if (pep_flow_each(pn, NULL, NULL, pep_stray_possible)) {
+		/* Without memory it is tried again. */
+		if (!pn->strays)
+			pn->strays = !nf_register_net_hooks(pn->net, pep_stray_ops,
+							    ARRAY_SIZE(pep_stray_ops));
+		schedule_delayed_work(&pn->stray, PEP_STRAY_PERIOD);
+	} else if (pn->strays) {
+		pep_stray_end(pn);
+	}
+}
+
+/**
+ * pep_stray_init() - prepare an instance
+ * @pn: new instance
+ *
+ * Context: any.
+ */
+void pep_stray_init(struct pep_net *pn)
+{
+	INIT_DELAYED_WORK(&pn->stray, pep_stray_work);
+}
+
+/**
+ * pep_stray_schedule() - look for flows whose packets may come by another device
+ * @pn: instance that a device has been detached from, while its side has others
+ *
+ * Context: any.
+ */
+void pep_stray_schedule(struct pep_net *pn)
+{
+	/* Does nothing after pep_stray_stop(). */
+	mod_delayed_work(system_wq, &pn->stray, PEP_STRAY_FIRST);
+}
+
+/**
+ * pep_stray_stop() - take the hook away for good
+ * @pn: instance that goes; the caller awaits a grace period afterwards
+ *
+ * Context: may sleep.
+ */
+void pep_stray_stop(struct pep_net *pn)
+{
+	disable_delayed_work_sync(&pn->stray);
+	if (pn->strays)
+		pep_stray_end(pn);
+}
+
+#else
+
+void pep_stray_init(struct pep_net *pn)
+{
+}
+
+void pep_stray_schedule(struct pep_net *pn)
+{
+}
+
+void pep_stray_stop(struct pep_net *pn)
+{
+}
+
+#endif
