@@ -29,7 +29,7 @@ void pep_stat_exit(struct pep_net *pn)
 }
 
 /**
- * pep_stat_syn() - count the outcome of a SYN, or a reason against splitting
+ * pep_stat_syn() - count the outcome of a SYN, or the reason why it passes
  * @pn: instance
  * @opener: side that it came from, enum pep_side
  * @tuple: its ends

@@ -73,7 +73,7 @@ static enum pep_stat pep_steer_check4(struct net *net, const struct sk_buff *skb
 }
 
 #if IS_ENABLED(CONFIG_IPV6)
-static enum pep_stat pep_steer_check6(struct net *net,
+static enum pep_stat pep_steer_check6(struct net *net, const struct sk_buff *skb,
 				      const struct pep_tuple *tuple)
 {
 	/* When IPv6 is disabled at boot there is no list of addresses, either. */
@@ -82,12 +82,13 @@ static enum pep_stat pep_steer_check6(struct net *net,
 	if (!pep_addr_scope6(&tuple->src.v6) ||
 	    !pep_addr_scope6(&tuple->dst.v6))
 		return PEP_STAT_SYN_PASS_SCOPE;
-	if (ipv6_chk_addr(net, &tuple->dst.v6, NULL, 0))
+	/* On any device of the same VRF, or outside of VRFs. */
+	if (ipv6_chk_addr(net, &tuple->dst.v6, skb->dev, 0))
 		return PEP_STAT_SYN_PASS_LOCAL;
 	return PEP_STAT_NONE;
 }
 #else
-static enum pep_stat pep_steer_check6(struct net *net,
+static enum pep_stat pep_steer_check6(struct net *net, const struct sk_buff *skb,
 				      const struct pep_tuple *tuple)
 {
 	return PEP_STAT_SYN_PASS_NO_LISTENER;
@@ -134,7 +135,7 @@ static enum pep_stat pep_steer_check_syn(struct pep_net *pn,
 	if (!pkt->tuple.sport || !pkt->tuple.dport)
 		return PEP_STAT_SYN_PASS_SCOPE;
 	reason = pkt->tuple.family == AF_INET6 ?
-		 pep_steer_check6(pn->net, &pkt->tuple) :
+		 pep_steer_check6(pn->net, skb, &pkt->tuple) :
 		 pep_steer_check4(pn->net, skb, &pkt->tuple);
 	if (reason)
 		return reason;

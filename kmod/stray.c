@@ -27,7 +27,7 @@
 
 /* When to look after a device is detached, and how often then, jiffies. */
 #define PEP_STRAY_FIRST		(HZ / 20)
-#define PEP_STRAY_PERIOD	(10 * HZ)
+#define PEP_STRAY_PERIOD	(4 * HZ)
 
 static unsigned int pep_stray_in(void *priv, struct sk_buff *skb,
 				 const struct nf_hook_state *state)

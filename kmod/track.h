@@ -71,7 +71,7 @@ enum pep_track_event {
 #define PEP_TRACK_ECN		BIT(3)	/* its SYN negotiates ECN */
 #define PEP_TRACK_ACCECN	BIT(4)	/* its SYN requests AccECN, RFC 9768 */
 #define PEP_TRACK_FIN		BIT(5)	/* it has sent its FIN */
-#define PEP_TRACK_UNSPLIT	BIT(6)	/* no socket can take its place */
+#define PEP_TRACK_UNSPLIT	BIT(6)	/* no socket can, or may, take its place */
 #define PEP_TRACK_REPLIED	BIT(7)	/* all of its turn has a reply */
 
 /* Those that netlink shows, below PEP_TRACK_REPLIED. */

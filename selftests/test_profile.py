@@ -592,6 +592,13 @@ def vrf_both(family):
         both_ways(family)
 
 
+@families("an address of the gateway's own in a VRF")
+def vrf_local(family):
+    with vrf("wl0", "sv0"), grows(syn_pass_local=1, follow_new=0):
+        expect("a refusal", connect_errno("sub", family, addr("sv", family),
+                                          5009), "ECONNREFUSED")
+
+
 @families("both devices in a VRF, early")
 def vrf_early(family):
     with vrf("wl0", "sv0"), profile(connect="early"):

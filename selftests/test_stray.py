@@ -19,8 +19,8 @@ from peptest.tcp import (NO_TIME_WAIT, Load, exchange, exchange_part,
 
 RATE = amount(100000)   # bytes per second and end
 BYTES = amount(100000)
-PURGED = 2              # seconds until no socket is removed for the detached one
-LONG = 12               # seconds, longer than between two looks for such flows
+PURGED = 2              # seconds until no socket is removed any more
+LONG = 6                # seconds, more than between two looks for such flows
 OWN = {4: "198.18.21.2", 6: "2001:db8:21::2"}
 
 
