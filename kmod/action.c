@@ -109,8 +109,7 @@ pep_action_parse(struct net *net, struct nlattr **tb,
 
 /*
  * When a side has no device left, flows get no packets from it any more and
- * their ends would talk past each other: the flows end with resets. While it has others,
- * stray.c sees to packets that come by a device that is made anew.
+ * their ends would talk past each other: the flows end with resets.
  */
 static void pep_action_free_params(struct pep_action_params *params)
 {
@@ -122,8 +121,6 @@ static void pep_action_free_params(struct pep_action_params *params)
 	if (atomic_dec_and_test(&pn->devices[params->side])) {
 		atomic_inc(&pn->gaps);
 		pep_flow_kill(pn, NULL, NULL);
-	} else {
-		pep_stray_schedule(pn);
 	}
 	pep_profile_unbind(params->profile);
 	kfree_rcu(params, rcu);
@@ -232,8 +229,10 @@ static void pep_action_cleanup(struct tc_action *a)
 	struct pep_action_params *params;
 
 	params = rcu_dereference_protected(act->params, 1);
-	if (params)
+	if (params) {
 		pep_remains_schedule(params->profile->pn);
+		pep_stray_schedule(params->profile->pn);
+	}
 	pep_action_free_params(params);
 }
 

@@ -8,7 +8,7 @@
  * profiles let go of their generations, the generations hide their listeners.
  * After a grace period no packet and no job makes a flow; flows that were still
  * made are killed and awaited, then the generations, then the sockets given
- * back. The routes and the netfilter hook go last. All this is done in
+ * back. The routes and the netfilter hook on LOCAL_OUT go last. All this is done in
  * .pre_exit, while the namespace's devices still exist: later, a route in a
  * socket's cache would keep the loopback device and the namespace with it.
  */

@@ -104,6 +104,7 @@ struct pep_limits {
  * @remains_late: removes those of flows that had not ended then
  * @stray: looks whether packets of flows may come by devices that are not attached; see
  *	stray.c
+ * @stray_again: the work item @stray has to look once more
  * @strays: there is a hook for these packets; of the work item @stray
  * @live: brings changed settings to flows; see live.c
  * @lock: guards @started, @profiles, @gens and the profiles' settings
@@ -157,6 +158,7 @@ struct pep_net {
 	struct work_struct remains;
 	struct delayed_work remains_late;
 	struct delayed_work stray;
+	bool stray_again;
 	bool strays;
 	struct work_struct live;
 	struct mutex lock; /* profiles and generations; see above */

@@ -553,21 +553,30 @@ bool pep_steer(struct sk_buff *skb, struct pep_profile *profile,
 	return !reason;
 }
 
-/* A packet of a connection that is being handed back, and that no filter has seen. */
-static bool pep_steer_released(struct pep_net *pn, struct sk_buff *skb,
-			       const struct pep_packet *pkt)
+/* Does a bridge forward the frame, with br_netfilter? It may be for another host. */
+static bool pep_steer_bridged(const struct sk_buff *skb)
+{
+#if IS_ENABLED(CONFIG_BRIDGE_NETFILTER)
+	return skb_ext_exist(skb, SKB_EXT_BRIDGE_NF);
+#else
+	return false;
+#endif
+}
+
+/* A packet for which there is no socket, by a device without filters. */
+static bool pep_steer_astray(struct pep_net *pn, struct sk_buff *skb,
+			     const struct pep_packet *pkt)
 {
 	enum pep_follow_verdict verdict;
 	const struct pep_conn *conn;
+	unsigned int stage;
 	struct sock *leg;
 
-	/* A VRF and a bridge have it from a device that may have filters. */
-	if (rcu_access_pointer(skb->dev->tcx_ingress) ||
-	    netif_is_l3_master(skb->dev) || netif_is_bridge_master(skb->dev) ||
-	    pep_packet_is_syn(pkt->th))
-		return false;
 	conn = pep_track_find(pn, &pkt->tuple, pep_tuple_vrf(skb->dev));
-	if (!conn || READ_ONCE(conn->stage) != PEP_TRACK_RELEASING)
+	stage = conn ? READ_ONCE(conn->stage) : PEP_TRACK_GONE;
+	if (stage == PEP_TRACK_SPLIT && pkt->th->rst)
+		return !pep_steer_over(pn, skb);
+	if (stage != PEP_TRACK_RELEASING || pep_packet_is_syn(pkt->th))
 		return false;
 	verdict = pep_follow_packet(pn, NULL, skb, pkt, &leg);
 	if (leg)
@@ -578,37 +587,35 @@ static bool pep_steer_released(struct pep_net *pn, struct sk_buff *skb,
 /**
  * pep_steer_stray() - handle a packet that may have come by a device without filters
  * @pn: started instance
- * @skb: packet on PREROUTING
+ * @skb: packet on PREROUTING; one that pep_steer() has let pass, too
  *
- * Packets of split connections that pep_steer() has seen do not come here. The device that
- * the leg has noted stays: this one is not attached.
+ * Fragments of a split connection pass.
  *
- * Context: softirq, RCU read side.
+ * Context: BH off, RCU read side.
  * Return: true when the packet was consumed.
  */
 bool pep_steer_stray(struct pep_net *pn, struct sk_buff *skb)
 {
 	struct pep_packet pkt __uninitialized;
-	enum pep_stat reason;
+	enum pep_packet_kind kind;
 	struct sock *sk;
-	int ifindex;
+	bool bare;
 
-	if (skb->pkt_type != PACKET_HOST ||
-	    pep_packet_parse(skb, &pkt) != PEP_PACKET_TCP)
+	if (skb->pkt_type != PACKET_HOST || pep_steer_bridged(skb))
+		return false;
+	kind = pep_packet_parse(skb, &pkt);
+	/* A VRF and a bridge have it from a device that may have filters. */
+	bare = !rcu_access_pointer(skb->dev->tcx_ingress) &&
+	       !netif_is_l3_master(skb->dev) && !netif_is_bridge_master(skb->dev);
+	if (kind == PEP_PACKET_ICMP && bare)
+		return !pep_icmp_error(pn, skb, &pkt);
+	if (kind != PEP_PACKET_TCP)
 		return false;
 	sk = pep_tuple_lookup_dev(pn->net, &pkt.tuple, skb->dev);
 	if (!sk)
-		return pep_steer_released(pn, skb, &pkt);
-	if (!pep_callback_owns(sk)) {
-		sock_gen_put(sk);
-		return false;
-	}
-	if (!sk_fullsock(sk))
+		return bare && pep_steer_astray(pn, skb, &pkt);
+	if (pep_callback_owns(sk))
 		return !pep_steer_socket(pn, sk, skb, &pkt);
-	sock_hold(sk);
-	ifindex = READ_ONCE(sk->sk_rx_dst_ifindex);
-	reason = pep_steer_socket(pn, sk, skb, &pkt);
-	WRITE_ONCE(sk->sk_rx_dst_ifindex, ifindex);
-	sock_put(sk);
-	return !reason;
+	sock_gen_put(sk);
+	return false;
 }

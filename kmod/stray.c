@@ -7,7 +7,9 @@
  * filters. Early demux finds the legs of split connections there, and ip_forward() drops a
  * packet that has a socket. While a flow has last heard an end by a device that is no more,
  * or is without filters, a hook on PREROUTING hands such packets to the legs. It is not
- * there otherwise, since it looks at each packet.
+ * there otherwise, since it looks at each packet. Where the new device has filters of
+ * somebody else, the route that a leg has noted with the first packet leads early demux to
+ * it from then on.
  */
 
 #include "stray.h"
@@ -22,6 +24,7 @@
 #include "net.h"
 #include "remains.h"
 #include "steer.h"
+#include "track.h"
 
 #if IS_ENABLED(CONFIG_NETFILTER)
 
@@ -32,8 +35,13 @@
 static unsigned int pep_stray_in(void *priv, struct sk_buff *skb,
 				 const struct nf_hook_state *state)
 {
-	return pep_steer_stray(pep_net(state->net), skb) ? NF_STOLEN :
-							    NF_ACCEPT;
+	bool taken;
+
+	/* A packet may come here from a queue of nfnetlink. */
+	local_bh_disable();
+	taken = pep_steer_stray(pep_net(state->net), skb);
+	local_bh_enable();
+	return taken ? NF_STOLEN : NF_ACCEPT;
 }
 
 /* Before defragmentation and conntrack, which does not know split connections. */
@@ -46,15 +54,31 @@ static const struct nf_hook_ops pep_stray_ops[] = {
 	},
 };
 
-/* May packets come by another device than this one, which has no filters any more? Nothing
- * is known of the devices of a VRF.
- */
-static bool pep_stray_left(const struct pep_net *pn, int ifindex)
+/* Is a device no more, or has it no filters any more? */
+static bool pep_stray_bare(const struct pep_net *pn, int ifindex)
 {
 	const struct net_device *dev = dev_get_by_index_rcu(pn->net, ifindex);
 
-	return !dev || netif_is_l3_master(dev) ||
-	       !rcu_access_pointer(dev->tcx_ingress);
+	return !dev || !rcu_access_pointer(dev->tcx_ingress);
+}
+
+/* The device that an end was last heard by; for a leg in a VRF the one before it was made;
+ * while nothing has been heard that of its route; 0 for none.
+ */
+static int pep_stray_device(const struct pep_flow *flow, enum pep_side side,
+			    const struct sock *sk)
+{
+	int ifindex = READ_ONCE(sk->sk_rx_dst_ifindex);
+	const struct pep_conn *conn = READ_ONCE(flow->conn);
+	const struct dst_entry *dst;
+
+	if (!ifindex) {
+		dst = rcu_dereference(sk->sk_dst_cache);
+		return dst ? dst->dev->ifindex : 0;
+	}
+	if (conn && netif_index_is_l3_master(flow->pn->net, ifindex))
+		return READ_ONCE(conn->end[side].ifindex);
+	return ifindex;
 }
 
 /* May packets of a flow come by a device to which pep is not attached? */
@@ -63,7 +87,7 @@ static bool pep_stray_possible(struct pep_flow *flow)
 	enum pep_side side;
 
 	if (READ_ONCE(flow->state) == PEP_FLOW_STATE_CONNECTING &&
-	    pep_stray_left(flow->pn, flow->ifindex))
+	    pep_stray_bare(flow->pn, flow->ifindex))
 		return true;
 	for (side = 0; side < 2; side++) {
 		/* Pairs with pep_flow_set_leg(). */
@@ -72,8 +96,8 @@ static bool pep_stray_possible(struct pep_flow *flow)
 
 		if (!sk || inet_sk_state_load(sk) == TCP_CLOSE)
 			continue;
-		ifindex = READ_ONCE(sk->sk_rx_dst_ifindex);
-		if (ifindex && pep_stray_left(flow->pn, ifindex))
+		ifindex = pep_stray_device(flow, side, sk);
+		if (ifindex && pep_stray_bare(flow->pn, ifindex))
 			return true;
 	}
 	return false;
@@ -101,6 +125,8 @@ static void pep_stray_work(struct work_struct *work)
 		schedule_delayed_work(&pn->stray, PEP_STRAY_PERIOD);
 	} else if (pn->strays) {
 		pep_stray_end(pn);
+	} else if (xchg(&pn->stray_again, false)) {
+		schedule_delayed_work(&pn->stray, PEP_STRAY_PERIOD);
 	}
 }
 
@@ -117,12 +143,15 @@ void pep_stray_init(struct pep_net *pn)
 
 /**
  * pep_stray_schedule() - look for flows whose packets may come by another device
- * @pn: instance that a device has been detached from, while its side has others
+ * @pn: instance that a device has been detached from
+ *
+ * At least twice: a connection may be taken over soon after its last packet by the device.
  *
  * Context: any.
  */
 void pep_stray_schedule(struct pep_net *pn)
 {
+	WRITE_ONCE(pn->stray_again, true);
 	/* Does nothing after pep_stray_stop(). */
 	mod_delayed_work(system_wq, &pn->stray, PEP_STRAY_FIRST);
 }

@@ -12,8 +12,9 @@ import time
 from peptest import pep
 from peptest.env import amount
 from peptest.ktap import expect, families, wait_for
-from peptest.netns import ip, resets, run, sysctls, tc
+from peptest.netns import addr, ip, resets, run, sysctls, tc
 from peptest.pep import grows, pepadm
+from peptest.raw import Wire, icmp
 from peptest.tcp import (NO_TIME_WAIT, Load, exchange, exchange_part,
                          one_way, pair)
 
@@ -21,6 +22,7 @@ RATE = amount(100000)   # bytes per second and end
 BYTES = amount(100000)
 PURGED = 2              # seconds until no socket is removed any more
 LONG = 6                # seconds, more than between two looks for such flows
+TOO_BIG = {4: (3, 4), 6: (2, 0)}
 OWN = {4: "198.18.21.2", 6: "2001:db8:21::2"}
 
 
@@ -107,10 +109,10 @@ def unattached(family, how, seconds=1):
         load = Load([busy], RATE)
         load.more(RATE // 4)
         with detached(how):
+            wait_for("the hook", lambda: hook_is(True))
             exchange_part(idle, BYTES)
             one_way(*half[::-1], BYTES)
             load.more(2 * RATE * seconds)
-            expect("there is a hook", hook_is(True), True)
         load.more(RATE // 4)
         exchange_part(idle, BYTES)
         one_way(*half[::-1], BYTES)
@@ -136,6 +138,22 @@ def back(family):
     load.finish()
     load.expect_whole()
     expect("resets", resets(), before)
+
+
+@families("an ICMP error about the leg comes by the new device")
+def error(family):
+    """As of a smaller link behind it."""
+    with grows(flow_closed=1, icmp_delivered=1) as before:
+        both = opened(family)
+        with detached(anew):
+            wire = Wire("sub", "eth0.21", ("pep", "wl0.21"))
+            exchange_part(both, 3000)
+            seen = wire.find(lambda seen: seen.data, outgoing=False)
+            wire.send(icmp(OWN[family], addr("srv", family), *TOO_BIG[family],
+                           1300, seen.packet))
+            wait_for("the error", lambda: pep.stat("icmp_delivered") >
+                     before["icmp_delivered"])
+            exchange(both, BYTES)
 
 
 @families("answered early")
