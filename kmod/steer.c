@@ -405,25 +405,39 @@ static enum pep_stat pep_steer_leg(struct pep_net *pn, struct sock *sk,
 	return PEP_STAT_NONE;
 }
 
-/*
- * A reset of a split connection whose leg has no socket any more. The leg is over: it has
- * acknowledged the end's FIN, and an earlier reset has ended its TIME_WAIT. An end
- * that is closed resets packets that arrive late; the other end would take the reset
- * for the end of payload that is still on its way from its own leg.
+/**
+ * pep_steer_over() - drop a reset of a split connection whose leg has no socket any more
+ * @pn: started instance
+ * @skb: reset; consumed
+ *
+ * The leg is over: it has acknowledged the end's FIN, and an earlier reset has ended its
+ * TIME_WAIT. An end that is closed resets packets that arrive late; the other end would
+ * take the reset for the end of payload that is still on its way from its own leg.
+ *
+ * Context: any.
+ * Return: PEP_STAT_NONE.
  */
-static enum pep_stat pep_steer_over(struct pep_net *pn, struct sk_buff *skb)
+enum pep_stat pep_steer_over(struct pep_net *pn, struct sk_buff *skb)
 {
 	pep_stat_inc(pn, PEP_STAT_RESET_OVER);
 	kfree_skb(skb);
 	return PEP_STAT_NONE;
 }
 
-/* A packet for a socket of ours in the table, whose reference is consumed. Return:
- * PEP_STAT_PASS_SYN for a SYN that opens a connection anew: the socket is no more.
+/**
+ * pep_steer_socket() - handle a packet for a socket in the table
+ * @pn: started instance
+ * @sk: a leg, a request of an opener, or a TIME_WAIT socket of a leg; its reference is
+ *	consumed
+ * @skb: packet
+ * @pkt: parsed @skb
+ *
+ * Context: BH off, RCU read side.
+ * Return: PEP_STAT_NONE when the packet was consumed; PEP_STAT_PASS_SYN, not counted, for a
+ * SYN that opens a connection anew: the socket is no more.
  */
-static enum pep_stat pep_steer_socket(struct pep_net *pn, struct sock *sk,
-				      struct sk_buff *skb,
-				      struct pep_packet *pkt)
+enum pep_stat pep_steer_socket(struct pep_net *pn, struct sock *sk,
+			       struct sk_buff *skb, struct pep_packet *pkt)
 {
 	if (sk->sk_state == TCP_TIME_WAIT && pep_steer_reuses(sk, pkt)) {
 		inet_twsk_deschedule_put(inet_twsk(sk));
@@ -551,71 +565,4 @@ bool pep_steer(struct sk_buff *skb, struct pep_profile *profile,
 	if (ifindex)
 		trace_pep_steer(profile->pn, ifindex, len, side, reason);
 	return !reason;
-}
-
-/* Does a bridge forward the frame, with br_netfilter? It may be for another host. */
-static bool pep_steer_bridged(const struct sk_buff *skb)
-{
-#if IS_ENABLED(CONFIG_BRIDGE_NETFILTER)
-	return skb_ext_exist(skb, SKB_EXT_BRIDGE_NF);
-#else
-	return false;
-#endif
-}
-
-/* A packet for which there is no socket, by a device without filters. */
-static bool pep_steer_astray(struct pep_net *pn, struct sk_buff *skb,
-			     const struct pep_packet *pkt)
-{
-	enum pep_follow_verdict verdict;
-	const struct pep_conn *conn;
-	unsigned int stage;
-	struct sock *leg;
-
-	conn = pep_track_find(pn, &pkt->tuple, pep_tuple_vrf(skb->dev));
-	stage = conn ? READ_ONCE(conn->stage) : PEP_TRACK_GONE;
-	if (stage == PEP_TRACK_SPLIT && pkt->th->rst)
-		return !pep_steer_over(pn, skb);
-	if (stage != PEP_TRACK_RELEASING || pep_packet_is_syn(pkt->th))
-		return false;
-	verdict = pep_follow_packet(pn, NULL, skb, pkt, &leg);
-	if (leg)
-		sock_put(leg);
-	return verdict == PEP_FOLLOW_CONSUMED;
-}
-
-/**
- * pep_steer_stray() - handle a packet that may have come by a device without filters
- * @pn: started instance
- * @skb: packet on PREROUTING; one that pep_steer() has let pass, too
- *
- * Fragments of a split connection pass.
- *
- * Context: BH off, RCU read side.
- * Return: true when the packet was consumed.
- */
-bool pep_steer_stray(struct pep_net *pn, struct sk_buff *skb)
-{
-	struct pep_packet pkt __uninitialized;
-	enum pep_packet_kind kind;
-	struct sock *sk;
-	bool bare;
-
-	if (skb->pkt_type != PACKET_HOST || pep_steer_bridged(skb))
-		return false;
-	kind = pep_packet_parse(skb, &pkt);
-	/* A VRF and a bridge have it from a device that may have filters. */
-	bare = !rcu_access_pointer(skb->dev->tcx_ingress) &&
-	       !netif_is_l3_master(skb->dev) && !netif_is_bridge_master(skb->dev);
-	if (kind == PEP_PACKET_ICMP && bare)
-		return !pep_icmp_error(pn, skb, &pkt);
-	if (kind != PEP_PACKET_TCP)
-		return false;
-	sk = pep_tuple_lookup_dev(pn->net, &pkt.tuple, skb->dev);
-	if (!sk)
-		return bare && pep_steer_astray(pn, skb, &pkt);
-	if (pep_callback_owns(sk))
-		return !pep_steer_socket(pn, sk, skb, &pkt);
-	sock_gen_put(sk);
-	return false;
 }

@@ -5,11 +5,16 @@
 #include <linux/skbuff.h>
 #include <uapi/linux/pep.h>
 
+#include "stat.h"
+
 struct pep_net;
+struct pep_packet;
 struct pep_profile;
 
 bool pep_steer(struct sk_buff *skb, struct pep_profile *profile,
 	       enum pep_side side);
-bool pep_steer_stray(struct pep_net *pn, struct sk_buff *skb);
+enum pep_stat pep_steer_socket(struct pep_net *pn, struct sock *sk,
+			       struct sk_buff *skb, struct pep_packet *pkt);
+enum pep_stat pep_steer_over(struct pep_net *pn, struct sk_buff *skb);
 
 #endif

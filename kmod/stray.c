@@ -20,8 +20,12 @@
 #include <net/l3mdev.h>
 #include <net/tcp.h>
 
+#include "callback.h"
 #include "flow.h"
+#include "follow.h"
+#include "icmp.h"
 #include "net.h"
+#include "packet.h"
 #include "remains.h"
 #include "steer.h"
 #include "track.h"
@@ -32,6 +36,66 @@
 #define PEP_STRAY_FIRST		(HZ / 20)
 #define PEP_STRAY_PERIOD	(4 * HZ)
 
+/* Does a bridge forward the frame, with br_netfilter? It may be for another host. */
+static bool pep_stray_bridged(const struct sk_buff *skb)
+{
+#if IS_ENABLED(CONFIG_BRIDGE_NETFILTER)
+	return skb_ext_exist(skb, SKB_EXT_BRIDGE_NF);
+#else
+	return false;
+#endif
+}
+
+/* A packet for which there is no socket, by a device without filters. */
+static bool pep_stray_lost(struct pep_net *pn, struct sk_buff *skb,
+			   const struct pep_packet *pkt)
+{
+	enum pep_follow_verdict verdict;
+	const struct pep_conn *conn;
+	unsigned int stage;
+	struct sock *leg;
+
+	conn = pep_track_find(pn, &pkt->tuple, pep_tuple_vrf(skb->dev));
+	stage = conn ? READ_ONCE(conn->stage) : PEP_TRACK_GONE;
+	if (stage == PEP_TRACK_SPLIT && pkt->th->rst)
+		return !pep_steer_over(pn, skb);
+	if (stage != PEP_TRACK_RELEASING || pep_packet_is_syn(pkt->th))
+		return false;
+	verdict = pep_follow_packet(pn, NULL, skb, pkt, &leg);
+	if (leg)
+		sock_put(leg);
+	return verdict == PEP_FOLLOW_CONSUMED;
+}
+
+/* Handle a packet, which pep_steer() may have let pass. Fragments of a split connection pass.
+ * Return: true when it was consumed.
+ */
+static bool pep_stray_packet(struct pep_net *pn, struct sk_buff *skb)
+{
+	struct pep_packet pkt __uninitialized;
+	enum pep_packet_kind kind;
+	struct sock *sk;
+	bool bare;
+
+	if (skb->pkt_type != PACKET_HOST || pep_stray_bridged(skb))
+		return false;
+	kind = pep_packet_parse(skb, &pkt);
+	/* A VRF and a bridge have it from a device that may have filters. */
+	bare = !rcu_access_pointer(skb->dev->tcx_ingress) &&
+	       !netif_is_l3_master(skb->dev) && !netif_is_bridge_master(skb->dev);
+	if (kind == PEP_PACKET_ICMP && bare)
+		return !pep_icmp_error(pn, skb, &pkt);
+	if (kind != PEP_PACKET_TCP)
+		return false;
+	sk = pep_tuple_lookup_dev(pn->net, &pkt.tuple, skb->dev);
+	if (!sk)
+		return bare && pep_stray_lost(pn, skb, &pkt);
+	if (pep_callback_owns(sk))
+		return !pep_steer_socket(pn, sk, skb, &pkt);
+	sock_gen_put(sk);
+	return false;
+}
+
 static unsigned int pep_stray_in(void *priv, struct sk_buff *skb,
 				 const struct nf_hook_state *state)
 {
@@ -39,7 +103,7 @@ static unsigned int pep_stray_in(void *priv, struct sk_buff *skb,
 
 	/* A packet may come here from a queue of nfnetlink. */
 	local_bh_disable();
-	taken = pep_steer_stray(pep_net(state->net), skb);
+	taken = pep_stray_packet(pep_net(state->net), skb);
 	local_bh_enable();
 	return taken ? NF_STOLEN : NF_ACCEPT;
 }
