@@ -30,7 +30,7 @@
 #include "steer.h"
 #include "track.h"
 
-#if IS_ENABLED(CONFIG_NETFILTER)
+#if IS_ENABLED(CONFIG_NETFILTER) && IS_ENABLED(CONFIG_NET_XGRESS)
 
 /* When to look after a device is detached, and how often then, jiffies. */
 #define PEP_STRAY_FIRST		(HZ / 20)
@@ -74,8 +74,8 @@ static bool pep_stray_packet(struct pep_net *pn, struct sk_buff *skb)
 {
 	struct pep_packet pkt __uninitialized;
 	enum pep_packet_kind kind;
+	bool bare, ours;
 	struct sock *sk;
-	bool bare;
 
 	if (skb->pkt_type != PACKET_HOST || pep_stray_bridged(skb))
 		return false;
@@ -83,17 +83,17 @@ static bool pep_stray_packet(struct pep_net *pn, struct sk_buff *skb)
 	/* A VRF and a bridge have it from a device that may have filters. */
 	bare = !rcu_access_pointer(skb->dev->tcx_ingress) &&
 	       !netif_is_l3_master(skb->dev) && !netif_is_bridge_master(skb->dev);
-	if (kind == PEP_PACKET_ICMP && bare)
-		return !pep_icmp_error(pn, skb, &pkt);
-	if (kind != PEP_PACKET_TCP)
+	if (kind != PEP_PACKET_TCP && kind != PEP_PACKET_ICMP)
 		return false;
 	sk = pep_tuple_lookup_dev(pn->net, &pkt.tuple, skb->dev);
 	if (!sk)
-		return bare && pep_stray_lost(pn, skb, &pkt);
-	if (pep_callback_owns(sk))
+		return bare && kind == PEP_PACKET_TCP && pep_stray_lost(pn, skb, &pkt);
+	ours = pep_callback_owns(sk);
+	if (ours && kind == PEP_PACKET_TCP)
 		return !pep_steer_socket(pn, sk, skb, &pkt);
 	sock_gen_put(sk);
-	return false;
+	/* Others are none of pep's, and are not counted. */
+	return ours && bare && !pep_icmp_error(pn, skb, &pkt);
 }
 
 static unsigned int pep_stray_in(void *priv, struct sk_buff *skb,

@@ -52,6 +52,24 @@ def back(family):
     pepadm("dev", "add", "vr0", "side", "wireless")
 
 
+@families("made anew in mid-stream, as by a restart of keepalived")
+def anew(family):
+    """The device below stays attached."""
+    _, _, below, device, mac, side = SIDES[0]
+    before = resets()
+    with grows(flow_closed=1, flow_released=0, flow_killed=0, flow_reset=0):
+        load = Load([pep.split_pair(family)], BYTES)
+        load.more(BYTES // 10)
+        ip("pep", f"link del {device}",
+           f"link add {device} link {below} address {mac} "
+           "type macvlan mode private", f"link set {device} up")
+        load.more(BYTES)
+        pepadm("dev", "add", device, "side", side)
+        load.finish()
+    expect("resets", resets(), before)
+    load.expect_whole()
+
+
 @families("above a VLAN, which routes do not lead to")
 def vlan(family):
     """A leg would send without the tag."""
