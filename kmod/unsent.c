@@ -10,7 +10,9 @@
  *
  * A process that destroys a leg, as ss -K does, closes it without a reset when its FIN is
  * still on the way. Nobody repeats the FIN then, so a reset takes its place. In other states
- * TCP sends one, which is sent here once more, and repeated.
+ * TCP sends one, which is sent here once more, and repeated. TCP sends none either when its
+ * patience with an end is over, as at the profile's user-timeout: an end that acknowledges,
+ * and reads nothing, would notice only if it asked, see memo.c, while that is remembered.
  */
 
 #include "unsent.h"
@@ -197,8 +199,9 @@ static bool pep_unsent_due(const struct sock *sk)
 {
 	if (tcp_sk(sk)->repair)
 		return false;
+	/* The end has sent no reset. */
 	if (sk->sk_state == TCP_CLOSE)
-		return sk->sk_err == ECONNABORTED;
+		return sk->sk_err && sk->sk_err != ECONNRESET && sk->sk_err != EPIPE;
 	return (1 << sk->sk_state) & PEP_UNSENT_STATES;
 }
 

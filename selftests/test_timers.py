@@ -189,11 +189,12 @@ def link_up(ns):
 
 @case("the links of a namespace are gone at once")
 def killed():
-    """The links disappear, and the flows with them; the other end is reset."""
+    """They might come back: the flows end as those whose ends vanish."""
     topology_up("B")
-    pepadm("profile", "set", "default", "split", "handshake", ns="pepB")
+    pepadm("profile", "set", "default", "split", "handshake", *SHORT,
+           ns="pepB")
     pep.attach("pepB")
-    with grows("pepB", flow_killed=2):
+    with grows("pepB", flow_reset=2, flow_killed=0):
         both = [split_pair(family, "subB", "srvB", ns="pepB")
                 for family in (4, 6)]
         for socks in both:
@@ -202,10 +203,21 @@ def killed():
             far.send(bytes(30000))
         ip("subB", "link del eth0")
         for _, far in both:
-            told("killed", far)
+            told("gone", far)
         for near, _ in both:
             near.close()
     spaces_down("subB", "pepB", "srvB")
+
+
+@families("an end that does not read for too long is reset")
+def unread(family):
+    """It need not read to notice."""
+    with grows(flow_reset=1, flow_closed=0):
+        near, far = split_pair(family)
+        exchange_part((near, far), 1000)
+        queue_from(near, far)
+        for sock in far, near:
+            told("unread", sock)
 
 
 @families("both live: probes are answered and harm nothing")
