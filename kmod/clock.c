@@ -124,16 +124,19 @@ bool pep_clock_shown(const struct pep_flow *flow)
 
 /* Have an end acknowledge an old number, that of a keepalive probe (RFC 9293, section
  * 3.8.4), once in a second. One that has payload under way is going to acknowledge that.
+ * TCP's own time of the latest packet stays where it was, and so does the probe's clock,
+ * which therefore makes the other end look no further behind.
  */
-static void pep_clock_probe(struct sock *sk)
+static void pep_clock_probe(struct pep_leg *leg)
 {
-	struct tcp_sock *tp = tcp_sk(sk);
+	struct tcp_sock *tp = tcp_sk(leg->sk);
 
 	if (tp->snd_una != tp->snd_nxt ||
-	    tcp_clock_ns() - tp->tcp_wstamp_ns < NSEC_PER_SEC)
+	    (leg->probed && (u32)jiffies - leg->probed < HZ))
 		return;
+	leg->probed = (u32)jiffies | 1;
 	WRITE_ONCE(tp->snd_nxt, tp->snd_nxt - 1);
-	__tcp_send_ack(sk, tp->rcv_nxt, 0);
+	__tcp_send_ack(leg->sk, tp->rcv_nxt, 0);
 	WRITE_ONCE(tp->snd_nxt, tp->snd_nxt + 1);
 }
 
@@ -147,14 +150,14 @@ static void pep_clock_probe(struct sock *sk)
  * Context: BH off.
  * Return: true when both ends have shown theirs, but for PEP_CLOCK_AHEAD_MOST.
  */
-bool pep_clock_ask(const struct pep_flow *flow)
+bool pep_clock_ask(struct pep_flow *flow)
 {
 	enum pep_side side;
 	bool shown = true;
 
 	for (side = 0; side < 2; side++)
 		if (pep_clock_ahead(flow, side) > PEP_CLOCK_AHEAD_MOST) {
-			pep_clock_probe(flow->leg[side].sk);
+			pep_clock_probe(&flow->leg[side]);
 			shown = false;
 		}
 	return shown;

@@ -190,7 +190,7 @@ struct pep_flow *pep_flow_create(struct pep_gen *gen,
 	if (err < 0)
 		goto err_count;
 	/* Pairs with atomic_dec_and_test() in pep_action_free_params(), after which
-	 * pep_flow_kill() ends the flows that are in the table.
+	 * pep_stray_detached() ends the flows that are in the table where it has no hook.
 	 */
 	smp_mb();
 	if (!atomic_read(&pn->devices[PEP_SIDE_WIRELESS]) ||
@@ -404,8 +404,8 @@ static void pep_flow_abort(struct pep_flow *flow, struct pep_leg *leg)
  * @cause: counter of the cause, PEP_STAT_*; a PEP_STAT_SPLIT_PASS_* of a flow whose legs
  *	could not be made
  *
- * The caller needs a reference of its own. Listeners are notified first, while the
- * legs are unchanged.
+ * The caller needs a reference of its own, or the RCU read side until it has unlocked the
+ * flow. Listeners are notified first, while the legs are unchanged.
  *
  * Context: BH off.
  */

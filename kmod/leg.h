@@ -33,8 +33,9 @@ struct pep_values;
  *	calculated, bytes
  * @open: how far TCP has opened the window where the bound leaves it, bytes
  * @offer: window offered to the end at last, bytes: @open or less
- * @edge: sequence number up to which the end may send; guarded, as the four before,
- *	by the socket's lock
+ * @edge: sequence number up to which the end may send; guarded, as @coupled, @window, @open
+ *	and @offer, by the socket's lock
+ * @probed: when the end was last asked for its clock, jiffies, 0 for never; see clock.c
  * @residence: times for which payload stays here on its way to the leg
  */
 struct pep_leg {
@@ -51,6 +52,7 @@ struct pep_leg {
 	u32 open;
 	u32 offer;
 	u32 edge;
+	u32 probed;
 	struct pep_residence residence;
 };
 

@@ -216,8 +216,8 @@ static enum pep_relay_result pep_relay_fin(struct pep_flow *flow,
 		return PEP_RELAY_IDLE;
 	/* TCP takes a socket that enters TIME_WAIT for one that is in its table. A leg that
 	 * is being released is not; from CLOSE_WAIT it cannot get there. The FIN was on
-	 * its way to the other leg at the cut, and the release ends with resets unless
-	 * this leg's end sends one, too.
+	 * its way to the other leg at the cut, and the release ends with resets, unless
+	 * that of this leg's end was, too.
 	 */
 	if (sk_unhashed(leg->sk) && leg->sk->sk_state == TCP_ESTABLISHED)
 		return PEP_RELAY_IDLE;

@@ -73,6 +73,7 @@ static bool pep_release_owes(const struct sock *sk)
 static void pep_release_cut(struct pep_track_end *end, struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
+	int ifindex = READ_ONCE(sk->sk_rx_dst_ifindex);
 	u32 rtt = tcp_min_rtt(tp);
 
 	if (pep_release_owes(sk))
@@ -85,6 +86,9 @@ static void pep_release_cut(struct pep_track_end *end, struct sock *sk)
 	end->seen = tp->rcv_tstamp;
 	if (rtt != ~0U)
 		end->rtt = rtt;
+	/* A VRF hides the device. */
+	if (ifindex && !netif_index_is_l3_master(sock_net(sk), ifindex))
+		end->ifindex = ifindex;
 	sk->sk_prot->unhash(sk);
 }
 
@@ -409,6 +413,17 @@ unsigned int pep_release_flows(struct pep_net *pn, pep_flow_match *match,
 	return pep_flow_each(pn, match, filter, pep_release_begin);
 }
 
+/* Is an acknowledgment plausible? Payload may have come by another way, see
+ * pep_segment_unseen().
+ */
+static bool pep_release_acks(const struct pep_track_end *self,
+			     const struct pep_track_end *peer, u32 ack)
+{
+	return pep_track_acks(self, peer, ack) ||
+	       (after(ack, peer->high) &&
+		!after(ack, self->edge + pep_track_window(self)));
+}
+
 /* Are the packet's numbers and checksum plausible? The other end drops others. */
 static bool pep_release_plausible(const struct pep_conn *conn,
 				  enum pep_side side, const struct sk_buff *skb,
@@ -428,7 +443,7 @@ static bool pep_release_plausible(const struct pep_conn *conn,
 		       self->next - pep_track_window(peer)) &&
 	       !after(seq, edge) &&
 	       (!pkt->th->ack ||
-		pep_track_acks(self, peer, ntohl(pkt->th->ack_seq))) &&
+		pep_release_acks(self, peer, ntohl(pkt->th->ack_seq))) &&
 	       pep_packet_csum_ok(skb, pkt);
 }
 
@@ -465,6 +480,8 @@ void pep_release_packet(struct pep_conn *conn, enum pep_side side,
 			pep_release_try(conn, PEP_STAT_FLOW_RESET);
 		return;
 	}
+	if (after(ack, peer->high))
+		peer->high = ack;
 	if (after(ack, self->ack))
 		self->ack = ack;
 	if (after(edge, self->edge))

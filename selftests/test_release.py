@@ -14,8 +14,8 @@ from peptest.env import amount
 from peptest.firewall import strict
 from peptest.ktap import (Failure, expect, expect_between, fail, families,
                           wait_for)
-from peptest.netns import (SERVER, WIRELESS, addr, impaired, ip, paws,
-                           resets)
+from peptest.netns import (SERVER, WIRELESS, addr, impaired, ip, netem_drops,
+                           nstat, paws, resets, run, tc)
 from peptest.pep import grows, least, pepadm, released
 from peptest.raw import Wire, segment
 from peptest.tcp import (PORT, Load, exchange, exchange_part, expect_reset,
@@ -26,6 +26,14 @@ TRAITS = {"simulated"}
 FORGED = 1 << 28        # bytes beyond the window
 CLOSE = 7               # TCP_CLOSE
 RATE = amount(2000000)  # bytes per second
+# The gateway's own packets to the subscriber are lost.
+NOT_SENT = """table inet lost {
+chain output {
+type filter hook output priority 0
+oifname "wl0" meta l4proto tcp drop
+}
+}
+"""
 # A deep queue that fills.
 SLOW = "delay 10ms rate 20mbit limit 5000".split()
 
@@ -269,9 +277,12 @@ def slept(family):
     with impaired(WIRELESS[:1], "loss", "100%"):
         time.sleep(10)
         far.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 0)
+        asked = netem_drops(*WIRELESS[0])
         with grows(ended=False, flow_released=0, flow_killed=0):
             pepadm("drain", "release")
             expect("flows", pep.stat("flows"), 1)
+        expect_between("questions in ten seconds",
+                       netem_drops(*WIRELESS[0]) - asked, 5, 15)
     with grows(ended=False, flow_released=1):
         wait_for("it to be released", lambda: released() == 0 and
                  pep.stat("flows") == 0)
@@ -437,6 +448,30 @@ def meanwhile(family):
 def closed(sock):
     """Is a connection over at an end, but for TIME_WAIT?"""
     return sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] == CLOSE
+
+
+@families("payload passes unseen meanwhile")
+def astray(family):
+    """It follows payload that the subscriber still needs, and acknowledges
+    together with it."""
+    near, far = split(family, 1)[0]
+    unordered = nstat("sub", "TcpExtTCPOFOQueue")
+    with grows(flow_released=1, flow_killed=0, flow_reset=0):
+        run("nft", "-f", "-", ns="pep", stdin=NOT_SENT)
+        far.sendall(bytes(1000))
+        pep.quiet()
+        expect("released", released(), 1)
+        tc("pep", "filter add dev sv0 ingress pref 1 protocol all matchall "
+           "action pass")
+        far.sendall(bytes(500))
+        wait_for("payload out of order", lambda: nstat(
+            "sub", "TcpExtTCPOFOQueue") > unordered)
+        run("nft", "flush", "ruleset", ns="pep")
+        near.settimeout(20)
+        expect("payload", len(near.recv(1500, socket.MSG_WAITALL)), 1500)
+        wait_for("the release", lambda: not pep.stat("flows"))
+        tc("pep", "filter del dev sv0 ingress pref 1")
+        exchange((near, far), 1000)
 
 
 @families("closed by both ends while they are handed back")

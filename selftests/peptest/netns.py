@@ -244,6 +244,13 @@ def netem(ns, dev, *args):
         tc(ns, f"qdisc replace dev {dev} root netem " + " ".join(args))
 
 
+def netem_drops(ns, dev):
+    """Number of packets that the netem of a device has dropped."""
+    shown = run("tc", "-n", ns, "-s", "-j", "qdisc", "show", "dev", dev)
+    return sum(qdisc["drops"] for qdisc in json.loads(shown.stdout)
+               if qdisc["kind"] == "netem")
+
+
 def netem_end(ns, dev):
     """End the impairment if there is any."""
     run("tc", "-n", ns, "qdisc", "del", "dev", dev, "root", check=False)
