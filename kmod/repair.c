@@ -201,13 +201,15 @@ static int pep_repair_load(const struct pep_conn *conn, enum pep_side side,
 	const struct pep_track_end *peer = &conn->end[side];
 	const struct pep_track_end *self = &conn->end[!side];
 	struct tcp_sock *tp = tcp_sk(sk);
-	u32 flight = self->next - peer->ack;
+	u32 flight = self->next - peer->ack, cwnd = tcp_snd_cwnd(tp);
 	int sndbuf = sk->sk_sndbuf, err;
 
 	/* Each copy becomes a packet of its own, and may take many times the size
 	 * of its payload: all of them fit, regardless of the limit afterwards.
 	 */
 	WRITE_ONCE(sk->sk_sndbuf, INT_MAX);
+	/* tcp_mtu_probe() sends even under repair, but not with a window of ten packets. */
+	tcp_snd_cwnd_set(tp, min(cwnd, TCP_INIT_CWND));
 	err = pep_copies_load(conn->copies, !side, sk, &queue->ubuf);
 	if (!(sk->sk_userlocks & SOCK_SNDBUF_LOCK))
 		sndbuf = max_t(u32, sndbuf, 4 * flight);
@@ -216,8 +218,7 @@ static int pep_repair_load(const struct pep_conn *conn, enum pep_side side,
 		return err;
 	if (tp->write_seq != self->next || tp->snd_nxt != self->next)
 		return -EBADMSG;
-	tcp_snd_cwnd_set(tp, max(tcp_snd_cwnd(tp), tp->packets_out +
-				 pep_repair_more(conn, side)));
+	tcp_snd_cwnd_set(tp, max(cwnd, tp->packets_out + pep_repair_more(conn, side)));
 	tp->repair = 0;
 	tp->repair_queue = 0;
 	return 0;

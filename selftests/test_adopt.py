@@ -11,9 +11,10 @@ import time
 
 from peptest import pep
 from peptest.env import amount
-from peptest.ktap import case, expect, expect_least, expect_most, families
+from peptest.ktap import (case, expect, expect_least, expect_most, families,
+                          wait_for)
 from peptest.netns import (SERVER, WIRELESS, addr, contiguous, impaired, ip,
-                           run, sysctls)
+                           netem_drops, run, sysctls)
 from peptest.pep import grows, least
 from peptest.tcp import (exchange, exchange_all, exchange_part, expect_stream,
                          next_offset, one_way, pair, pieces, start)
@@ -143,7 +144,7 @@ def marked(family):
         exchange(pair(family), BYTES)
 
 
-def lost(family, size, count):
+def lost(family, *sizes):
     """Take over with lost messages in flight: the leg retransmits the kept
     copies. An end that has been silent for a second is not spoken for, so the
     subscriber asks first."""
@@ -154,11 +155,12 @@ def lost(family, size, count):
             one_way(near, far, 1)
             near.setblocking(True)
             far.setblocking(True)
-            offset = next_offset()
-            for number in range(count):
-                far.sendall(b"".join(pieces(offset + number * size, size)))
+            offset = sent = next_offset()
+            for size in sizes:
+                far.sendall(b"".join(pieces(sent, size)))
+                sent += size
             pep.wait_flows(1)
-        expect_stream(near, offset, size * count)
+        expect_stream(near, offset, sum(sizes))
         exchange((near, far), BYTES // 10)
 
 
@@ -167,7 +169,7 @@ def linear(family, size):
     to 192 bytes are kept in the copy itself, more of them in pages."""
     pep.follow(str(4 * size))
     with contiguous("sub", "srv"):
-        lost(family, size, 20)
+        lost(family, *[size] * 20)
 
 
 for _size in 100, 192, 193, 1400:
@@ -181,9 +183,27 @@ def flight(family):
     route = "route replace default via " + addr("sv", family)
     ip("srv", route + " initcwnd 300")
     try:
-        lost(family, 100, 200)
+        lost(family, *[100] * 200)
     finally:
         ip("srv", route)
+
+
+@families("large packets under way, to a leg that probes for the path's MTU")
+def probing(family):
+    """TCP would send a probe, or wait with one, where the leg has a large
+    window from the beginning."""
+    pep.follow("12000")
+    way = f"{addr('sub', family)} dev wl0"
+    route = "route replace default via " + addr("sv", family)
+    ip("pep", f"route add {way} initcwnd 40", family=family)
+    ip("srv", route + " initcwnd 300")
+    try:
+        with sysctls("pep", "net.ipv4.tcp_mtu_probing=2"):
+            lost(family, *[6500] * 3)
+            lost(family, *[100] * 60, 9000)
+    finally:
+        ip("srv", route)
+        ip("pep", f"route del {way}", family=family)
 
 
 @families("legs whose round trip does not change: TCP's time-out falls")
@@ -245,9 +265,20 @@ def loss(family):
     """Towards the subscriber alone: what the gateway lacks itself may keep it
     from taking the connection over."""
     pep.follow("loss")
-    with impaired(WIRELESS[:1], *LOSSY, single=True), \
-            grows(split_loss=1, flow_reset=0):
-        exchange(pair(family), BYTES)
+    with grows(split_loss=1, flow_reset=0):
+        near, far = pair(family)
+        exchange_part((near, far), 1000)
+        near.setblocking(True)
+        far.setblocking(True)
+        offset = next_offset()
+        with impaired(WIRELESS[:1], "loss", "100%"):
+            far.sendall(b"".join(pieces(offset, 3000)))
+            wait_for("the link to lose it",
+                     lambda: netem_drops(*WIRELESS[0]))
+        far.sendall(b"".join(pieces(offset + 3000, 3000)))
+        expect_stream(near, offset, 6000)
+        with impaired(WIRELESS[:1], *LOSSY, single=True):
+            exchange((near, far), BYTES)
 
 
 @case("a reader that stops")
