@@ -16,7 +16,6 @@
 #include <uapi/linux/tc_act/tc_pepsplit.h>
 
 #include "compat.h"
-#include "flow.h"
 #include "instance.h"
 #include "leave.h"
 #include "net.h"
@@ -44,10 +43,16 @@ struct pep_action_params {
  * struct pep_action - an instance of the action
  * @common: tc's part
  * @params: settings; written under @common.tcfa_lock
+ * @ifindex: device of the filter that it was made for, noted in pep_net.attached; 0 for
+ *	none, or those of a shared block; constant
+ * @noted: another device whose packet it has noted last, by its number, and above that
+ *	pep_net.detached of then
  */
 struct pep_action {
 	struct tc_action common;
 	struct pep_action_params __rcu *params;
+	int ifindex;
+	u64 noted;
 };
 
 static struct tc_action_ops pep_action_ops;
@@ -58,6 +63,18 @@ static const struct nla_policy pep_action_policy[TCA_PEPSPLIT_MAX + 1] = {
 	[TCA_PEPSPLIT_PROFILE] = { .type = NLA_NUL_STRING,
 				   .len = PEP_NAME_LEN - 1 },
 };
+
+/* Note that the action has a packet of a device. */
+static void pep_action_note(struct pep_action *act, struct pep_net *pn, int ifindex)
+{
+	u64 note;
+
+	if (likely(act->ifindex == ifindex))
+		return;
+	note = (u64)atomic_read(&pn->detached) << 32 | ifindex;
+	if (unlikely(READ_ONCE(act->noted) != note) && pep_stray_note(pn, ifindex))
+		WRITE_ONCE(act->noted, note);
+}
 
 static int pep_action_act(struct sk_buff *skb, const struct tc_action *a,
 			  struct tcf_result *res)
@@ -71,7 +88,10 @@ static int pep_action_act(struct sk_buff *skb, const struct tc_action *a,
 	if (!skb_at_tc_ingress(skb))
 		return verdict;
 	params = rcu_dereference_bh(act->params);
-	if (params && pep_steer(skb, params->profile, params->side))
+	if (!params)
+		return verdict;
+	pep_action_note(act, params->profile->pn, skb->dev->ifindex);
+	if (pep_steer(skb, params->profile, params->side))
 		return TC_ACT_CONSUMED;
 	return verdict;
 }
@@ -107,10 +127,6 @@ pep_action_parse(struct net *net, struct nlattr **tb,
 	return params;
 }
 
-/*
- * When a side has no device left, flows get no packets from it any more and
- * their ends would talk past each other: the flows end with resets.
- */
 static void pep_action_free_params(struct pep_action_params *params)
 {
 	struct pep_net *pn;
@@ -118,10 +134,8 @@ static void pep_action_free_params(struct pep_action_params *params)
 	if (!params)
 		return;
 	pn = params->profile->pn;
-	if (atomic_dec_and_test(&pn->devices[params->side])) {
+	if (atomic_dec_and_test(&pn->devices[params->side]))
 		atomic_inc(&pn->gaps);
-		pep_flow_kill(pn, NULL, NULL);
-	}
 	pep_profile_unbind(params->profile);
 	kfree_rcu(params, rcu);
 }
@@ -155,6 +169,20 @@ static int pep_action_alloc(struct net *net, u32 *index, struct nlattr *est,
 		return -EEXIST;
 	}
 	return 0;
+}
+
+/* Note the device of the filter, where the filter is that of one. */
+static void pep_action_attach(struct pep_action *act, struct pep_net *pn,
+			      const struct tcf_proto *tp)
+{
+	const struct tcf_block *block = tp ? tp->chain->block : NULL;
+	int ifindex;
+
+	if (!block || !block->q)
+		return;
+	ifindex = qdisc_dev(block->q)->ifindex;
+	if (pep_stray_attach(pn, ifindex))
+		act->ifindex = ifindex;
 }
 
 static int pep_action_init(struct net *net, struct nlattr *nla,
@@ -212,6 +240,8 @@ static int pep_action_init(struct net *net, struct nlattr *nla,
 	spin_unlock_bh(&act->common.tcfa_lock);
 	if (goto_chain)
 		tcf_chain_put_by_act(goto_chain);
+	if (ret == ACT_P_CREATED)
+		pep_action_attach(act, params->profile->pn, tp);
 	pep_action_free_params(old);
 	return ret;
 
@@ -227,13 +257,15 @@ static void pep_action_cleanup(struct tc_action *a)
 {
 	struct pep_action *act = container_of(a, struct pep_action, common);
 	struct pep_action_params *params;
+	struct pep_net *pn;
 
 	params = rcu_dereference_protected(act->params, 1);
-	if (params) {
-		pep_remains_schedule(params->profile->pn);
-		pep_stray_schedule(params->profile->pn);
-	}
+	if (!params)
+		return;
+	pn = params->profile->pn;
+	pep_remains_schedule(pn);
 	pep_action_free_params(params);
+	pep_stray_detach(pn, act->ifindex);
 }
 
 static int pep_action_dump(struct sk_buff *skb, struct tc_action *a, int bind,

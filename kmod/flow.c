@@ -190,7 +190,7 @@ struct pep_flow *pep_flow_create(struct pep_gen *gen,
 	if (err < 0)
 		goto err_count;
 	/* Pairs with atomic_dec_and_test() in pep_action_free_params(), after which
-	 * pep_stray_detached() ends the flows that are in the table where it has no hook.
+	 * pep_stray_detach() ends the flows that are in the table where it has no hook.
 	 */
 	smp_mb();
 	if (!atomic_read(&pn->devices[PEP_SIDE_WIRELESS]) ||

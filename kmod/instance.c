@@ -84,6 +84,7 @@ static int pep_instance_start(struct pep_net *pn)
 	if (err)
 		goto err_track;
 	pep_sweep_start(pn);
+	pep_stray_start(pn);
 	pn->started = true;
 	return 0;
 

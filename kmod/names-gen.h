@@ -109,6 +109,7 @@ static const char * const pep_stat_names[] = {
 	[PEP_STAT_FOLLOW_UNSEEN] = "follow_unseen",
 	[PEP_STAT_FOLLOW_SPOOFED] = "follow_spoofed",
 	[PEP_STAT_SYN_PASS_IPSEC] = "syn_pass_ipsec",
+	[PEP_STAT_STRAY] = "stray",
 };
 
 static const u16 pep_stat_attrs[] = {
@@ -217,6 +218,7 @@ static const u16 pep_stat_attrs[] = {
 	[PEP_STAT_FOLLOW_UNSEEN] = PEP_A_STAT_FOLLOW_UNSEEN,
 	[PEP_STAT_FOLLOW_SPOOFED] = PEP_A_STAT_FOLLOW_SPOOFED,
 	[PEP_STAT_SYN_PASS_IPSEC] = PEP_A_STAT_SYN_PASS_IPSEC,
+	[PEP_STAT_STRAY] = PEP_A_STAT_STRAY,
 };
 
 #endif

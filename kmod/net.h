@@ -102,9 +102,12 @@ struct pep_limits {
  * @idle: woken when @nflows or @synacks get to zero
  * @remains: removes sockets that connections have left; see remains.c
  * @remains_late: removes those of flows that had not ended then
- * @stray: looks whether packets of flows may come by devices that are not attached; see
- *	stray.c
- * @stray_again: the work item @stray has to look once more
+ * @attached: devices, with the number of their filters with a tc action; 0 where an action
+ *	has had a packet of another one since an action last went, as of a shared block; has
+ *	its own lock, taken with BH off; see stray.c
+ * @detached: number of tc actions that have gone
+ * @stray: looks for devices that are not in @attached
+ * @stray_orphans: the work item @stray has to look for legs bound to a device that is no more
  * @strays: there is a hook for these packets; of the work item @stray
  * @live: brings changed settings to flows; see live.c
  * @lock: guards @started, @profiles, @gens and the profiles' settings
@@ -157,8 +160,10 @@ struct pep_net {
 	wait_queue_head_t idle;
 	struct work_struct remains;
 	struct delayed_work remains_late;
+	struct xarray attached;
+	atomic_t detached;
 	struct delayed_work stray;
-	bool stray_again;
+	bool stray_orphans;
 	bool strays;
 	struct work_struct live;
 	struct mutex lock; /* profiles and generations; see above */

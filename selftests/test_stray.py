@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A device that is made anew, or loses its filters, while its side has others:
-the connections that are split go on, whether it is attached again or not.
+"""A device that is made anew, or loses its filters, and one that is not
+attached and to which routing moves a connection: the connections that are
+split go on, whether it is attached later or not, and whether their side has
+other devices or not.
 
-   sub eth0, eth0.21 ---------- pep wl0, wl0.21
-   198.18.21.2                      198.18.21.1
+   sub eth0, eth0.21, eth0.23 ------ pep wl0, wl0.21, wl0.23
+   198.18.21.2, 198.18.23.2              198.18.21.1, 198.18.23.1
 """
 
 import contextlib
@@ -11,12 +13,12 @@ import time
 
 from peptest import pep
 from peptest.env import amount
-from peptest.ktap import expect, families, wait_for
-from peptest.netns import addr, ip, resets, run, sysctls, tc
-from peptest.pep import grows, pepadm
+from peptest.ktap import case, expect, families, wait_for
+from peptest.netns import addr, ip, nstat, resets, run, sysctls, tc
+from peptest.pep import grows, least, pepadm
 from peptest.raw import Wire, icmp
 from peptest.tcp import (NO_TIME_WAIT, Load, exchange, exchange_part,
-                         one_way, pair)
+                         expect_reset, one_way, pair)
 
 RATE = amount(100000)   # bytes per second and end
 BYTES = amount(100000)
@@ -50,9 +52,30 @@ def bare():
     tc("pep", "qdisc del dev wl0.21 clsact")
 
 
+def filterless():
+    """The device loses its filters, and keeps its qdisc."""
+    tc("pep", "filter del dev wl0.21 ingress")
+
+
+def both_bare():
+    """All devices lose their filters."""
+    bare()
+    tc("pep", "qdisc del dev sv0 clsact")
+
+
 def attach():
     """Attach the device."""
     pepadm("dev", "add", "wl0.21", "side", "wireless")
+
+
+@contextlib.contextmanager
+def alone():
+    """Within, the device is the only one of its side."""
+    pepadm("dev", "del", "wl0")
+    try:
+        yield
+    finally:
+        pepadm("dev", "add", "wl0", "side", "wireless")
 
 
 def setup():
@@ -69,9 +92,9 @@ def setup():
     attach()
 
 
-def opened(family):
+def opened(family, **kwargs):
     """A split connection by the VLAN, on which both ends have spoken."""
-    both = pep.split_pair(family, bind=(OWN[family], 0))
+    both = pep.split_pair(family, bind=(OWN[family], 0), **kwargs)
     exchange_part(both, 1000)
     return both
 
@@ -96,14 +119,16 @@ def hook_is(there):
 
 @families("made anew", anew)
 @families("made anew, with other filters, for long", others, LONG)
-@families("its filters are deleted", bare)
-def unattached(family, how, seconds=1):
+@families("its qdisc is deleted", bare)
+@families("its filters are deleted", filterless)
+def unattached(family, how, seconds=1, others_attached=True):
     """One connection is idle, one transfers, and one of which an end has
-    finished. The hook goes when the device is attached again, and they have
-    been heard by it."""
+    finished. The hook goes when all devices are attached again."""
     before = resets()
-    wait_for("no hook before", lambda: hook_is(False), 30)
-    with grows(flow_released=0, flow_killed=0, flow_reset=0, flow_closed=3):
+    if others_attached:
+        wait_for("no hook before", lambda: hook_is(False), 30)
+    with grows(flow_released=0, flow_killed=0, flow_reset=0, flow_closed=3,
+               stray=least(1)):
         idle, busy, half = (opened(family) for _ in range(3))
         one_way(*half, 1000, fin=True)
         load = Load([busy], RATE)
@@ -116,7 +141,8 @@ def unattached(family, how, seconds=1):
         load.more(RATE // 4)
         exchange_part(idle, BYTES)
         one_way(*half[::-1], BYTES)
-        wait_for("the hook to go", lambda: hook_is(False), 30)
+        wait_for("the hook as it should be afterwards",
+                 lambda: hook_is(not others_attached), 30)
         load.finish()
         load.expect_whole()
         exchange(idle, BYTES)
@@ -124,13 +150,131 @@ def unattached(family, how, seconds=1):
     expect("resets", resets(), before)
 
 
-@families("handed back, payload is under way")
-def back(family):
+@families("made anew, the only device of its side", anew)
+@families("made anew with other filters, the only device of its side", others)
+def last(family, how):
+    with alone():
+        unattached(family, how, others_attached=False)
+
+
+@families("the module is unloaded when no device is left")
+def unload(family):
+    """The connections are handed back."""
+    before = resets()
+    with alone():
+        idle = opened(family)
+        load = Load([opened(family)], RATE)
+        load.more(RATE // 4)
+        both_bare()
+        load.more(RATE // 4)
+        exchange_part(idle, BYTES)
+        pep.unload()
+        load.more(RATE // 4)
+        pep.load()
+        pepadm("dev", "add", "sv0", "side", "server")
+        attach()
+    pep.follow("handshake")
+    load.finish()
+    load.expect_whole()
+    exchange(idle, BYTES)
+    expect("resets", resets(), before)
+
+
+@contextlib.contextmanager
+def second(family):
+    """Within, there is a second VLAN, which nobody attaches; the function
+    moves the subscriber's address to it."""
+    far, via = {4: ("198.18.21.2/32", "198.18.23."),
+                6: ("2001:db8:21::2/128", "2001:db8:23::")}[family]
+    for ns, dev, host in ("sub", "eth0", 2), ("pep", "wl0", 1):
+        ip(ns, f"link add link {dev} name {dev}.23 type vlan id 23",
+           f"link set {dev}.23 up",
+           f"address add 198.18.23.{host}/24 dev {dev}.23",
+           f"address add 2001:db8:23::{host}/64 dev {dev}.23 nodad")
+
+    def move():
+        ip("pep", f"route add {far} via {via}2", family=family)
+        ip("sub", f"route replace default via {via}1 table 21", family=family)
+
+    try:
+        yield move
+    finally:
+        ip("sub", "route replace default via "
+           f"{via.replace('23', '21')}1 table 21", family=family)
+        for ns, dev in ("sub", "eth0"), ("pep", "wl0"):
+            ip(ns, f"link del {dev}.23")
+
+
+@families("routing moves it to a device that is not attached")
+def moved(family):
+    before = resets()
+    with grows(flow_released=0, flow_killed=0, flow_reset=0, flow_closed=2):
+        idle, busy = opened(family), opened(family)
+        load = Load([busy], RATE)
+        load.more(RATE // 4)
+        with second(family) as move:
+            move()
+            load.more(RATE)
+            exchange_part(idle, BYTES)
+        load.finish()
+        load.expect_whole()
+        exchange(idle, BYTES)
+    expect("resets", resets(), before)
+
+
+@case("rp_filter holds at a device that is not attached")
+def forged():
+    """The subscriber's address is not behind the second VLAN any more."""
+    both = opened(4)
+    with second(4) as move:
+        move()
+        exchange_part(both, 1000)
+        wire = Wire("sub", "eth0.23", ("pep", "wl0.23"))
+        exchange_part(both, 1000)
+        seen = wire.find(lambda seen: seen.data, outgoing=True)
+        with sysctls("pep", "net.ipv4.conf.all.rp_filter=1"):
+            refused = nstat("pep", "TcpExtIPReversePathFilter")
+            wire.send(seen.packet)
+            exchange_part(both, 1000)
+            expect("refused", nstat("pep", "TcpExtIPReversePathFilter"),
+                   refused)
+            ip("pep", "route del 198.18.21.2/32")
+            wire.send(seen.packet)
+            wait_for("rp_filter", lambda: nstat(
+                "pep", "TcpExtIPReversePathFilter") > refused)
+    exchange(both, BYTES)
+
+
+@families("a leg is bound to the device that goes")
+def orphan(family):
+    """Nobody hears the leg any more, nor would it be found."""
+    server = {4: "198.18.22.2", 6: "2001:db8:22::2"}[family]
+    for ns, dev, host in ("srv", "eth0", 2), ("pep", "sv0", 1):
+        ip(ns, f"link add link {dev} name {dev}.22 type vlan id 22",
+           f"link set {dev}.22 up",
+           f"address add 198.18.22.{host}/24 dev {dev}.22",
+           f"address add 2001:db8:22::{host}/64 dev {dev}.22 nodad")
+    ip("srv", f"rule add from {server} lookup 22",
+       f"route add default via {server[:-1]}1 table 22", family=family)
+    pepadm("dev", "add", "sv0.22", "side", "server")
+    pepadm("profile", "set", "default", "server-dev", "sv0.22")
+    with grows(flow_killed=1):
+        near, _ = opened(family, to=server)
+        ip("pep", "link del sv0.22")
+        expect_reset(near)
+    pepadm("profile", "set", "default", "server-dev", "none")
+    ip("srv", "link del eth0.22")
+    ip("srv", f"rule del from {server} lookup 22", family=family)
+
+
+@families("handed back, payload is under way", anew)
+@families("handed back, other filters, payload is under way", others)
+def back(family, how):
     before = resets()
     with grows(ended=False, flow_released=1, flow_killed=0, flow_reset=0):
         load = Load([opened(family)], RATE)
         load.more(RATE // 4)
-        with detached(anew):
+        with detached(how):
             load.more(RATE // 4)
             pepadm("flow", "release", "all")
             wait_for("the release", lambda: not pep.flows(), 20)
@@ -162,6 +306,16 @@ def early(family):
     with grows(flow_killed=0, flow_reset=0, flow_closed=1):
         both = opened(family)
         with detached(anew):
+            exchange(both, BYTES)
+    pep.follow("handshake")
+
+
+@families("opened early towards the device")
+def towards(family):
+    pep.early()
+    with grows(flow_killed=0, flow_reset=0, flow_closed=1):
+        with detached(anew):
+            both = pep.split_pair(family, "srv", "sub", to=OWN[family])
             exchange(both, BYTES)
     pep.follow("handshake")
 

@@ -14,7 +14,7 @@ from peptest import genl, pep
 from peptest.env import amount
 from peptest.ktap import expect, families
 from peptest.netns import (ADDRESSES, Within, ip, offloads, run, space_up,
-                           spaces, tc)
+                           spaces, sysctls, tc)
 from peptest.pep import grows, least
 from peptest.raw import QINQ, VLAN, Wire
 from peptest.tcp import exchange, exchange_part, pair
@@ -126,14 +126,16 @@ for _offload in "on", "off":
 
 @families("same tuple in two VLANs")
 def apart(family):
-    """A packet with a flow's tuple that arrives on a VLAN without pep does not
-    belong to the flow."""
+    """A packet with a flow's tuple that arrives on a VLAN without pep passes
+    the action, and belongs to the flow unless rp_filter refuses its source."""
     both = pep.split_pair(family)
     exchange_part(both, 1000)
     wire = Wire("sub")
     exchange_part(both, 1000)
     seen = [s for s in wire.segments(outgoing=True) if s.data][-1]
     pep.quiet()
-    with grows(ended=False, delivered=0):
+    kept = {"delivered": 0} if family == 4 else {}
+    with sysctls("pep", "net.ipv4.conf.all.rp_filter=1"), \
+            grows(ended=False, pass_other=1, **kept):
         wire.send_tagged(seen.packet, (VLAN, 5))
     exchange(both, 1000)

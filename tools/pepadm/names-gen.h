@@ -209,6 +209,7 @@ static const char * const names_stat[] = {
 	[105] = "follow_unseen",
 	[106] = "follow_spoofed",
 	[107] = "syn_pass_ipsec",
+	[108] = "stray",
 };
 
 static const char * const docs_stat[] = {
@@ -319,6 +320,7 @@ static const char * const docs_stat[] = {
 	[105] = "Acknowledgments of followed connections that were of payload which had not passed.",
 	[106] = "Connections that are not followed, as both ends' packets came by one device and routing has another one for an end.",
 	[107] = "SYNs passed as an IPsec policy keeps them from sockets of this host.",
+	[108] = "Packets handed to legs that came by a device which is not attached; they count in delivered or dropped, too.",
 };
 
 #endif
