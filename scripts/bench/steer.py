@@ -6,7 +6,8 @@ usage: steer.py CONTESTANT full|short FAMILY
 
 Packets go through devices with the filters that pepadm makes, first with an
 action that does nothing, then with pep's: those of a connection that is
-followed, and those of no connection, with and without others in the table.
+followed, and those of no connection, with and without others in the table,
+and beside a split one while a device is up to which nothing is attached.
 Prints instructions per packet and writes steer-CONTESTANT.json.
 
 CONTESTANT is a name of contestants.py, FAMILY is 4 or 6. BENCH_TOOLS names the
@@ -20,14 +21,15 @@ import socket
 import bed
 from contestants import CONTESTANTS
 from peptest import pep
-from peptest.netns import Within, addr, tc
+from peptest.ktap import wait_for
+from peptest.netns import Within, addr, ip, run, tc
 from works import BUSY, OPENING, SERVER_PORT, STEERING
 
 DEVICES = "wl0", "sv0"
 # The counter of pep for the packets of each work.
 COUNTERS = {"steer-followed": "pass_followed", "steer-udp": "pass_other",
             "steer-tcp": "pass_no_flow", "steer-udp-busy": "pass_other",
-            "steer-tcp-busy": "pass_no_flow"}
+            "steer-tcp-busy": "pass_no_flow", "steer-udp-stray": "pass_other"}
 
 
 @contextlib.contextmanager
@@ -69,14 +71,39 @@ def busy(family):
         yield
 
 
+@contextlib.contextmanager
+def split(family):
+    """Keep a connection that is split where pep is."""
+    if pep.loaded():
+        pep.pepadm("profile", "set", "default", "split", "handshake")
+    with bed.held(1, family):
+        if pep.loaded() and len(pep.flows()) != 1:
+            raise ValueError(f"not one flow: {pep.flows()}")
+        yield
+
+
+@contextlib.contextmanager
+def unattached():
+    """Have a device that is up without filters."""
+    ip("pep", "link add un0 type dummy", "link set un0 up")
+    try:
+        if pep.loaded():
+            wait_for("pep's hook",
+                     lambda: "pep_stray_in" in run("nft", "list", "hooks",
+                                                   ns="pep").stdout, 30)
+        yield
+    finally:
+        ip("pep", "link del un0")
+
+
 def measure(runs, who, size, family):
     """Do all works with one action."""
     def work(name):
         todo, counter = STEERING[name], COUNTERS[name]
         found = bed.rounds(todo, who, size, family)
-        for run in found:
-            if "pep" in run and run["pep"].get(counter, 0) < todo.amount(run):
-                raise ValueError(f"{name}: {counter} is too few: {run}")
+        for one in found:
+            if "pep" in one and one["pep"].get(counter, 0) < todo.amount(one):
+                raise ValueError(f"{name}: {counter} is too few: {one}")
         runs.setdefault(name, {})[who] = found
 
     work("steer-followed")
@@ -86,6 +113,8 @@ def measure(runs, who, size, family):
     with busy(family):
         work("steer-udp-busy")
         work("steer-tcp-busy")
+    with split(family), unattached(), bed.dropping("srv"):
+        work("steer-udp-stray")
 
 
 def main():

@@ -50,6 +50,7 @@ TARGETS = (
     Target("steer-tcp", "adds", who="follow", most=350),
     Target("steer-udp-busy", "adds", who="follow", most=350),
     Target("steer-tcp-busy", "adds", who="follow", most=350),
+    Target("steer-udp-stray", "adds", who="follow", most=350),
 )
 
 IDLE_TARGET = 8192      # bytes that an idle connection may take in pep

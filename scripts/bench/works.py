@@ -78,6 +78,8 @@ STEERING = {work.name: work for work in (
     _steer("steer-udp-busy", "UDP beside 10,000 connections", "udp"),
     _steer("steer-tcp-busy",
            "TCP of unknown connections beside 10,000 others", "tcp"),
+    _steer("steer-udp-stray",
+           "UDP beside a split connection and an unattached device", "udp"),
 )}
 BUSY = 10 * KILO        # connections beside which these are measured
 OPENING = 300           # and those without a SYN-ACK
