@@ -134,7 +134,7 @@ static void pep_clock_probe(struct pep_leg *leg)
 	if (tp->snd_una != tp->snd_nxt ||
 	    (leg->probed && (u32)jiffies - leg->probed < HZ))
 		return;
-	leg->probed = (u32)jiffies | 1;
+	leg->probed = (u32)jiffies ?: 1;
 	WRITE_ONCE(tp->snd_nxt, tp->snd_nxt - 1);
 	__tcp_send_ack(leg->sk, tp->rcv_nxt, 0);
 	WRITE_ONCE(tp->snd_nxt, tp->snd_nxt + 1);

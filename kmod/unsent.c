@@ -199,9 +199,10 @@ static bool pep_unsent_due(const struct sock *sk)
 {
 	if (tcp_sk(sk)->repair)
 		return false;
-	/* The end has sent no reset. */
+	/* TCP has lost patience; these are the errors of resets that the end has sent. */
 	if (sk->sk_state == TCP_CLOSE)
-		return sk->sk_err && sk->sk_err != ECONNRESET && sk->sk_err != EPIPE;
+		return sk->sk_err && sk->sk_err != ECONNRESET &&
+		       sk->sk_err != EPIPE && sk->sk_err != ECONNREFUSED;
 	return (1 << sk->sk_state) & PEP_UNSENT_STATES;
 }
 
