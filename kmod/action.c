@@ -43,10 +43,8 @@ struct pep_action_params {
  * struct pep_action - an instance of the action
  * @common: tc's part
  * @params: settings; written under @common.tcfa_lock
- * @ifindex: device of the filter that it was made for, noted in pep_net.attached; 0 for
- *	none, or those of a shared block; constant
- * @noted: another device whose packet it has noted last, by its number, and above that
- *	pep_net.detached of then
+ * @ifindex: device whose only filter at ingress has it, counted in pep_net.attached; else 0
+ * @noted: another device whose packet it has noted last, by pep_stray_number()
  */
 struct pep_action {
 	struct tc_action common;
@@ -67,13 +65,13 @@ static const struct nla_policy pep_action_policy[TCA_PEPSPLIT_MAX + 1] = {
 /* Note that the action has a packet of a device. */
 static void pep_action_note(struct pep_action *act, struct pep_net *pn, int ifindex)
 {
-	u64 note;
+	u64 number;
 
-	if (likely(act->ifindex == ifindex))
+	if (likely(READ_ONCE(act->ifindex) == ifindex))
 		return;
-	note = (u64)atomic_read(&pn->detached) << 32 | ifindex;
-	if (unlikely(READ_ONCE(act->noted) != note) && pep_stray_note(pn, ifindex))
-		WRITE_ONCE(act->noted, note);
+	number = pep_stray_number(pn, ifindex);
+	if (unlikely(READ_ONCE(act->noted) != number) && pep_stray_note(pn, number))
+		WRITE_ONCE(act->noted, number);
 }
 
 static int pep_action_act(struct sk_buff *skb, const struct tc_action *a,
@@ -171,18 +169,28 @@ static int pep_action_alloc(struct net *net, u32 *index, struct nlattr *est,
 	return 0;
 }
 
-/* Note the device of the filter, where the filter is that of one. */
+/* Count the filter that the action was made for, where it is at the ingress of one device. */
 static void pep_action_attach(struct pep_action *act, struct pep_net *pn,
 			      const struct tcf_proto *tp)
 {
 	const struct tcf_block *block = tp ? tp->chain->block : NULL;
 	int ifindex;
 
-	if (!block || !block->q)
+	if (!block || !block->q ||
+	    block->classid == TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_EGRESS))
 		return;
 	ifindex = qdisc_dev(block->q)->ifindex;
 	if (pep_stray_attach(pn, ifindex))
-		act->ifindex = ifindex;
+		WRITE_ONCE(act->ifindex, ifindex);
+}
+
+/* The action gets another filter. */
+static void pep_action_share(struct pep_action *act, struct pep_net *pn)
+{
+	int ifindex = xchg(&act->ifindex, 0);
+
+	if (ifindex)
+		pep_stray_share(pn, ifindex);
 }
 
 static int pep_action_init(struct net *net, struct nlattr *nla,
@@ -197,6 +205,7 @@ static int pep_action_init(struct net *net, struct nlattr *nla,
 	struct pep_action *act;
 	bool bound = false;
 	int err, ret;
+	bool moved;
 	u32 index;
 
 	/* Flows of any namespace use the machine's memory. */
@@ -220,6 +229,9 @@ static int pep_action_init(struct net *net, struct nlattr *nla,
 	parm = nla_data(tb[TCA_PEPSPLIT_PARMS]);
 	index = parm->index;
 	ret = pep_action_alloc(net, &index, est, a, flags, &bound, extack);
+	if (bound)
+		pep_action_share(container_of(*a, struct pep_action, common),
+				 pep_net(net));
 	if (ret < 0 || bound)
 		return ret;
 
@@ -241,8 +253,11 @@ static int pep_action_init(struct net *net, struct nlattr *nla,
 	if (goto_chain)
 		tcf_chain_put_by_act(goto_chain);
 	if (ret == ACT_P_CREATED)
-		pep_action_attach(act, params->profile->pn, tp);
+		pep_action_attach(act, pep_net(net), tp);
+	moved = old && old->side != params->side;
 	pep_action_free_params(old);
+	if (moved)
+		pep_stray_detach(pep_net(net), 0);
 	return ret;
 
 put_chain:
@@ -265,7 +280,7 @@ static void pep_action_cleanup(struct tc_action *a)
 	pn = params->profile->pn;
 	pep_remains_schedule(pn);
 	pep_action_free_params(params);
-	pep_stray_detach(pn, act->ifindex);
+	pep_stray_detach(pn, READ_ONCE(act->ifindex));
 }
 
 static int pep_action_dump(struct sk_buff *skb, struct tc_action *a, int bind,

@@ -10,6 +10,7 @@
 #include <linux/rhashtable.h>
 #include <linux/version.h>
 #include <net/act_api.h>
+#include <net/if_inet6.h>
 #include <net/inet6_hashtables.h>
 #include <net/inet_hashtables.h>
 #include <net/ip.h>
@@ -97,8 +98,9 @@ static inline bool pep_compat_source_valid(struct sk_buff *skb, __be32 daddr,
 }
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 18, 0)
-/* Before 6.18 a workqueue was per CPU by default. */
+/* Before 6.18 a workqueue was per CPU by default, and so was system_wq. */
 #define WQ_PERCPU 0
+#define system_percpu_wq system_wq
 #endif
 
 /*
@@ -144,6 +146,20 @@ static inline void pep_compat_tm_dump(struct tcf_t *dtm, const struct tcf_t *stm
 	tcf_tm_dump(dtm, stm);
 	kcsan_enable_current();
 }
+
+#if IS_ENABLED(CONFIG_IPV6)
+/* Does a device forward even where its namespace does not? There is such a setting from
+ * 6.17 on.
+ */
+static inline bool pep_compat_force_forwarding(const struct inet6_dev *idev)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 17, 0)
+	return false;
+#else
+	return READ_ONCE(idev->cnf.force_forwarding);
+#endif
+}
+#endif
 
 #ifdef TCP_ECN_OK
 #define PEP_COMPAT_ECN_OK TCP_ECN_OK

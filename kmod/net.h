@@ -102,12 +102,15 @@ struct pep_limits {
  * @idle: woken when @nflows or @synacks get to zero
  * @remains: removes sockets that connections have left; see remains.c
  * @remains_late: removes those of flows that had not ended then
- * @attached: devices, with the number of their filters with a tc action; 0 where an action
- *	has had a packet of another one since an action last went, as of a shared block; has
- *	its own lock, taken with BH off; see stray.c
- * @detached: number of tc actions that have gone
+ * @attached: devices with filters with a tc action, or whose packets an action has; entries
+ *	as in stray.c; has its own lock, taken with BH off
+ * @epoch: number of the present notes in @attached; another one when a tc action has gone
+ * @recent: devices found in @attached lately, by pep_stray_number(); 0 for none
  * @stray: looks for devices that are not in @attached
- * @stray_orphans: the work item @stray has to look for legs bound to a device that is no more
+ * @stray_soon: the work item @stray is to run soon
+ * @stray_seq: dev_base_seq of @net when @stray has last looked for legs that are bound to
+ *	a device that is no more
+ * @stray_idle: how often in sequence @stray has found no such device
  * @strays: there is a hook for these packets; of the work item @stray
  * @live: brings changed settings to flows; see live.c
  * @lock: guards @started, @profiles, @gens and the profiles' settings
@@ -161,9 +164,12 @@ struct pep_net {
 	struct work_struct remains;
 	struct delayed_work remains_late;
 	struct xarray attached;
-	atomic_t detached;
+	atomic_t epoch;
+	u64 recent[8];
 	struct delayed_work stray;
-	bool stray_orphans;
+	bool stray_soon;
+	unsigned int stray_seq;
+	unsigned int stray_idle;
 	bool strays;
 	struct work_struct live;
 	struct mutex lock; /* profiles and generations; see above */

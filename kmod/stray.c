@@ -7,20 +7,28 @@
  * finds the legs of split connections there, and ip_forward() drops a packet that has a
  * socket. Therefore a hook on PREROUTING hands such packets to the legs. Each forwarded
  * packet pays for it, so it is there only while there is a device that could bring them:
- * one that is up, that has no filter with the action, and by which no action has had a packet
- * since a device was detached, as one of a shared block has.
+ * one that is up, from which routing forwards, and that is not attached.
+ *
+ * A device is attached while it has a filter of its own with an action at ingress. An action
+ * that several filters have, or a block of several devices, is not that of one device: it
+ * notes the devices of its packets. A note holds until an action has gone, or for a period,
+ * so that a device that has lost its filter is forgotten.
  */
 
 #include "stray.h"
 
-#include <linux/if_vlan.h>
+#include <linux/etherdevice.h>
+#include <linux/inetdevice.h>
 #include <linux/netdevice.h>
 #include <linux/netfilter.h>
 #include <linux/netfilter_ipv4.h>
+#include <net/addrconf.h>
+#include <net/ipv6.h>
 #include <net/l3mdev.h>
 #include <net/tcp.h>
 
 #include "callback.h"
+#include "compat.h"
 #include "flow.h"
 #include "follow.h"
 #include "icmp.h"
@@ -38,40 +46,80 @@
 #define PEP_STRAY_FIRST		(HZ / 20)
 #define PEP_STRAY_PERIOD	(4 * HZ)
 
+/* Looks in sequence that have to find no device before the hook goes. */
+#define PEP_STRAY_LOOKS		5
+
+/* Bits of an epoch in an entry; a value has at least 31 bits. */
+#define PEP_STRAY_EPOCH		GENMASK(27, 0)
+
+/*
+ * An entry of pep_net.attached has twice the number of a device's own filters, or, where
+ * there is none, the epoch in which an action has noted the device, with the lowest bit set.
+ */
+static void *pep_stray_counted(unsigned long filters)
+{
+	return xa_mk_value(filters << 1);
+}
+
+static void *pep_stray_noted(u32 epoch)
+{
+	return xa_mk_value((epoch & PEP_STRAY_EPOCH) << 1 | 1);
+}
+
+static bool pep_stray_is_note(const void *entry)
+{
+	return entry && xa_to_value(entry) & 1;
+}
+
+/* Number of a device's own filters. */
+static unsigned long pep_stray_filters(const void *entry)
+{
+	return !entry || pep_stray_is_note(entry) ? 0 : xa_to_value(entry) >> 1;
+}
+
 /* A device may have lost its filters, those of a shared block, while the actions stay. */
 static bool pep_stray_attached(struct pep_net *pn, const struct net_device *dev)
 {
-	return rcu_access_pointer(dev->tcx_ingress) &&
-	       xa_load(&pn->attached, dev->ifindex);
+	u64 *recent = &pn->recent[dev->ifindex % ARRAY_SIZE(pn->recent)];
+	u64 number = pep_stray_number(pn, dev->ifindex);
+	const void *entry;
+
+	if (!rcu_access_pointer(dev->tcx_ingress))
+		return false;
+	if (likely(READ_ONCE(*recent) == number))
+		return true;
+	/* Pairs with pep_stray_detach(): in the new epoch the filter is not found. */
+	smp_rmb();
+	entry = xa_load(&pn->attached, dev->ifindex);
+	if (!pep_stray_filters(entry) && entry != pep_stray_noted(number >> 32))
+		return false;
+	WRITE_ONCE(*recent, number);
+	return true;
 }
 
-static int pep_stray_lower(struct net_device *dev, struct netdev_nested_priv *priv)
-{
-	return pep_stray_attached(priv->data, dev);
-}
-
-/* Has an action had the packet, by a device below the one that it comes by now? Below a VLAN
- * it had a tag, with which the action lets packets pass.
+/* Does a bridge forward the frame, with br_netfilter, to another host? One to the bridge
+ * itself comes to no hook of PREROUTING a second time, see ip_sabotage_in().
  */
-static bool pep_stray_seen(struct pep_net *pn, struct net_device *dev)
-{
-	struct netdev_nested_priv priv = { .data = pn };
-
-	return !is_vlan_dev(dev) &&
-	       netdev_walk_all_lower_dev_rcu(dev, pep_stray_lower, &priv);
-}
-
-/* Does a bridge forward the frame, with br_netfilter? It may be for another host. */
 static bool pep_stray_bridged(const struct sk_buff *skb)
 {
 #if IS_ENABLED(CONFIG_BRIDGE_NETFILTER)
-	return skb_ext_exist(skb, SKB_EXT_BRIDGE_NF);
+	return skb_ext_exist(skb, SKB_EXT_BRIDGE_NF) &&
+	       !ether_addr_equal(eth_hdr(skb)->h_dest, skb->dev->dev_addr);
 #else
 	return false;
 #endif
 }
 
-/* A packet for which there is no socket, by a device without filters. */
+/* Would routing drop the packet since its source cannot be behind its device? */
+static bool pep_stray_forged(struct pep_net *pn, struct sk_buff *skb,
+			     const struct pep_packet *pkt)
+{
+	return pkt->tuple.family == AF_INET && pep_source_check(pn->net, skb, pkt);
+}
+
+/* A packet for which there is no socket, by a device without filters. An action may have had
+ * it at an attached port of a bridge: then a leg that is released gets it twice.
+ */
 static bool pep_stray_lost(struct pep_net *pn, struct sk_buff *skb,
 			   const struct pep_packet *pkt)
 {
@@ -84,19 +132,13 @@ static bool pep_stray_lost(struct pep_net *pn, struct sk_buff *skb,
 	stage = conn ? READ_ONCE(conn->stage) : PEP_TRACK_GONE;
 	if (stage == PEP_TRACK_SPLIT && pkt->th->rst)
 		return !pep_steer_over(pn, skb);
-	if (stage != PEP_TRACK_RELEASING || pep_packet_is_syn(pkt->th))
+	if (stage != PEP_TRACK_RELEASING || pep_packet_is_syn(pkt->th) ||
+	    pep_stray_forged(pn, skb, pkt))
 		return false;
 	verdict = pep_follow_packet(pn, NULL, skb, pkt, &leg);
 	if (leg)
 		sock_put(leg);
 	return verdict == PEP_FOLLOW_CONSUMED;
-}
-
-/* Would routing drop the packet since its source cannot be behind its device? */
-static bool pep_stray_forged(struct pep_net *pn, struct sk_buff *skb,
-			     const struct pep_packet *pkt)
-{
-	return pkt->tuple.family == AF_INET && pep_source_check(pn->net, skb, pkt);
 }
 
 /* Handle a packet that no action has had. Fragments of a split connection pass.
@@ -116,8 +158,7 @@ static bool pep_stray_packet(struct pep_net *pn, struct sk_buff *skb)
 		return false;
 	sk = pep_tuple_lookup_dev(pn->net, &pkt.tuple, skb->dev);
 	if (!sk)
-		return kind == PEP_PACKET_TCP && !pep_stray_seen(pn, skb->dev) &&
-		       pep_stray_lost(pn, skb, &pkt);
+		return kind == PEP_PACKET_TCP && pep_stray_lost(pn, skb, &pkt);
 	ours = pep_callback_owns(sk);
 	if (ours && kind == PEP_PACKET_TCP && !pep_stray_forged(pn, skb, &pkt)) {
 		if (pep_steer_socket(pn, sk, skb, &pkt))
@@ -156,12 +197,34 @@ static const struct nf_hook_ops pep_stray_ops[] = {
 	},
 };
 
+/* Does routing forward what a device brings? Over IPv4 each device has its own setting,
+ * over IPv6 that of the namespace is for all, see ip6_forward().
+ */
+static bool pep_stray_forwards(const struct net *net, const struct net_device *dev)
+{
+	const struct in_device *in_dev = __in_dev_get_rcu(dev);
+
+	if (in_dev && IN_DEV_FORWARD(in_dev))
+		return true;
+#if IS_ENABLED(CONFIG_IPV6)
+	if (ipv6_mod_enabled()) {
+		const struct inet6_dev *idev = __in6_dev_get(dev);
+
+		return idev && !READ_ONCE(idev->cnf.disable_ipv6) &&
+		       (READ_ONCE(net->ipv6.devconf_all->forwarding) ||
+			pep_compat_force_forwarding(idev));
+	}
+#endif
+	return false;
+}
+
 /* May a device bring packets that no action has had? */
 static bool pep_stray_device(struct pep_net *pn, const struct net_device *dev)
 {
 	return (dev->flags & (IFF_UP | IFF_LOOPBACK)) == IFF_UP &&
 	       !netif_is_bridge_port(dev) && !netif_is_lag_port(dev) &&
-	       !netif_is_l3_master(dev) && !pep_stray_attached(pn, dev);
+	       !netif_is_l3_master(dev) && !pep_stray_attached(pn, dev) &&
+	       pep_stray_forwards(pn->net, dev);
 }
 
 static bool pep_stray_devices(struct pep_net *pn)
@@ -204,22 +267,61 @@ static void pep_stray_finish(struct pep_net *pn)
 	pep_remains_schedule(pn);
 }
 
-static void pep_stray_work(struct work_struct *work)
+/* Have the hook while it is wanted, and for a while longer. */
+static void pep_stray_decide(struct pep_net *pn, bool wanted)
 {
-	struct pep_net *pn = container_of(to_delayed_work(work),
-					  struct pep_net, stray);
-	bool wanted;
-
-	if (xchg(&pn->stray_orphans, false))
-		pep_flow_kill(pn, pep_stray_orphan, NULL);
-	wanted = (pn->strays || atomic_read(&pn->nflows)) && pep_stray_devices(pn);
+	pn->stray_idle = wanted ? 0 : pn->stray_idle + 1;
 	/* Without memory it is tried again. */
 	if (wanted && !pn->strays)
 		pn->strays = !nf_register_net_hooks(pn->net, pep_stray_ops,
 						    ARRAY_SIZE(pep_stray_ops));
-	else if (!wanted && pn->strays)
+	else if (pn->strays && pn->stray_idle >= PEP_STRAY_LOOKS)
 		pep_stray_finish(pn);
-	schedule_delayed_work(&pn->stray, PEP_STRAY_PERIOD);
+}
+
+/* End flows of devices that have gone since the last time. */
+static void pep_stray_orphans(struct pep_net *pn)
+{
+	unsigned int seq = READ_ONCE(pn->net->dev_base_seq);
+
+	if (pn->stray_seq == seq)
+		return;
+	pn->stray_seq = seq;
+	pep_flow_kill(pn, pep_stray_orphan, NULL);
+}
+
+/* Begin an epoch: devices are noted again with their next packets. The notes of earlier ones
+ * go, but for those of the one that ends, which may be about to be renewed.
+ */
+static void pep_stray_forget(struct pep_net *pn)
+{
+	const void *last = pep_stray_noted(atomic_fetch_inc(&pn->epoch));
+	unsigned long index;
+	void *entry;
+
+	xa_for_each(&pn->attached, index, entry)
+		if (pep_stray_is_note(entry) && entry != last)
+			xa_cmpxchg_bh(&pn->attached, index, entry, NULL, GFP_KERNEL);
+}
+
+/* Look once more, if not earlier. On two queues the work item could run twice at once. */
+static void pep_stray_later(struct pep_net *pn)
+{
+	queue_delayed_work(system_percpu_wq, &pn->stray, PEP_STRAY_PERIOD);
+}
+
+static void pep_stray_work(struct work_struct *work)
+{
+	struct pep_net *pn = container_of(to_delayed_work(work),
+					  struct pep_net, stray);
+	/* Full barrier: a device whose action had gone before is not found attached. */
+	bool soon = xchg(&pn->stray_soon, false);
+
+	pep_stray_orphans(pn);
+	pep_stray_decide(pn, atomic_read(&pn->nflows) && pep_stray_devices(pn));
+	if (!soon)
+		pep_stray_forget(pn);
+	pep_stray_later(pn);
 }
 
 /**
@@ -242,34 +344,60 @@ void pep_stray_init(struct pep_net *pn)
  */
 void pep_stray_start(struct pep_net *pn)
 {
-	schedule_delayed_work(&pn->stray, PEP_STRAY_PERIOD);
+	pep_stray_later(pn);
+}
+
+/* Count a device's own filter no more; after the last one the device has the entry @none. */
+static void pep_stray_uncount(struct pep_net *pn, int ifindex, void *none)
+{
+	unsigned long filters;
+
+	xa_lock_bh(&pn->attached);
+	filters = pep_stray_filters(xa_load(&pn->attached, ifindex));
+	/* There is no entry after pep_stray_stop(). */
+	if (filters)
+		__xa_store(&pn->attached, ifindex,
+			   filters > 1 ? pep_stray_counted(filters - 1) : none,
+			   GFP_ATOMIC);
+	xa_unlock_bh(&pn->attached);
 }
 
 /**
  * pep_stray_note() - note a device whose packet an action has
  * @pn: started instance
- * @ifindex: the device
+ * @number: number of the device, read before
  *
  * Without memory the device counts as one that is not attached, which costs instructions.
  *
  * Context: softirq, RCU read side.
  * Return: true when it was not noted before.
  */
-bool pep_stray_note(struct pep_net *pn, int ifindex)
+bool pep_stray_note(struct pep_net *pn, u64 number)
 {
-	return !READ_ONCE(pn->stopping) && !xa_load(&pn->attached, ifindex) &&
-	       !xa_insert_bh(&pn->attached, ifindex, xa_mk_value(0), GFP_ATOMIC);
+	void *old, *note = pep_stray_noted(number >> 32);
+	u32 ifindex = number;
+	bool noted = false;
+
+	old = xa_load(&pn->attached, ifindex);
+	if (READ_ONCE(pn->stopping) || pep_stray_filters(old) || old == note)
+		return false;
+	xa_lock_bh(&pn->attached);
+	old = xa_load(&pn->attached, ifindex);
+	if (!pep_stray_filters(old))
+		noted = !xa_is_err(__xa_store(&pn->attached, ifindex, note, GFP_ATOMIC));
+	xa_unlock_bh(&pn->attached);
+	return noted;
 }
 
 /**
- * pep_stray_attach() - note a device that has one more filter with an action
+ * pep_stray_attach() - count a filter that a device has of its own
  * @pn: started instance
  * @ifindex: the device
  *
  * Without memory the device counts as one that is not attached until it has a packet.
  *
  * Context: any but hard interrupt.
- * Return: true when it is noted, for pep_stray_detach().
+ * Return: true when it is counted, for pep_stray_share() or pep_stray_detach().
  */
 bool pep_stray_attach(struct pep_net *pn, int ifindex)
 {
@@ -277,44 +405,43 @@ bool pep_stray_attach(struct pep_net *pn, int ifindex)
 	void *entry;
 
 	xa_lock_bh(&pn->attached);
-	entry = xa_load(&pn->attached, ifindex);
-	filters = entry ? xa_to_value(entry) : 0;
-	entry = __xa_store(&pn->attached, ifindex, xa_mk_value(filters + 1), GFP_ATOMIC);
+	filters = pep_stray_filters(xa_load(&pn->attached, ifindex));
+	entry = __xa_store(&pn->attached, ifindex, pep_stray_counted(filters + 1),
+			   GFP_ATOMIC);
 	xa_unlock_bh(&pn->attached);
 	return !xa_is_err(entry);
 }
 
 /**
- * pep_stray_detach() - look for flows that end with a device
- * @pn: instance of which a tc action has gone
- * @ifindex: device of the action's filter, noted; 0 where it is not known
+ * pep_stray_share() - a counted filter's action gets a second filter
+ * @pn: started instance
+ * @ifindex: device of the counted filter
  *
- * Devices without a filter that is known are noted again with their next packets. Flows
- * with a leg that was bound to the device end with resets.
+ * The action may outlive the filter, so it notes the devices of its packets from now on.
+ *
+ * Context: any but hard interrupt.
+ */
+void pep_stray_share(struct pep_net *pn, int ifindex)
+{
+	pep_stray_uncount(pn, ifindex, pep_stray_noted(atomic_read(&pn->epoch)));
+}
+
+/**
+ * pep_stray_detach() - a tc action has gone, or has another side
+ * @pn: instance of the action
+ * @ifindex: device of the action's counted filter; 0 for none
  *
  * Context: any but hard interrupt.
  */
 void pep_stray_detach(struct pep_net *pn, int ifindex)
 {
-	unsigned long index;
-	void *entry;
-
-	xa_lock_bh(&pn->attached);
-	xa_for_each(&pn->attached, index, entry) {
-		unsigned long filters = xa_to_value(entry);
-		bool own = index == ifindex;
-
-		if (filters <= own)
-			__xa_erase(&pn->attached, index);
-		else if (own)
-			__xa_store(&pn->attached, index, xa_mk_value(filters - 1), 0);
-	}
-	xa_unlock_bh(&pn->attached);
-	/* Full barrier: who sees the new number finds the device forgotten. */
-	atomic_inc_return(&pn->detached);
-	WRITE_ONCE(pn->stray_orphans, true);
-	/* Does nothing after pep_stray_stop(). */
-	mod_delayed_work(system_wq, &pn->stray, PEP_STRAY_FIRST);
+	if (ifindex)
+		pep_stray_uncount(pn, ifindex, NULL);
+	/* Full barrier, see pep_stray_attached(). */
+	atomic_inc_return(&pn->epoch);
+	/* A look that comes soon is not put off. None comes after pep_stray_stop(). */
+	if (!xchg(&pn->stray_soon, true))
+		mod_delayed_work(system_percpu_wq, &pn->stray, PEP_STRAY_FIRST);
 }
 
 /**
@@ -343,7 +470,7 @@ void pep_stray_start(struct pep_net *pn)
 {
 }
 
-bool pep_stray_note(struct pep_net *pn, int ifindex)
+bool pep_stray_note(struct pep_net *pn, u64 number)
 {
 	return true;
 }
@@ -351,6 +478,10 @@ bool pep_stray_note(struct pep_net *pn, int ifindex)
 bool pep_stray_attach(struct pep_net *pn, int ifindex)
 {
 	return false;
+}
+
+void pep_stray_share(struct pep_net *pn, int ifindex)
+{
 }
 
 /* Where a side has no device left, the ends of its flows would talk past each other. */

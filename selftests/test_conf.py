@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 
 from peptest import pep
-from peptest.env import PEPADM, TOP
+from peptest.env import PEPADM, PLUGINS
 from peptest.ktap import (after_case, case, expect, expect_least, fail,
                           wait_for)
 from peptest.netns import Within, ip, run
@@ -31,7 +31,6 @@ dev wl0 side wireless profile gold   # the good one
 profile gold cc-wireless cubic residence 80
 """
 IN_MODIFY = 2           # of inotify
-PLUGINS = os.path.join(TOP, "tools", "tc")
 _path = tempfile.mkdtemp(prefix="pep-conf-")
 FILE = os.path.join(_path, "pep.conf")
 

@@ -49,7 +49,6 @@ RENAMED = {"pep_flows_pending": "pending",
            "pep_packets_dropped_total": "dropped",
            "pep_syns_answered_total": "syn_answered",
            "pep_flows_established_total": "flow_established"}
-PLUGINS = os.path.join(env.TOP, "tools", "tc")
 # Names of the limits in JSON.
 LIMITS = {"flows_limit": "flows", "flows_pending_limit": "pending",
           "draining": "drain"}
@@ -64,7 +63,7 @@ def setup():
 
 def plain(line):
     """Run tc in the gateway."""
-    run("env", f"TC_LIB_DIR={PLUGINS}", "tc", "-n", "pep", *line.split())
+    run("env", f"TC_LIB_DIR={env.PLUGINS}", "tc", "-n", "pep", *line.split())
 
 
 def samples(text):

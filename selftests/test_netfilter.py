@@ -241,16 +241,20 @@ def entries():
         exchange(socks, 1000)
 
 
-UNTRACKED = "ct state untracked meta l4proto { tcp, icmp, ipv6-icmp } accept"
+PROTOCOLS = "meta l4proto { tcp, icmp, ipv6-icmp } accept"
+# The rules of INPUT and OUTPUT that README.md names, without conntrack and
+# with it.
+FOREIGN = [f"fib {address} type unicast {PROTOCOLS}"
+           for address in ("daddr", "saddr")]
+UNTRACKED = [f"ct state untracked {PROTOCOLS}"] * 2
 
 
-def policies(*forward):
+def policies(accepted, *forward):
     """Chains that drop by default: packets of legs are accepted in INPUT and
     OUTPUT, and others by the given rules in FORWARD."""
     yield "table inet closed {"
-    for hook, accepted in (
-            ("input", ["iifname { wl0, sv0 } " + UNTRACKED]),
-            ("forward", forward), ("output", [UNTRACKED])):
+    for hook, accepted in (("input", accepted[:1]), ("forward", forward),
+                           ("output", accepted[1:])):
         yield f"chain {hook} {{ type filter hook {hook} priority 10;"
         yield "policy drop;"
         # Neighbour discovery must work: INPUT sees solicitations, too.
@@ -261,19 +265,19 @@ def policies(*forward):
 
 
 @contextlib.contextmanager
-def closed(*forward):
+def closed(*rules_):
     """Run such a firewall within."""
     run("nft", "-f", "-", ns="pep",
-        stdin="\n".join(policies(*forward)) + "\n")
+        stdin="\n".join(policies(*rules_)) + "\n")
     try:
         yield
     finally:
         run("nft", "delete", "table", "inet", "closed", ns="pep")
 
 
-def policy(family, *forward):
+def policy(family, accepted, *forward):
     """Everything that can happen to a connection."""
-    with closed(*forward):
+    with closed(accepted, *forward):
         for ends in ("sub", "srv"), ("srv", "sub"):
             exchange(pair(family, *ends), 20000)
         near, far = pair(family)
@@ -285,15 +289,26 @@ def policy(family, *forward):
     return refused
 
 
-@families("chains that drop by default, and established is accepted")
-def stateful(family):
+@families("chains that drop by default, and established is accepted", FOREIGN)
+@families("chains that drop by default, and untracked is accepted", UNTRACKED)
+def stateful(family, accepted):
     """FORWARD sees the handshake, INPUT and OUTPUT all later packets."""
     with grows(split_handshake=3, flow_closed=2, flow_reset=1,
                follow_reset=1):
         expect("the client's error",
-               policy(family, "ct state established accept",
+               policy(family, accepted, "ct state established accept",
                       "ct state new meta l4proto tcp accept"),
                "ECONNREFUSED")
+
+
+@families("the rule without conntrack opens no port of the gateway")
+def own(family):
+    target = addr("pep", family)
+    listen("pep", family)
+    expect("before", connect_errno("sub", family, target, seconds=4), "ok")
+    with closed(FOREIGN):
+        expect("the client's error",
+               connect_errno("sub", family, target, seconds=4), "ETIMEDOUT")
 
 
 @families("chains that drop by default, and nothing is forwarded")
@@ -301,7 +316,7 @@ def forbidden(family):
     """The firewall blocks a connection with pep as without."""
     listen("srv", family)
     with grows(follow_new=1, follow_established=0, flow_established=0), \
-            closed():
+            closed(FOREIGN):
         expect("the client's error",
                connect_errno("sub", family, addr("srv", family), seconds=4),
                "ETIMEDOUT")
@@ -336,13 +351,16 @@ def cookies(family):
         sysctl("pep", "net.ipv4.tcp_syncookies=1")
 
 
-@families("early: chains that drop by default, and untracked is accepted")
-def early_policy(family):
+@families("early: chains that drop by default", FOREIGN)
+@families("early: chains that drop by default, and untracked is accepted",
+          UNTRACKED)
+def early_policy(family, accepted):
     """The connection that the server refuses is reset, as soon as it is
     established or a little later."""
     with grows(flow_established=3, flow_closed=2), Untracked():
         expect("the client was answered",
-               policy(family, UNTRACKED) in ("ok", "ECONNRESET"), True)
+               policy(family, accepted, "ct state untracked accept")
+               in ("ok", "ECONNRESET"), True)
 
 
 @case("early: conntrack has no entry of a flow at any time")

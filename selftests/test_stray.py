@@ -9,30 +9,53 @@ other devices or not.
 """
 
 import contextlib
+import threading
 import time
 
 from peptest import pep
 from peptest.env import amount
-from peptest.ktap import case, expect, families, wait_for
+from peptest.ktap import case, expect, families, skip, wait_for
 from peptest.netns import addr, ip, nstat, resets, run, sysctls, tc
 from peptest.pep import grows, least, pepadm
-from peptest.raw import Wire, icmp
+from peptest.raw import Wire, icmp, renumbered
 from peptest.tcp import (NO_TIME_WAIT, Load, exchange, exchange_part,
-                         expect_reset, one_way, pair)
+                         expect_reset, expect_stream, next_offset, one_way,
+                         pair, pieces)
 
 RATE = amount(100000)   # bytes per second and end
 BYTES = amount(100000)
 PURGED = 2              # seconds until no socket is removed any more
 LONG = 6                # seconds, more than between two looks for such flows
+AGED = 10               # seconds, until a device that was noted is forgotten
+# The gateway's own packets to the subscriber are lost.
+NOT_SENT = """table inet lost {
+chain output {
+type filter hook output priority 0
+oifname "wl0.21" meta l4proto tcp drop
+}
+}
+"""
 TOO_BIG = {4: (3, 4), 6: (2, 0)}
 OWN = {4: "198.18.21.2", 6: "2001:db8:21::2"}
+
+
+def addresses(dev):
+    """Commands that give the gateway's addresses to a device."""
+    return (f"address add 198.18.21.1/24 dev {dev}",
+            f"address add 2001:db8:21::1/64 dev {dev} nodad")
 
 
 def made():
     """Make the VLAN's device of the gateway."""
     ip("pep", "link add link wl0 name wl0.21 type vlan id 21",
-       "link set wl0.21 up", "address add 198.18.21.1/24 dev wl0.21",
-       "address add 2001:db8:21::1/64 dev wl0.21 nodad")
+       "link set wl0.21 up", *addresses("wl0.21"))
+
+
+def filters(where, action):
+    """Add filters with pep's action."""
+    for pref, protocol in (5, "ip"), (6, "ipv6"):
+        tc("pep", f"filter add {where} pref {pref} protocol {protocol} "
+           f"matchall action pepsplit {action}")
 
 
 def anew():
@@ -55,6 +78,25 @@ def bare():
 def filterless():
     """The device loses its filters, and keeps its qdisc."""
     tc("pep", "filter del dev wl0.21 ingress")
+
+
+def egress():
+    """The device loses its filters, but for some at egress."""
+    filterless()
+    filters("dev wl0.21 egress", "side wireless")
+
+
+def own_qdisc():
+    """The device leaves its shared block, and has a qdisc of its own."""
+    bare()
+    tc("pep", "qdisc add dev wl0.21 clsact")
+
+
+def bridged():
+    """The device is made anew and becomes the port of a bridge."""
+    ip("pep", "link del wl0.21", "link add br21 type bridge",
+       "link add link wl0 name wl0.21 master br21 type vlan id 21",
+       "link set wl0.21 up", "link set br21 up", *addresses("br21"))
 
 
 def both_bare():
@@ -121,12 +163,10 @@ def hook_is(there):
 @families("made anew, with other filters, for long", others, LONG)
 @families("its qdisc is deleted", bare)
 @families("its filters are deleted", filterless)
-def unattached(family, how, seconds=1, others_attached=True):
+def unattached(family, how, seconds=1):
     """One connection is idle, one transfers, and one of which an end has
-    finished. The hook goes when all devices are attached again."""
+    finished."""
     before = resets()
-    if others_attached:
-        wait_for("no hook before", lambda: hook_is(False), 30)
     with grows(flow_released=0, flow_killed=0, flow_reset=0, flow_closed=3,
                stray=least(1)):
         idle, busy, half = (opened(family) for _ in range(3))
@@ -141,8 +181,6 @@ def unattached(family, how, seconds=1, others_attached=True):
         load.more(RATE // 4)
         exchange_part(idle, BYTES)
         one_way(*half[::-1], BYTES)
-        wait_for("the hook as it should be afterwards",
-                 lambda: hook_is(not others_attached), 30)
         load.finish()
         load.expect_whole()
         exchange(idle, BYTES)
@@ -150,11 +188,102 @@ def unattached(family, how, seconds=1, others_attached=True):
     expect("resets", resets(), before)
 
 
+@families("its filters are deleted, but those at egress")
+def but_egress(family):
+    unattached(family, egress)
+    tc("pep", "filter del dev wl0.21 egress")
+
+
 @families("made anew, the only device of its side", anew)
 @families("made anew with other filters, the only device of its side", others)
 def last(family, how):
     with alone():
-        unattached(family, how, others_attached=False)
+        unattached(family, how)
+
+
+@contextlib.contextmanager
+def otherwise(qdisc, *places):
+    """Within, the device is attached by filters of tc, each at one of the
+    given places; what they do not have in common is deleted afterwards."""
+    ip("pep", "link add mg0 type dummy")
+    pepadm("dev", "del", "wl0.21")
+    for dev in "wl0.21", "mg0":
+        tc("pep", f"qdisc replace dev {dev} {qdisc}")
+    for where in places:
+        filters(where, "side wireless index 7")
+    try:
+        yield
+    finally:
+        ip("pep", "link del mg0")
+
+
+@case("its filters are deleted, whose action another device has, too")
+def shared_action():
+    """Till then early demux delivers by the legs' cached routes."""
+    with otherwise("clsact", "dev wl0.21 ingress", "dev mg0 ingress"):
+        unattached(4, filterless, AGED)
+
+
+@case("it leaves a shared block, and has another qdisc")
+def shared_block():
+    with otherwise("ingress_block 21 clsact", "block 21"):
+        unattached(4, own_qdisc, AGED)
+
+
+@contextlib.contextmanager
+def bridge():
+    """The bridge goes afterwards."""
+    try:
+        yield
+    finally:
+        ip("pep", "link del br21")
+        anew()
+        attach()
+
+
+@families("it becomes the port of a bridge")
+def port(family):
+    with bridge():
+        unattached(family, bridged)
+
+
+@families("it becomes the port of a bridge with br_netfilter")
+def netfilter_port(family):
+    if run("modprobe", "-q", "br_netfilter", check=False).returncode:
+        skip("this kernel has no br_netfilter")
+    with sysctls("pep", "net.bridge.bridge-nf-call-iptables=1",
+                 "net.bridge.bridge-nf-call-ip6tables=1"), bridge():
+        unattached(family, bridged)
+
+
+class Storm(threading.Thread):
+    """Makes and deletes actions until it is stopped."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.done = threading.Event()
+        self.start()
+
+    def run(self):
+        while not self.done.wait(0.03):
+            tc("pep", "actions add action pepsplit side wireless index 9",
+               "actions del action pepsplit index 9")
+
+    def stop(self):
+        self.done.set()
+        self.join()
+
+
+@families("made anew, while actions come and go")
+def storm(family):
+    """As when many devices are detached."""
+    both = opened(family)
+    other = Storm()
+    with detached(anew):
+        exchange_part(both, BYTES)
+        expect("the storm goes on", other.is_alive(), True)
+    other.stop()
+    exchange(both, BYTES)
 
 
 @families("the module is unloaded when no device is left")
@@ -222,6 +351,23 @@ def moved(family):
     expect("resets", resets(), before)
 
 
+@case("no hook for a device from which nothing is forwarded")
+def unrouted():
+    """As from one for management."""
+    if hook_is(True) and hook_is(False):
+        skip("this kernel does not list hooks")
+    both = opened(4)
+    wait_for("no hook before", lambda: hook_is(False))
+    ip("pep", "link add mg0 type dummy", "link set mg0 up")
+    wait_for("the hook", lambda: hook_is(True))
+    with sysctls("pep", "net.ipv4.conf.mg0.forwarding=0"):
+        with sysctls("pep", "net.ipv6.conf.mg0.disable_ipv6=1"):
+            wait_for("no hook without either", lambda: hook_is(False))
+        wait_for("the hook with IPv6", lambda: hook_is(True))
+    ip("pep", "link del mg0")
+    exchange(both, BYTES)
+
+
 @case("rp_filter holds at a device that is not attached")
 def forged():
     """The subscriber's address is not behind the second VLAN any more."""
@@ -245,8 +391,39 @@ def forged():
     exchange(both, BYTES)
 
 
+@case("rp_filter holds while a connection is handed back")
+def forged_meanwhile():
+    """The subscriber has not got the payload that is acknowledged."""
+    near, far = opened(4)
+    with second(4) as move:
+        move()
+        wire = Wire("sub", "eth0.23", ("pep", "wl0.23"))
+        with grows(ended=False, stray=least(1)):
+            exchange_part((near, far), 1000)
+        pep.quiet()
+        seen = [s for s in wire.segments(outgoing=True) if not s.data][-1]
+        ip("pep", "route del 198.18.21.2/32")
+        ip("sub", "route replace default via 198.18.21.1 table 21")
+        with sysctls("pep", "net.ipv4.conf.all.rp_filter=1"), \
+                grows(ended=False, flow_released=1):
+            run("nft", "-f", "-", ns="pep", stdin=NOT_SENT)
+            offset = next_offset()
+            far.sendall(b"".join(pieces(offset, 1000)))
+            pep.quiet()
+            expect("released", pep.released(), 1)
+            wire.send(renumbered(seen, ack=1000))
+            pep.quiet()
+            expect("not handed back", pep.stat("flows"), 1)
+            run("nft", "delete", "table", "inet", "lost", ns="pep")
+            near.settimeout(20)
+            expect_stream(near, offset, 1000)
+            wait_for("the release", lambda: not pep.stat("flows"))
+    exchange((near, far), BYTES)
+
+
 @families("a leg is bound to the device that goes")
-def orphan(family):
+@families("a leg is bound to a device that goes, and no action with it", True)
+def orphan(family, shared=False):
     """Nobody hears the leg any more, nor would it be found."""
     server = {4: "198.18.22.2", 6: "2001:db8:22::2"}[family]
     for ns, dev, host in ("srv", "eth0", 2), ("pep", "sv0", 1):
@@ -256,12 +433,18 @@ def orphan(family):
            f"address add 2001:db8:22::{host}/64 dev {dev}.22 nodad")
     ip("srv", f"rule add from {server} lookup 22",
        f"route add default via {server[:-1]}1 table 22", family=family)
-    pepadm("dev", "add", "sv0.22", "side", "server")
+    ip("pep", "link add mg0 type dummy")
+    for dev in ("sv0.22", "mg0") if shared else ():
+        tc("pep", f"qdisc add dev {dev} clsact")
+        filters(f"dev {dev} ingress", "side server index 7")
+    if not shared:
+        pepadm("dev", "add", "sv0.22", "side", "server")
     pepadm("profile", "set", "default", "server-dev", "sv0.22")
     with grows(flow_killed=1):
         near, _ = opened(family, to=server)
         ip("pep", "link del sv0.22")
         expect_reset(near)
+    ip("pep", "link del mg0")
     pepadm("profile", "set", "default", "server-dev", "none")
     ip("srv", "link del eth0.22")
     ip("srv", f"rule del from {server} lookup 22", family=family)
@@ -269,6 +452,7 @@ def orphan(family):
 
 @families("handed back, payload is under way", anew)
 @families("handed back, other filters, payload is under way", others)
+@families("handed back in a bridge, payload is under way", bridged)
 def back(family, how):
     before = resets()
     with grows(ended=False, flow_released=1, flow_killed=0, flow_reset=0):
@@ -282,6 +466,9 @@ def back(family, how):
     load.finish()
     load.expect_whole()
     expect("resets", resets(), before)
+    if how == bridged:
+        with bridge():
+            pass
 
 
 @families("an ICMP error about the leg comes by the new device")

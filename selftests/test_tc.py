@@ -3,18 +3,16 @@
 pepsplit, prints them, and accepts its own output as input."""
 
 import json
-import os
 import re
 
 from peptest import pep
-from peptest.env import TOP
+from peptest.env import PLUGINS
 from peptest.ktap import (after_case, case, expect, expect_between,
                           expect_least, fail, families, wait_for)
 from peptest.netns import addr, run
 from peptest.pep import grows, pepadm
 from peptest.tcp import exchange, pair
 
-PLUGINS = os.path.join(TOP, "tools", "tc")
 SIDES = {"wl0": "wireless", "sv0": "server"}
 PROTOCOLS = {4: "ip", 6: "ipv6"}
 TIMES = {"installed", "last_used", "first_used"}

@@ -2,9 +2,10 @@
 """Settings from run.py, passed in the environment."""
 
 import os
-from os.path import abspath, dirname
+from os.path import abspath, dirname, join
 
 TOP = dirname(dirname(dirname(abspath(__file__))))
+PLUGINS = join(TOP, "tools", "tc")      # of tc
 KERNEL = os.environ.get("PEP_KERNEL", "stock")
 KO = os.environ.get("PEP_KO", "")
 # The congestion control that comes with the module, compressed like it.

@@ -17,6 +17,7 @@ import os
 import subprocess
 import tempfile
 
+from .env import PLUGINS
 from .ktap import Failure, dumper
 
 CLONE_NEWNET = 0x40000000
@@ -90,8 +91,9 @@ def ip(ns, *lines, family=None):
 
 
 def tc(ns, *lines):
-    """Run lines of tc -batch in a namespace."""
-    run("tc", "-n", ns, "-batch", "-", stdin="\n".join(lines) + "\n")
+    """Run lines of tc -batch in a namespace, with pep's action."""
+    run("env", f"TC_LIB_DIR={PLUGINS}", "tc", "-n", ns, "-batch", "-",
+        stdin="\n".join(lines) + "\n")
 
 
 def sysctl(ns, *settings):
