@@ -702,6 +702,32 @@ def late():
     ip("pep", "link del late0", "link del late1")
 
 
+@case("a device that is optional is left out while it is not there")
+def optional():
+    before = saved()
+    write(PLAIN + "dev late0 side wireless optional on\n")
+    warning = (f"pepadm: {FILE}:5: conf sync: warning: left out: "
+               'Cannot find device "late0"\n')
+    for present in False, True, False:
+        if present:
+            ip("pep", "link add late0 type dummy")
+        done = pepadm("conf", "sync", FILE, "wait", "3600")
+        expect("it says", done.stderr, "" if present else warning)
+        lines = set(saved().splitlines()) - set(before.splitlines())
+        expect("more lines", lines, {"dev late0 side wireless profile default"}
+               if present else set())
+        if present:
+            ip("pep", "link del late0")
+    write(PLAIN + "dev late0 side wireless optional off\n")
+    expect("exit code", pepadm("conf", "sync", FILE, check=False).returncode,
+           1)
+    done = pepadm("dev", "add", "late0", "side", "wireless", "optional", "on",
+                  check=False)
+    expect("exit code", done.returncode, 2)
+    expect("message", done.stderr,
+           'pepadm: dev add: "optional" is not one of: side, profile\n')
+
+
 @case("a device that does not come is told, and nothing is changed")
 def never():
     before = saved()

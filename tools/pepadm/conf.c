@@ -40,14 +40,17 @@ static enum pep_exit wait_dev(const struct pep_config *conf,
 	return server ? pep_wait_link(server, end) : PEP_OK;
 }
 
-/* Wait for the devices of a configuration, some seconds for all together. */
+/* Wait for the devices of a configuration that are not optional, some seconds for all
+ * together.
+ */
 static enum pep_exit wait_devs(const struct pep_config *conf, __u32 seconds)
 {
 	__u64 end = pep_wait_end(seconds);
 	enum pep_exit err = PEP_OK;
 
 	for (size_t i = 0; i < conf->n && !err; i++)
-		if (conf->lines[i].kind == PEP_CONFIG_DEV)
+		if (conf->lines[i].kind == PEP_CONFIG_DEV &&
+		    !conf->lines[i].dev.optional)
 			err = wait_dev(conf, &conf->lines[i], end);
 	pep_err_place(NULL, 0);
 	return err;

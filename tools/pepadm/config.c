@@ -24,19 +24,21 @@ static const char * const names_kind[] = {
 	[PEP_CONFIG_DEV] = "dev",
 };
 
+static void line_free(struct pep_config_line *line)
+{
+	for (int i = 0; i < line->n_words; i++)
+		free(line->words[i]);
+	free(line->words);
+}
+
 /**
  * pep_config_free() - free a configuration's lines
  * @conf: from pep_config_read() or pep_config_now(), complete or not
  */
 void pep_config_free(struct pep_config *conf)
 {
-	int j;
-
-	for (size_t i = 0; i < conf->n; i++) {
-		for (j = 0; j < conf->lines[i].n_words; j++)
-			free(conf->lines[i].words[j]);
-		free(conf->lines[i].words);
-	}
+	for (size_t i = 0; i < conf->n; i++)
+		line_free(&conf->lines[i]);
 	free(conf->lines);
 	conf->lines = NULL;
 	conf->n = 0;
@@ -129,7 +131,7 @@ static enum pep_exit line_check(struct pep_config_line *line)
 	case PEP_CONFIG_LIMIT:
 		return pep_limit_check(&args);
 	case PEP_CONFIG_DEV:
-		err = pep_dev_check(&args, &line->dev);
+		err = pep_dev_check(&args, true, &line->dev);
 		line->name = line->dev.name;
 		return err;
 	}
@@ -198,11 +200,34 @@ static bool rename_dev(struct pep_config_line *line, const char *name)
 	return true;
 }
 
+/* Drop the lines of optional devices that are missing, with a warning. */
+static void drop_missing(struct pep_config *conf, struct pep_nl *nl)
+{
+	struct pep_config_line *line;
+	struct pep_link link;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < conf->n; i++) {
+		line = &conf->lines[i];
+		if (line->kind != PEP_CONFIG_DEV || !line->dev.optional ||
+		    pep_link_by_name(nl, line->name, &link) != -ENODEV) {
+			conf->lines[kept++] = *line;
+			continue;
+		}
+		pep_config_place(conf, line);
+		pep_err_warning("left out: Cannot find device \"%s\"",
+				line->name);
+		line_free(line);
+	}
+	conf->n = kept;
+	pep_err_place(NULL, 0);
+}
+
 /**
  * pep_config_resolve() - replace alternative names of devices
  * @conf: configuration
  *
- * The name of a device that is missing stays.
+ * The name of a device that is missing stays, but for optional ones, whose lines go.
  *
  * Return: PEP_OK; after a message PEP_USAGE when two lines are about one device, or
  * PEP_FAILED.
@@ -218,6 +243,7 @@ enum pep_exit pep_config_resolve(struct pep_config *conf)
 	err = pep_nl_open(&nl, NETLINK_ROUTE);
 	if (err)
 		return err;
+	drop_missing(conf, &nl);
 	for (size_t i = 0; i < conf->n && !err; i++) {
 		line = &conf->lines[i];
 		if (line->kind != PEP_CONFIG_DEV ||

@@ -117,12 +117,15 @@ static enum pep_exit add(struct pep_nl *nl, const struct pep_link *link,
 /**
  * pep_dev_check() - read the words that attach a device
  * @args: the words, name first
+ * @line: they are a line of a configuration, whose device may be optional
  * @conf: result
  *
  * Return: PEP_OK, or PEP_USAGE after a message.
  */
-enum pep_exit pep_dev_check(struct pep_args *args, struct pep_dev_conf *conf)
+enum pep_exit pep_dev_check(struct pep_args *args, bool line,
+			    struct pep_dev_conf *conf)
 {
+	static const char * const names_optional[] = { "off", "on" };
 	struct pep_args_option options[] = {
 		{
 			.word = "side",
@@ -131,6 +134,11 @@ enum pep_exit pep_dev_check(struct pep_args *args, struct pep_dev_conf *conf)
 			.required = true,
 		},
 		{ .word = "profile", .check = pep_args_check_profile },
+		{
+			.word = "optional",
+			.choices = names_optional,
+			.n_choices = ARRAY_SIZE(names_optional),
+		},
 	};
 	enum pep_exit err;
 
@@ -138,11 +146,13 @@ enum pep_exit pep_dev_check(struct pep_args *args, struct pep_dev_conf *conf)
 	if (!err)
 		err = pep_args_check_name("DEV", conf->name);
 	if (!err)
-		err = pep_args_options(args, options, ARRAY_SIZE(options));
+		err = pep_args_options(args, options,
+				       ARRAY_SIZE(options) - !line);
 	if (err)
 		return err;
 	conf->side = options[0].number;
 	conf->profile = options[1].text ? options[1].text : PEP_PROFILE_DEFAULT;
+	conf->optional = line && options[2].number;
 	return PEP_OK;
 }
 
@@ -171,7 +181,7 @@ static enum pep_exit attach(const struct pep_dev_conf *conf, bool replace)
 static enum pep_exit dev_add(struct pep_args *args)
 {
 	struct pep_dev_conf conf;
-	enum pep_exit err = pep_dev_check(args, &conf);
+	enum pep_exit err = pep_dev_check(args, false, &conf);
 	int lock;
 
 	if (err)
