@@ -34,6 +34,8 @@ QUIET = {'pep_connections_total{instance="a",event="new"}': 600,
          'pep_flows_ended_total{instance="a",cause="reset"}': 60,
          'pep_flows_ended_total{instance="a",cause="evicted"}': 1,
          'pep_connects_failed_total{instance="a",cause="refused"}': 60,
+         'pep_packets_delivered_total{instance="a"}': 6000,
+         'pep_relayed_bytes_total{instance="a",leg="server"}': 6000000,
          'pep_packets_dropped_total{instance="a"}': 1,
          'pep_relay_no_memory_total{instance="a"}': 1,
          'pep_syn_cookie_total{instance="a"}': 1,
@@ -56,6 +58,9 @@ FILTERS = {'pep_filters{instance="a",side="wireless"}': "2x60",
            'pep_filters{instance="a",side="server"}': "2x60"}
 LOUD = {"PepNothingSplit": {'pep_flows_established_total{instance="a"}': 0},
         "PepDraining": {'pep_draining{instance="a"}': 1},
+        "PepStray": {'pep_stray_total{instance="a"}': 1},
+        "PepNothingRelayed": {
+            'pep_relayed_bytes_total{instance="a",leg="server"}': 9000},
         "PepOverload": {'pep_connections_kept_total{instance="a",'
                         'reason="max_flows"}': 1},
         "PepNearLimit": {'pep_flows_pending{instance="a"}': 10},
@@ -80,8 +85,9 @@ LOUD = {"PepNothingSplit": {'pep_flows_established_total{instance="a"}': 0},
             'le="1.048576",group="treated"}': 600}}
 # Fires when the modification time of the counters' file does not change.
 STALE = "PepMetricsStale"
-# Fires when a side has no filters.
+# Fires when a side has no filters, and when it has fewer.
 DETACHED = "PepNothingAttached"
+FEWER = "PepFiltersLost"
 # Labels that Prometheus adds.
 GIVEN = {"job", "instance", "file"}
 # Series that no panel shows: every value of them is normal.
@@ -252,11 +258,13 @@ def alerts():
              alerting({**quiet, stamp: "0x60"}, [STALE]),
              *(alerting({**quiet, name: "0x60"}, [DETACHED])
                for name in FILTERS),
+             *(alerting({**quiet, name: "2x30 1x30"}, [FEWER])
+               for name in FILTERS),
              *(alerting({**quiet, **growing(series)}, [name])
                for name, series in LOUD.items())]
     with open(RULES, encoding="utf-8") as file:
         names = re.findall(r"alert: (\w+)", file.read())
-    expect("alerts", sorted(names), sorted([STALE, DETACHED, *LOUD]))
+    expect("alerts", sorted(names), sorted([STALE, DETACHED, FEWER, *LOUD]))
     with tempfile.NamedTemporaryFile("w", suffix=".yml",
                                      encoding="utf-8") as file:
         json.dump({"rule_files": [RULES], "tests": tests}, file)
