@@ -100,6 +100,17 @@ static void pep_accept_give_up(struct pep_flow *flow, enum pep_stat cause)
 	pep_flow_unlock_legs(flow);
 }
 
+/* End a flow whose opener has reset before it was accepted. */
+static void pep_accept_lose(struct pep_flow *flow)
+{
+	spin_lock(&flow->lock);
+	if (flow->state == PEP_FLOW_STATE_CONNECTING) {
+		pep_stamp(flow, PEP_FLOW_TIME_RST_FROM + flow->opener);
+		pep_accept_give_up(flow, PEP_STAT_OPENER_LOST);
+	}
+	spin_unlock(&flow->lock);
+}
+
 /* Reset an accepted connection that no flow waits for. */
 static void pep_accept_refuse(struct pep_net *pn, struct sock *child,
 			      struct pep_sock *shell)
@@ -223,15 +234,39 @@ void pep_accept_reset(struct pep_net *pn, struct sock *req, struct sk_buff *skb,
 		return;
 	}
 	flow = pep_accept_find(pn, &tuple, vrf);
-	if (!flow)
-		return;
-	spin_lock(&flow->lock);
-	if (flow->state == PEP_FLOW_STATE_CONNECTING) {
-		pep_stamp(flow, PEP_FLOW_TIME_RST_FROM + flow->opener);
-		pep_accept_give_up(flow, PEP_STAT_OPENER_LOST);
+	if (flow) {
+		pep_accept_lose(flow);
+		pep_flow_put(flow);
 	}
-	spin_unlock(&flow->lock);
+}
+
+/**
+ * pep_accept_reset_cookie() - handle the reset of an opener without a request
+ * @pn: started instance
+ * @skb: reset that finds no socket
+ * @pkt: parsed @skb
+ *
+ * The opener was answered by SYN cookie. The target is reset, too.
+ *
+ * Context: softirq, RCU read side.
+ * Return: whether a flow waited for the opener, and the reset has the number that the
+ * opener's leg would expect (RFC 5961, section 3.2).
+ */
+bool pep_accept_reset_cookie(struct pep_net *pn, const struct sk_buff *skb,
+			     const struct pep_packet *pkt)
+{
+	struct pep_flow *flow;
+	bool fits;
+
+	flow = pep_accept_find(pn, &pkt->tuple, pep_tuple_vrf(skb->dev));
+	if (!flow)
+		return false;
+	fits = ntohl(pkt->th->seq) == flow->conn->end[flow->opener].isn + 1 &&
+	       pep_packet_csum_ok(skb, pkt);
+	if (fits)
+		pep_accept_lose(flow);
 	pep_flow_put(flow);
+	return fits;
 }
 
 /**

@@ -406,20 +406,24 @@ static enum pep_stat pep_steer_leg(struct pep_net *pn, struct sock *sk,
 }
 
 /**
- * pep_steer_over() - drop a reset of a split connection whose leg has no socket any more
+ * pep_steer_over() - handle a reset of a split connection whose leg has no socket
  * @pn: started instance
  * @skb: reset; consumed
+ * @pkt: parsed @skb
  *
- * The leg is over: it has acknowledged the end's FIN, and an earlier reset has ended its
- * TIME_WAIT. An end that is closed resets packets that arrive late; the other end would
- * take the reset for the end of payload that is still on its way from its own leg.
+ * The opener may have been answered by SYN cookie. Else the leg is over: it has
+ * acknowledged the end's FIN, and an earlier reset has ended its TIME_WAIT. An end that is
+ * closed resets packets that arrive late; the other end would take the reset for the end
+ * of payload that is still on its way from its own leg.
  *
- * Context: any.
+ * Context: BH off, RCU read side.
  * Return: PEP_STAT_NONE.
  */
-enum pep_stat pep_steer_over(struct pep_net *pn, struct sk_buff *skb)
+enum pep_stat pep_steer_over(struct pep_net *pn, struct sk_buff *skb,
+			     const struct pep_packet *pkt)
 {
-	pep_stat_inc(pn, PEP_STAT_RESET_OVER);
+	if (!pep_accept_reset_cookie(pn, skb, pkt))
+		pep_stat_inc(pn, PEP_STAT_RESET_OVER);
 	kfree_skb(skb);
 	return PEP_STAT_NONE;
 }
@@ -483,7 +487,7 @@ retry:
 		goto retry;
 	}
 	if (!sk && verdict == PEP_FOLLOW_SPLIT && pkt->th->rst)
-		return pep_steer_over(pn, skb);
+		return pep_steer_over(pn, skb, pkt);
 	if (!sk)
 		return pep_steer_unknown(pn, profile, side, skb, pkt);
 	if (!pep_callback_owns(sk)) {

@@ -131,7 +131,7 @@ static bool pep_stray_lost(struct pep_net *pn, struct sk_buff *skb,
 	conn = pep_track_find(pn, &pkt->tuple, pep_tuple_vrf(skb->dev));
 	stage = conn ? READ_ONCE(conn->stage) : PEP_TRACK_GONE;
 	if (stage == PEP_TRACK_SPLIT && pkt->th->rst)
-		return !pep_steer_over(pn, skb);
+		return !pep_steer_over(pn, skb, pkt);
 	if (stage != PEP_TRACK_RELEASING || pep_packet_is_syn(pkt->th) ||
 	    pep_stray_forged(pn, skb, pkt))
 		return false;

@@ -6,7 +6,7 @@ same, even when sent before the target has answered."""
 from peptest import pep
 from peptest.env import amount
 from peptest.ktap import case, expect, families, steady, wait_for
-from peptest.netns import addr, ip, netem, run, sysctl
+from peptest.netns import addr, ip, netem, run, sysctl, sysctls
 from peptest.pep import grows, least
 from peptest.raw import ACK, RST, SYN, Wire, segment
 from peptest.tcp import (PORT, accept, client, connect, exchange, exchange_all,
@@ -88,6 +88,30 @@ def gone(family, opener, opened):
         ip(opened, "route del " + silence)
 
 
+def cancelled(family, opener, opened):
+    """Openers that are gone when the SYN-ACK comes, one answered from a
+    request and one by SYN cookie."""
+    exchange(pair(family, opener, opened), 100)
+    silence = (f"blackhole {addr(opener, family)}/"
+               f"{'32' if family == 4 else '128'}")
+    ip(opened, "route add " + silence)
+    netem(opener, "eth0", "delay", "200ms")
+    try:
+        for cookies in 1, 2:
+            with sysctls("pep", f"net.ipv4.tcp_syncookies={cookies}"), \
+                    grows(syn_answered=1, opener_lost=1, reset_over=0,
+                          flow_established=0) as before:
+                near = client(opener, family)
+                near.setblocking(False)
+                near.connect_ex((addr(opened, family), PORT))
+                near.close()
+                wait_for("its reset", lambda: pep.stat("opener_lost") >
+                         before["opener_lost"], 10)
+    finally:
+        netem(opener, "eth0", "off")
+        ip(opened, "route del " + silence)
+
+
 def one_side(family, opener, opened):
     """The other side has no device: pep would not see the target's answer.
     With split never the reason is counted at the SYN."""
@@ -127,6 +151,7 @@ for _text, *_ends in WAYS:
     families(f"{FLOWS} flows at once" + _text, *_ends)(many)
     families("payload before the target's answer" + _text, *_ends)(ahead)
     families("openers that are gone when accepted" + _text, *_ends)(gone)
+    families("openers that are gone when answered" + _text, *_ends)(cancelled)
     families("a device on one side only" + _text, *_ends)(one_side)
     families("a device that is to be detached" + _text, *_ends)(leaving)
 
