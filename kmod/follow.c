@@ -108,8 +108,12 @@ static bool pep_follow_chooses(const struct pep_gen *gen,
 static void pep_follow_choose(struct pep_net *pn, struct pep_gen *gen,
 			      struct pep_conn *conn)
 {
-	bool held_back = pep_follow_held_back(pn, gen, conn);
+	bool held_back;
 
+	/* The profile may have been set since the SYN. */
+	if (conn->trigger)
+		conn->trigger = gen->values.split_trigger;
+	held_back = pep_follow_held_back(pn, gen, conn);
 	pep_meter_begin(gen, conn, held_back ? PEP_GAIN_GROUP_CONTROL :
 					       PEP_GAIN_GROUP_TREATED);
 	if (held_back || !conn->trigger)
@@ -397,7 +401,7 @@ static void pep_follow_step(struct pep_net *pn, struct pep_gen *gen,
 			/* One with both FINs has been counted. */
 			if (conn->stage < PEP_TRACK_CLOSING)
 				pep_stat_inc(pn, PEP_STAT_FOLLOW_RESET);
-			pep_track_end(pn, conn, PEP_CONN_CAUSE_RESET);
+			pep_track_close(pn, conn, PEP_CONN_CAUSE_RESET);
 		}
 		return;
 	}

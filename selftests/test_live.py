@@ -10,10 +10,11 @@ import time
 from peptest import env, pep, settings
 from peptest.ktap import (after_case, case, expect, expect_least, fail,
                           families, note, wait_for)
-from peptest.netns import netem, netem_end, run
+from peptest.netns import addr, netem, netem_end, run
 from peptest.pep import grows, pepadm, split_pair, split_start
-from peptest.tcp import (Load, exchange, exchange_all, exchange_part,
-                         expect_reset, expect_same, one_way, pair)
+from peptest.tcp import (PORT, Load, accept, client, exchange, exchange_all,
+                         exchange_part, expect_reset, expect_same, listen,
+                         one_way, pair)
 
 TRAITS = {"once", "races"}
 
@@ -43,6 +44,21 @@ def defaults():
 def live(*words, profile="default"):
     """Change a profile and its flows."""
     pepadm("profile", "set", profile, *words, "live")
+
+
+@families("set to never while a handshake is under way")
+def halfway(family):
+    """The connection is one of those that begin with the new values."""
+    with grows(follow_established=1, flow_established=0) as before:
+        netem("sub", "eth0", "delay", "300ms")
+        near = client("sub", family)
+        listener = listen("srv", family)
+        near.setblocking(False)
+        near.connect_ex((addr("srv", family), PORT))
+        wait_for("the SYN", lambda: pep.stat("follow_new") >
+                 before["follow_new"])
+        pepadm("profile", "set", "default", "split", "never")
+        exchange((near, accept(listener)), 20000)
 
 
 def controls(**wanted):
