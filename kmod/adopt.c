@@ -142,16 +142,14 @@ static void pep_adopt_begin(struct pep_flow *flow,
 	pep_flow_schedule(flow);
 }
 
-/* Set the times of the ends' parts of the handshake, as far as they are known:
- * round trips of a connection that was handed back are later ones.
- */
+/* Set the times of the ends' parts of the handshake, as far as they are known. */
 static void pep_adopt_set_times(struct pep_flow *flow,
 				const struct pep_conn *conn)
 {
 	u64 target = conn->end[!conn->opener].rtt;
 	u64 opener = conn->end[conn->opener].rtt;
 
-	if (conn->repeated || pep_track_tally(conn))
+	if (conn->repeated)
 		return;
 	flow->at[PEP_FLOW_TIME_ANSWERED] = conn->born +
 					   target * NSEC_PER_USEC;

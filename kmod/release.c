@@ -97,6 +97,8 @@ static void pep_release_cuts(struct pep_conn *conn, struct pep_flow *flow)
 {
 	pep_release_cut(&conn->end[0], flow->leg[0].sk);
 	pep_release_cut(&conn->end[1], flow->leg[1].sk);
+	/* The round trips are not those of the handshake any more. */
+	conn->repeated = true;
 	WRITE_ONCE(conn->seen, jiffies);
 	pep_track_advance(flow->pn, conn, PEP_TRACK_CUT);
 }
@@ -337,23 +339,23 @@ void pep_release_idle(struct pep_conn *conn)
 	unsigned long again;
 
 	spin_lock(&flow->lock);
-	if (flow->state == PEP_FLOW_STATE_ESTABLISHED && flow->release_asked) {
+	if (flow->state == PEP_FLOW_STATE_ESTABLISHED && flow->idle_due) {
 		pep_flow_lock_legs(flow);
 		if (flow->pinned || pep_flow_legs_owned(flow)) {
 			/* In a moment, maybe. */
-			flow->release_asked = false;
+			flow->idle_due = false;
 			pep_flow_wake_in(flow, pep_idle_again(flow, PEP_RELEASE_AGAIN));
 		} else if (!pep_idle_lasts(flow) || !pep_release_open(flow)) {
 			/* Not before something has happened to it. */
 		} else if (!pep_clock_goes_on(flow, false)) {
 			/* The end's answers to keepalive probes may show another. */
-			flow->release_asked = false;
+			flow->idle_due = false;
 			again = flow->release_idle * HZ;
 			pep_flow_wake_in(flow, pep_idle_again(flow, again));
 		} else if (pep_clock_shown(flow)) {
 			pep_release_at_once(conn, flow);
 		} else {
-			flow->release_asked = false;
+			flow->idle_due = false;
 			again = PEP_RELEASE_SHOWN / 2 +
 				get_random_u32_below(PEP_RELEASE_SHOWN);
 			pep_flow_wake_in(flow, pep_idle_again(flow, again));

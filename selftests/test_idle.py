@@ -482,6 +482,24 @@ def record(family):
     exchange(ends, 1000)
 
 
+@families("its record, when it was handed back at a command")
+def record_commanded(family):
+    """It can be split again after a side has had no device."""
+    use("handshake")
+    ends = pair(family)
+    with monitor("closed") as watch:
+        for known in True, False:
+            exchange_part(ends, 1000)
+            pep.wait_flows(1)
+            pepadm("flow", "release", "all")
+            found = watch.event()
+            expect("is the answer's time known",
+                   "answered_ns" in found["times"], known)
+            pep.detach()
+            pep.attach()
+    exchange(ends, 1000)
+
+
 def percpu():
     """The kernel's per-CPU memory, bytes."""
     with open("/proc/meminfo", encoding="ascii") as file:
