@@ -369,7 +369,7 @@ void pep_flow_unpin(struct pep_flow *flow, u32 seq,
 	flow->idle_timeout = values->idle_timeout;
 	flow->release_idle = values->release_idle;
 	if (changed)
-		flow->release_asked = false;
+		flow->idle_due = false;
 	if (flow->state == PEP_FLOW_STATE_DEAD)
 		pep_flow_release_legs(flow);
 	/* The run sets the timer anew and does its other work, too. */

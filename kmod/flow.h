@@ -80,7 +80,7 @@ enum pep_flow_time {
  * @state: enum pep_flow_state; only flow.c writes it; read locklessly
  * @opener: side that sent the SYN, enum pep_side; constant
  * @mode: enum pep_connect_mode; constant
- * @release_asked: its connection is to be handed back, as it has been idle; until
+ * @idle_due: its connection is to be handed back, as it has been idle; until
  *	it makes progress, or some time later where an end or a socket was not ready
  * @killed: this host wants the flow to end; set once, without @lock
  * @pinned: a work item uses the legs' sockets: they are not released
@@ -131,7 +131,7 @@ struct pep_flow {
 	u8 state;
 	u8 opener;
 	u8 mode;
-	bool release_asked;
+	bool idle_due;
 	bool killed;
 	bool pinned;
 	bool sending;

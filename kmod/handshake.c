@@ -335,7 +335,7 @@ void pep_handshake_complete(struct pep_net *pn, const struct pep_gen *gen,
 	 */
 	if (reason) {
 		pep_stat_inc(pn, reason);
-		pep_track_end(pn, conn, PEP_CONN_CAUSE_EVICTED);
+		pep_track_close(pn, conn, PEP_CONN_CAUSE_EVICTED);
 		return;
 	}
 	opener->rtt = pep_handshake_age(conn) - target->rtt;

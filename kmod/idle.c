@@ -58,7 +58,7 @@ static bool pep_idle_drained(const struct pep_flow *flow)
 /* Idle time after which the flow is to be handed back, jiffies; 0: never. */
 static unsigned long pep_idle_release(const struct pep_flow *flow)
 {
-	if (flow->mode == PEP_CONNECT_MODE_EARLY || flow->release_asked ||
+	if (flow->mode == PEP_CONNECT_MODE_EARLY || flow->idle_due ||
 	    flow->state != PEP_FLOW_STATE_ESTABLISHED)
 		return 0;
 	return flow->release_idle * HZ;
@@ -78,7 +78,7 @@ unsigned long pep_idle_time(struct pep_flow *flow)
 	if (progress != flow->progress) {
 		flow->progress = progress;
 		flow->active = jiffies;
-		flow->release_asked = false;
+		flow->idle_due = false;
 	}
 	return jiffies - flow->active;
 }
@@ -99,14 +99,14 @@ bool pep_idle_over(struct pep_flow *flow)
 	unsigned long idle;
 
 	if (timer_pending(&flow->timer) ||
-	    !(over || release || flow->release_asked))
+	    !(over || release || flow->idle_due))
 		return false;
 	idle = pep_idle_time(flow);
 	release = pep_idle_release(flow);
 	if (over && idle >= over)
 		return true;
 	if (release && idle >= release && pep_idle_drained(flow)) {
-		flow->release_asked = true;
+		flow->idle_due = true;
 		release = 0;
 		pep_track_schedule(flow->conn);
 	}
@@ -140,7 +140,7 @@ unsigned long pep_idle_again(const struct pep_flow *flow, unsigned long wait)
  */
 bool pep_idle_lasts(const struct pep_flow *flow)
 {
-	return flow->release_asked &&
+	return flow->idle_due &&
 	       flow->progress == pep_idle_progress(flow) &&
 	       pep_idle_drained(flow);
 }

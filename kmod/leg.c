@@ -80,7 +80,7 @@ void pep_leg_detach(struct sock *sk)
  * receive the answers to it: the end that is spoofed here has decided already that
  * the tuple may be used again.
  *
- * Context: RCU read side.
+ * Context: BH off, RCU read side.
  */
 void pep_leg_clear_timewait(struct pep_net *pn, const struct pep_tuple *tuple,
 			    int bound)

@@ -55,7 +55,7 @@ struct pep_limits {
  * @stopping: no new flows; written once in pep_instance_stop(), read locklessly
  * @rt4: route of packets delivered to a leg over IPv4, on loopback
  * @rt6: the same over IPv6; NULL where the host has no IPv6
- * @draining: new connections pass unsplit; under @lock, read locklessly
+ * @draining: no connection is split, nor answered; under @lock, read locklessly
  * @drained: the last flow since then has ended and listeners were notified
  * @overload: time when listeners were last notified that a limit is reached, by
  *	pep_limit_kind(), seconds of ktime_get_seconds(), 0 when never; written

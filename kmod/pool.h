@@ -11,10 +11,10 @@
 struct pep_gen;
 struct pep_job;
 
-/* Sockets of one kind that a CPU keeps ready. */
+/* Sockets of one kind that a CPU keeps ready for a generation. */
 #define PEP_POOL_DEPTH		32
 
-/* SYNs of one CPU that may wait for a socket. */
+/* SYNs of one CPU and generation that may wait for a socket. */
 #define PEP_POOL_WAITING	512
 
 /**

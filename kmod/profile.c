@@ -198,9 +198,7 @@ static void pep_profile_swap(struct pep_profile *profile, struct pep_gen *gen)
 
 	old = rcu_replace_pointer(profile->gen, gen,
 				  lockdep_is_held(&profile->pn->lock));
-	/* A deleted profile may still have devices, beside a new profile. */
-	if (gen || rcu_access_pointer(tally->gen) == old)
-		rcu_assign_pointer(tally->gen, gen);
+	rcu_assign_pointer(tally->gen, gen);
 	if (old)
 		pep_gen_retire(old);
 }

@@ -64,7 +64,7 @@ static enum pep_follow_verdict pep_reopen_locked(struct pep_net *pn,
 		conn->repeated = true;
 		return PEP_FOLLOW_PASS;
 	}
-	pep_track_end(pn, conn, PEP_CONN_CAUSE_REOPENED);
+	pep_track_close(pn, conn, PEP_CONN_CAUSE_REOPENED);
 	return PEP_FOLLOW_UNKNOWN;
 }
 

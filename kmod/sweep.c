@@ -93,8 +93,8 @@ static void pep_sweep_run(struct pep_net *pn, bool all)
 				if (!all && conn->stage < PEP_TRACK_CLOSING)
 					pep_stat_inc(pn,
 						     PEP_STAT_FOLLOW_SILENT);
-				pep_track_end(pn, conn,
-					      all ? PEP_CONN_CAUSE_STOPPED :
+				pep_track_close(pn, conn,
+						all ? PEP_CONN_CAUSE_STOPPED :
 						    PEP_CONN_CAUSE_SILENT);
 			}
 			spin_unlock_bh(&conn->lock);

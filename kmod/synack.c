@@ -64,7 +64,7 @@ struct pep_synack {
 	u32 seen;
 };
 
-/* Has no packet of either end come since? */
+/* Has the target not repeated it, and the opener not acknowledged it? */
 static bool pep_synack_missed(const struct pep_synack *synack)
 {
 	struct pep_conn *conn = synack->conn;

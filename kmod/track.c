@@ -4,7 +4,8 @@
  *
  * A SYN makes an entry, and both directions' packets find it with one lookup,
  * under RCU. The entry leaves the table at a reset, when the flow that has taken
- * it over has ended, and after a silence, see sweep.c. The machine's memory
+ * it over has ended, when a SYN opens the connection anew, and after a silence, see
+ * sweep.c. The machine's memory
  * bounds the table: when it is full the connection whose handshake has been incomplete for
  * longest makes room.
  */
@@ -270,9 +271,10 @@ void pep_track_disarm(struct pep_conn *conn)
  * @conn: connection, locked
  * @event: event that has occurred
  *
- * At its end the connection leaves the table and drops its flow and its copies.
+ * At its end the connection leaves the table, which drops its reference, and drops its
+ * flow and its copies.
  *
- * Context: BH off.
+ * Context: BH off; RCU read side, or the caller has a reference.
  */
 void pep_track_advance(struct pep_net *pn, struct pep_conn *conn,
 		       enum pep_track_event event)
@@ -303,7 +305,7 @@ void pep_track_advance(struct pep_net *pn, struct pep_conn *conn,
 }
 
 /**
- * pep_track_end() - end a connection, and report it where no flow has it
+ * pep_track_close() - end a connection, and report it where no flow has it
  * @pn: its instance
  * @conn: connection, locked, in the table
  * @cause: enum pep_conn_cause; PEP_CONN_CAUSE_CLOSED replaces it when both ends
@@ -313,8 +315,8 @@ void pep_track_advance(struct pep_net *pn, struct pep_conn *conn,
  *
  * Context: RCU read side, BH off.
  */
-void pep_track_end(struct pep_net *pn, struct pep_conn *conn,
-		   unsigned int cause)
+void pep_track_close(struct pep_net *pn, struct pep_conn *conn,
+		     unsigned int cause)
 {
 	if (conn->stage == PEP_TRACK_CLOSING && cause != PEP_CONN_CAUSE_RESET)
 		cause = PEP_CONN_CAUSE_CLOSED;
@@ -351,7 +353,7 @@ static bool pep_track_evict(struct pep_net *pn)
 	/* The RCU read side keeps it. */
 	spin_lock(&conn->lock);
 	if (conn->stage <= PEP_TRACK_ANSWERED) {
-		pep_track_end(pn, conn, PEP_CONN_CAUSE_EVICTED);
+		pep_track_close(pn, conn, PEP_CONN_CAUSE_EVICTED);
 		pep_stat_inc(pn, PEP_STAT_FOLLOW_EVICTED);
 	}
 	spin_unlock(&conn->lock);
@@ -365,7 +367,7 @@ static bool pep_track_evict(struct pep_net *pn)
  *
  * Context: any.
  * Return: the connection, zeroed but for its key, in PEP_TRACK_OPENING; for
- * pep_track_insert() or pep_track_import(); or NULL.
+ * pep_job_init(), and then pep_track_insert() or pep_track_import(); or NULL.
  */
 struct pep_conn *pep_track_new(const struct pep_tuple *tuple, int vrf)
 {

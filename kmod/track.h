@@ -49,7 +49,8 @@ enum pep_track_stage {
  * @PEP_TRACK_CUT: the flow begins to hand it back
  * @PEP_TRACK_RELEASED: the flow has handed it back
  * @PEP_TRACK_IMPORT: it was followed before, by another module
- * @PEP_TRACK_END: a reset, silence, the end of its flow or of the namespace
+ * @PEP_TRACK_END: a reset, silence, the end of its flow or of the namespace, a SYN that
+ *	opens it anew, a handshake that was refused, or another one that needs its room
  * @PEP_TRACK_EVENTS: how many there are
  */
 enum pep_track_event {
@@ -81,8 +82,9 @@ enum pep_track_event {
  * struct pep_track_end - an end of a connection, by its packets
  * @bytes: payload sent, bytes, repeated one included
  * @next: sequence number, as those below: while copies are kept, all from
- *	pep_copies.start to it has passed without a hole; else as @high
- * @high: number after the highest byte sent
+ *	pep_copies.start to it has passed without a hole; while the connection is handed
+ *	back, the cut, up to which the end's payload is its leg's; else as @high
+ * @high: number after the highest byte sent, or acknowledged while it is handed back
  * @turn: while there are copies: where its turn began, see pep_follow_turn()
  * @label: in the place of @turn while there are none: the flow label of its latest packet
  *	that passed here, see pep_packet_label(); 0 while it is unknown
@@ -161,8 +163,8 @@ static inline bool pep_track_acks(const struct pep_track_end *end,
  *	can be taken over
  * @unseen: the ends that have sent payload which has not passed here, until payload has
  *	that reaches pep_copies.shown, or without copies until the next; a mask of BIT(side)
- * @repeated: its SYN or SYN-ACK was sent again, by an end or by synack.c: no sample of a
- *	round trip
+ * @repeated: its SYN or SYN-ACK was sent again, by an end or by synack.c, or it was handed
+ *	back: the handshake's round trips are not known
  * @early: its opener is to be answered early; constant
  * @resume: packets may have passed unseen since its numbers were noted: it was
  *	imported, or a side had no device meanwhile
@@ -175,8 +177,8 @@ static inline bool pep_track_acks(const struct pep_track_end *end,
  *	pep_side
  * @ref: one while in the table, one while @job is queued or waits for a socket, one
  *	of @flow, one while its SYN-ACK is kept, and those of callers
- * @seen: when its latest packet came, or it was handed back, jiffies; read
- *	locklessly
+ * @seen: when its latest packet came, or the cut was made by which it is handed back,
+ *	jiffies; read locklessly
  * @born: when the SYN came, ns of ktime_get_ns()
  * @end: by side, enum pep_side
  * @rcu: in the place of @end when no reference is left: frees the memory
@@ -265,8 +267,8 @@ void pep_track_disarm(struct pep_conn *conn);
 int pep_track_import(struct pep_net *pn, struct pep_conn *conn);
 void pep_track_advance(struct pep_net *pn, struct pep_conn *conn,
 		       enum pep_track_event event);
-void pep_track_end(struct pep_net *pn, struct pep_conn *conn,
-		   unsigned int cause);
+void pep_track_close(struct pep_net *pn, struct pep_conn *conn,
+		     unsigned int cause);
 void pep_track_schedule(struct pep_conn *conn);
 void pep_track_put(struct pep_conn *conn);
 int pep_track_start(struct pep_net *pn);
