@@ -3,6 +3,7 @@
 #define _PEP_NET_H
 
 #include <linux/mutex.h>
+#include <linux/netfilter.h>
 #include <linux/percpu_counter.h>
 #include <linux/rhashtable-types.h>
 #include <linux/skbuff.h>
@@ -111,7 +112,8 @@ struct pep_limits {
  * @stray_seq: dev_base_seq of @net when @stray has last looked for legs that are bound to
  *	a device that is no more
  * @stray_idle: how often in sequence @stray has found no such device
- * @strays: there is a hook for these packets; of the work item @stray
+ * @stray_ops: a hook for their packets
+ * @strays: there is this hook; of the work item @stray
  * @live: brings changed settings to flows; see live.c
  * @lock: guards @started, @profiles, @gens and the profiles' settings
  * @profiles: struct pep_profile, the default one first
@@ -170,6 +172,7 @@ struct pep_net {
 	bool stray_soon;
 	unsigned int stray_seq;
 	unsigned int stray_idle;
+	struct nf_hook_ops stray_ops;
 	bool strays;
 	struct work_struct live;
 	struct mutex lock; /* profiles and generations; see above */

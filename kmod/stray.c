@@ -80,7 +80,7 @@ static unsigned long pep_stray_filters(const void *entry)
 /* A device may have lost its filters, those of a shared block, while the actions stay. */
 static bool pep_stray_attached(struct pep_net *pn, const struct net_device *dev)
 {
-	u64 *recent = &pn->recent[dev->ifindex % ARRAY_SIZE(pn->recent)];
+	u64 *recent = &pn->recent[(u32)dev->ifindex % ARRAY_SIZE(pn->recent)];
 	u64 number = pep_stray_number(pn, dev->ifindex);
 	const void *entry;
 
@@ -174,7 +174,7 @@ static bool pep_stray_packet(struct pep_net *pn, struct sk_buff *skb)
 static unsigned int pep_stray_in(void *priv, struct sk_buff *skb,
 				 const struct nf_hook_state *state)
 {
-	struct pep_net *pn = pep_net(state->net);
+	struct pep_net *pn = priv;
 	bool taken;
 
 	/* Packets come to a VRF from another device, by which they have been here. */
@@ -188,13 +188,11 @@ static unsigned int pep_stray_in(void *priv, struct sk_buff *skb,
 }
 
 /* Before defragmentation and conntrack, which does not know split connections. */
-static const struct nf_hook_ops pep_stray_ops[] = {
-	{
-		.hook = pep_stray_in,
-		.pf = NFPROTO_INET,
-		.hooknum = NF_INET_PRE_ROUTING,
-		.priority = NF_IP_PRI_RAW_BEFORE_DEFRAG,
-	},
+static const struct nf_hook_ops pep_stray_ops = {
+	.hook = pep_stray_in,
+	.pf = NFPROTO_INET,
+	.hooknum = NF_INET_PRE_ROUTING,
+	.priority = NF_IP_PRI_RAW_BEFORE_DEFRAG,
 };
 
 /* Does routing forward what a device brings? Over IPv4 each device has its own setting,
@@ -261,8 +259,7 @@ static bool pep_stray_orphan(const struct pep_flow *flow, const void *unused)
 /* Take the hook away, and sockets of connections that have ended meanwhile. */
 static void pep_stray_finish(struct pep_net *pn)
 {
-	nf_unregister_net_hooks(pn->net, pep_stray_ops,
-				ARRAY_SIZE(pep_stray_ops));
+	nf_unregister_net_hook(pn->net, &pn->stray_ops);
 	pn->strays = false;
 	pep_remains_schedule(pn);
 }
@@ -273,8 +270,7 @@ static void pep_stray_decide(struct pep_net *pn, bool wanted)
 	pn->stray_idle = wanted ? 0 : pn->stray_idle + 1;
 	/* Without memory it is tried again. */
 	if (wanted && !pn->strays)
-		pn->strays = !nf_register_net_hooks(pn->net, pep_stray_ops,
-						    ARRAY_SIZE(pep_stray_ops));
+		pn->strays = !nf_register_net_hook(pn->net, &pn->stray_ops);
 	else if (pn->strays && pn->stray_idle >= PEP_STRAY_LOOKS)
 		pep_stray_finish(pn);
 }
@@ -334,6 +330,8 @@ void pep_stray_init(struct pep_net *pn)
 {
 	INIT_DELAYED_WORK(&pn->stray, pep_stray_work);
 	xa_init_flags(&pn->attached, XA_FLAGS_LOCK_BH);
+	pn->stray_ops = pep_stray_ops;
+	pn->stray_ops.priv = pn;
 }
 
 /**
