@@ -25,6 +25,8 @@ build_kdir() # KERNEL
 # List the files of the work tree that belong to the project, new ones too.
 build_files()
 {
+	git -c safe.directory='*' -C "$TOP" rev-parse --git-dir > /dev/null 2>&1 ||
+		bad "$TOP is not a clone of the repository, whose files git lists"
 	git -c safe.directory='*' -C "$TOP" ls-files -co --exclude-standard |
 		while read -r file; do
 			[ ! -e "$TOP/$file" ] || echo "$file"

@@ -358,6 +358,6 @@ test_names() # NAME...
 
 	known=$(test_list)
 	for name in "$@"; do
-		grep -qxF -- "$name" <<< "$known" || bad "no such selftest: $name"
+		grep -qxF -- "$name" <<< "$known" || bad "no such selftest: $name; selftests/run.py --list has them"
 	done
 }
