@@ -176,7 +176,7 @@ static void pep_action_attach(struct pep_action *act, struct pep_net *pn,
 	const struct tcf_block *block = tp ? tp->chain->block : NULL;
 	int ifindex;
 
-	if (!block || !block->q ||
+	if (!block || !block->q || !(block->q->flags & TCQ_F_INGRESS) ||
 	    block->classid == TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_EGRESS))
 		return;
 	ifindex = qdisc_dev(block->q)->ifindex;

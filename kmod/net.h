@@ -105,13 +105,14 @@ struct pep_limits {
  * @remains_late: removes those of flows that had not ended then
  * @attached: devices with filters with a tc action, or whose packets an action has; entries
  *	as in stray.c; has its own lock, taken with BH off
- * @epoch: number of the present notes in @attached; another one when a tc action has gone
+ * @epoch: number of the present notes in @attached; another one when a tc action has gone,
+ *	and after each period of @stray
  * @recent: devices found in @attached lately, by pep_stray_number(); 0 for none
  * @stray: looks for devices that are not in @attached
  * @stray_soon: the work item @stray is to run soon
  * @stray_seq: dev_base_seq of @net when @stray has last looked for legs that are bound to
  *	a device that is no more
- * @stray_idle: how often in sequence @stray has found no such device
+ * @stray_idle: how often in sequence @stray has found no such device at the end of a period
  * @stray_ops: a hook for their packets
  * @strays: there is this hook; of the work item @stray
  * @live: brings changed settings to flows; see live.c

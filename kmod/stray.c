@@ -17,10 +17,10 @@
 
 #include "stray.h"
 
-#include <linux/etherdevice.h>
 #include <linux/inetdevice.h>
 #include <linux/netdevice.h>
 #include <linux/netfilter.h>
+#include <linux/netfilter_bridge.h>
 #include <linux/netfilter_ipv4.h>
 #include <net/addrconf.h>
 #include <net/ipv6.h>
@@ -93,7 +93,9 @@ static bool pep_stray_attached(struct pep_net *pn, const struct net_device *dev)
 	entry = xa_load(&pn->attached, dev->ifindex);
 	if (!pep_stray_filters(entry) && entry != pep_stray_noted(number >> 32))
 		return false;
-	WRITE_ONCE(*recent, number);
+	/* Of devices that share a place one has it for the epoch. */
+	if (READ_ONCE(*recent) >> 32 != number >> 32 || !READ_ONCE(*recent))
+		WRITE_ONCE(*recent, number);
 	return true;
 }
 
@@ -103,8 +105,9 @@ static bool pep_stray_attached(struct pep_net *pn, const struct net_device *dev)
 static bool pep_stray_bridged(const struct sk_buff *skb)
 {
 #if IS_ENABLED(CONFIG_BRIDGE_NETFILTER)
-	return skb_ext_exist(skb, SKB_EXT_BRIDGE_NF) &&
-	       !ether_addr_equal(eth_hdr(skb)->h_dest, skb->dev->dev_addr);
+	const struct nf_bridge_info *bridge = nf_bridge_info_get(skb);
+
+	return bridge && bridge->pkt_otherhost;
 #else
 	return false;
 #endif
@@ -264,10 +267,10 @@ static void pep_stray_finish(struct pep_net *pn)
 	pep_remains_schedule(pn);
 }
 
-/* Have the hook while it is wanted, and for a while longer. */
-static void pep_stray_decide(struct pep_net *pn, bool wanted)
+/* Have the hook while it is wanted, and for some looks longer, but for early ones. */
+static void pep_stray_decide(struct pep_net *pn, bool wanted, bool early)
 {
-	pn->stray_idle = wanted ? 0 : pn->stray_idle + 1;
+	pn->stray_idle = wanted ? 0 : pn->stray_idle + !early;
 	/* Without memory it is tried again. */
 	if (wanted && !pn->strays)
 		pn->strays = !nf_register_net_hook(pn->net, &pn->stray_ops);
@@ -286,17 +289,28 @@ static void pep_stray_orphans(struct pep_net *pn)
 	pep_flow_kill(pn, pep_stray_orphan, NULL);
 }
 
-/* Begin an epoch: devices are noted again with their next packets. The notes of earlier ones
- * go, but for those of the one that ends, which may be about to be renewed.
- */
+/* Is an entry a note of an epoch before the last one? */
+static bool pep_stray_is_old(const struct pep_net *pn, const void *entry)
+{
+	u32 epoch;
+
+	if (!pep_stray_is_note(entry))
+		return false;
+	/* The epoch is none of before the note: pep_stray_detach() has a full barrier. */
+	smp_rmb();
+	epoch = atomic_read(&pn->epoch) - (xa_to_value(entry) >> 1);
+	return (epoch & PEP_STRAY_EPOCH) > 1;
+}
+
+/* Begin an epoch: devices are noted again with their next packets. */
 static void pep_stray_forget(struct pep_net *pn)
 {
-	const void *last = pep_stray_noted(atomic_fetch_inc(&pn->epoch));
 	unsigned long index;
 	void *entry;
 
+	atomic_inc(&pn->epoch);
 	xa_for_each(&pn->attached, index, entry)
-		if (pep_stray_is_note(entry) && entry != last)
+		if (pep_stray_is_old(pn, entry))
 			xa_cmpxchg_bh(&pn->attached, index, entry, NULL, GFP_KERNEL);
 }
 
@@ -314,7 +328,7 @@ static void pep_stray_work(struct work_struct *work)
 	bool soon = xchg(&pn->stray_soon, false);
 
 	pep_stray_orphans(pn);
-	pep_stray_decide(pn, atomic_read(&pn->nflows) && pep_stray_devices(pn));
+	pep_stray_decide(pn, atomic_read(&pn->nflows) && pep_stray_devices(pn), soon);
 	if (!soon)
 		pep_stray_forget(pn);
 	pep_stray_later(pn);

@@ -244,8 +244,8 @@ def entries():
 PROTOCOLS = "meta l4proto { tcp, icmp, ipv6-icmp } accept"
 # The rules of INPUT and OUTPUT that README.md names, without conntrack and
 # with it.
-FOREIGN = [f"fib {address} type unicast {PROTOCOLS}"
-           for address in ("daddr", "saddr")]
+FOREIGN = [f"fib {address} type != {{ local, broadcast, anycast, multicast }} "
+           f"{PROTOCOLS}" for address in ("daddr", "saddr")]
 UNTRACKED = [f"ct state untracked {PROTOCOLS}"] * 2
 
 
@@ -361,6 +361,17 @@ def early_policy(family, accepted):
         expect("the client was answered",
                policy(family, accepted, "ct state untracked accept")
                in ("ok", "ECONNRESET"), True)
+
+
+@families("early: the gateway's own address, and untracked is accepted")
+def early_local(family):
+    """The other rule takes its packets for the gateway's own."""
+    pep.pepadm("profile", "set", "default", "source", "local")
+    with grows(flow_established=1, flow_closed=1), \
+            closed(UNTRACKED, "ct state untracked accept"):
+        exchange(pair(family), 20000)
+        pep.flows_end()
+    pep.pepadm("profile", "set", "default", "source", "client")
 
 
 @case("early: conntrack has no entry of a flow at any time")

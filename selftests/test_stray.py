@@ -93,8 +93,10 @@ def own_qdisc():
 
 
 def bridged():
-    """The device is made anew and becomes the port of a bridge."""
-    ip("pep", "link del wl0.21", "link add br21 type bridge",
+    """The device is made anew and becomes the port of a bridge, which has an
+    address of its own: neighbours still send to that of the port."""
+    ip("pep", "link del wl0.21",
+       "link add br21 address 02:00:00:00:00:21 type bridge",
        "link add link wl0 name wl0.21 master br21 type vlan id 21",
        "link set wl0.21 up", "link set br21 up", *addresses("br21"))
 
@@ -239,6 +241,7 @@ def bridge():
         ip("pep", "link del br21")
         anew()
         attach()
+        ip("sub", "neigh flush dev eth0.21")
 
 
 @families("it becomes the port of a bridge")
