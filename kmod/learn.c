@@ -43,7 +43,7 @@
  * @known: filled
  *
  * Context: any.
- * Return: true when there are a rate and a round trip that are not older than
+ * Return: true when there are a round trip, and a rate that is not older than
  * PEP_LEARN_LIFETIME.
  */
 bool pep_learn_known(const struct pep_path *path,
@@ -189,7 +189,7 @@ void pep_learn_acked(struct pep_path *path, u32 bytes, u64 now, u64 sent,
 }
 
 /**
- * pep_learn_train() - note a rate that a leg has seen within less than a round trip
+ * pep_learn_train() - note a rate that a leg has seen within one flight
  * @path: path
  * @rate: rate, bytes per second
  *

@@ -93,14 +93,14 @@ struct pep_limits {
  * @copied: memory that the copies of unacknowledged payload keep, bytes, except
  *	the amounts that CPUs count by themselves; see copies.c
  * @paths: struct pep_path, the known properties of subscribers' links; see path.c
- * @paths_lock: guards @paths_lru and @npaths, BH off; no other lock of ours is
- *	taken within it
+ * @paths_lock: guards @paths_lru, @npaths, and which entries @paths has, BH off; no
+ *	other lock of ours is taken within it
  * @paths_lru: all of @paths, roughly from the least recently used one on
  * @npaths: number of @paths
  * @max_paths: limit of @npaths; constant
  * @synacks: copies of SYN-ACKs that wait for their openers; see synack.c
  * @relief: frees memory of subscribers that hold too much; see relief.c
- * @idle: woken when @nflows or @synacks get to zero
+ * @idle: woken when @nflows or @synacks get to zero, and when one of @gens goes
  * @remains: removes sockets that connections have left; see remains.c
  * @remains_late: removes those of flows that had not ended then
  * @attached: devices with filters with a tc action, or whose packets an action has; entries

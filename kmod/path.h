@@ -44,12 +44,13 @@ struct pep_path_key {
  *	again, ns of ktime_get_ns(); under @lock
  * @synacks: SYN-ACKs to the subscriber that are kept; see synack.c
  * @lock: guards the members below, unless stated otherwise; BH off
- * @round_at: time when the round of a sample began, us of tcp_clock_us()
+ * @round_at: time when the round of a sample began, us of tcp_clock_us(); read locklessly
  * @round_acked: @acked at that time
  * @round_sent: time when the latest packet was sent that had been acknowledged then, us of
  *	tcp_clock_us(); 0 when unknown
- * @flat: consecutive rounds in which a leg had more to send than it was allowed to,
- *	and the rate was near the highest one and did not grow, up to PEP_LEARN_FLAT
+ * @flat: rounds since the rate has last grown in which a leg had more to send than it was
+ *	allowed to, and the rate was near the highest one, up to PEP_LEARN_FLAT; read
+ *	locklessly
  * @full: rounds since the last shift of @rate in which a leg had more to send than
  *	it was allowed to
  * @rate: highest rate of a round, of the present period and the one before, bytes
@@ -58,7 +59,7 @@ struct pep_path_key {
  *	there is no sample; read locklessly
  * @rtt_latest: the latest sample, us; 0 when there is none; read and written locklessly
  * @rtt_since: time when the present period of @rtt began, seconds of
- *	ktime_get_seconds()
+ *	ktime_get_seconds(); read locklessly
  * @seen: time of the latest rate that was at least half of the highest one, seconds
  *	of ktime_get_seconds(); read locklessly
  * @used: time when the subscriber's latest connection began, seconds of

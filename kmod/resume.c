@@ -9,7 +9,7 @@
  * unvalidated		it has had more to send, and its window has been opened to a
  *			share of the bytes that the link has carried before
  * validating		the first byte sent beyond its own window is acknowledged:
- *			the window opens no further until all of them are
+ *			the window opens no further until the leg is watched again
  * retreat		too many of them were lost, or the round trip has grown:
  *			the window is half of the delivered segments, also when the
  *			losses have been repaired
@@ -88,8 +88,8 @@ static bool pep_resume_same(u32 rtt, u32 known)
 	return rtt >= known / 2 && rtt / 10 <= known;
 }
 
-/* Watch a leg that has nothing under way but the payload that came with it. Losses
- * count from here on.
+/* Watch a leg that has nothing under way but the payload that came with it, or whose first
+ * sample has just come. Losses count from here on.
  */
 static void pep_resume_watch(struct pep_flow *flow)
 {
