@@ -82,19 +82,20 @@ static bool pep_stray_attached(struct pep_net *pn, const struct net_device *dev)
 {
 	u64 *recent = &pn->recent[(u32)dev->ifindex % ARRAY_SIZE(pn->recent)];
 	u64 number = pep_stray_number(pn, dev->ifindex);
+	u64 kept = READ_ONCE(*recent);
 	const void *entry;
 
 	if (!rcu_access_pointer(dev->tcx_ingress))
 		return false;
-	if (likely(READ_ONCE(*recent) == number))
+	if (likely(kept == number))
 		return true;
 	/* Pairs with pep_stray_detach(): in the new epoch the filter is not found. */
 	smp_rmb();
 	entry = xa_load(&pn->attached, dev->ifindex);
 	if (!pep_stray_filters(entry) && entry != pep_stray_noted(number >> 32))
 		return false;
-	/* Of devices that share a place one has it for the epoch. */
-	if (READ_ONCE(*recent) >> 32 != number >> 32 || !READ_ONCE(*recent))
+	/* The first of the devices that share a slot keeps it for the epoch. */
+	if (!kept || kept >> 32 != number >> 32)
 		WRITE_ONCE(*recent, number);
 	return true;
 }
@@ -130,14 +131,18 @@ static bool pep_stray_lost(struct pep_net *pn, struct sk_buff *skb,
 	const struct pep_conn *conn;
 	unsigned int stage;
 	struct sock *leg;
+	bool over;
 
 	conn = pep_track_find(pn, &pkt->tuple, pep_tuple_vrf(skb->dev));
 	stage = conn ? READ_ONCE(conn->stage) : PEP_TRACK_GONE;
-	if (stage == PEP_TRACK_SPLIT && pkt->th->rst)
-		return !pep_steer_over(pn, skb, pkt);
-	if (stage != PEP_TRACK_RELEASING || pep_packet_is_syn(pkt->th) ||
-	    pep_stray_forged(pn, skb, pkt))
+	over = stage == PEP_TRACK_SPLIT && pkt->th->rst;
+	if (!over &&
+	    (stage != PEP_TRACK_RELEASING || pep_packet_is_syn(pkt->th)))
 		return false;
+	if (pep_stray_forged(pn, skb, pkt))
+		return false;
+	if (over)
+		return !pep_steer_over(pn, skb, pkt);
 	verdict = pep_follow_packet(pn, NULL, skb, pkt, &leg);
 	if (leg)
 		sock_put(leg);
@@ -296,7 +301,7 @@ static bool pep_stray_is_old(const struct pep_net *pn, const void *entry)
 
 	if (!pep_stray_is_note(entry))
 		return false;
-	/* The epoch is none of before the note: pep_stray_detach() has a full barrier. */
+	/* Pairs with pep_stray_detach(): the epoch is that of the note, or a later one. */
 	smp_rmb();
 	epoch = atomic_read(&pn->epoch) - (xa_to_value(entry) >> 1);
 	return (epoch & PEP_STRAY_EPOCH) > 1;

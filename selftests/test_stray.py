@@ -17,10 +17,11 @@ from peptest.env import amount
 from peptest.ktap import case, expect, families, skip, wait_for
 from peptest.netns import addr, ip, nstat, resets, run, sysctls, tc
 from peptest.pep import grows, least, pepadm
-from peptest.raw import Wire, icmp, renumbered
-from peptest.tcp import (NO_TIME_WAIT, Load, exchange, exchange_part,
-                         expect_reset, expect_stream, next_offset, one_way,
-                         pair, pieces)
+from peptest.raw import (ACK, RST, SYN, Wire, icmp, link_address, renumbered,
+                         segment)
+from peptest.tcp import (NO_TIME_WAIT, PORT, Load, client, exchange,
+                         exchange_part, expect_reset, expect_stream,
+                         next_offset, one_way, pair, pieces)
 
 RATE = amount(100000)   # bytes per second and end
 BYTES = amount(100000)
@@ -32,6 +33,14 @@ NOT_SENT = """table inet lost {
 chain output {
 type filter hook output priority 0
 oifname "wl0.21" meta l4proto tcp drop
+}
+}
+"""
+# Of all TCP packets of the subscriber only SYNs leave.
+ONLY_SYN = """table inet only {
+chain output {
+type filter hook output priority 0
+oifname "eth0.21" tcp sport != 5000 tcp flags & (syn | ack) != syn drop
 }
 }
 """
@@ -86,6 +95,13 @@ def egress():
     filters("dev wl0.21 egress", "side wireless")
 
 
+def classes():
+    """The device loses its filters, but for some of a qdisc with classes."""
+    filterless()
+    tc("pep", "qdisc add dev wl0.21 root handle 1: prio")
+    filters("dev wl0.21 parent 1:", "side wireless")
+
+
 def own_qdisc():
     """The device leaves its shared block, and has a qdisc of its own."""
     bare()
@@ -94,7 +110,7 @@ def own_qdisc():
 
 def bridged():
     """The device is made anew and becomes the port of a bridge, which has an
-    address of its own: neighbours still send to that of the port."""
+    address of its own."""
     ip("pep", "link del wl0.21",
        "link add br21 address 02:00:00:00:00:21 type bridge",
        "link add link wl0 name wl0.21 master br21 type vlan id 21",
@@ -196,6 +212,12 @@ def but_egress(family):
     tc("pep", "filter del dev wl0.21 egress")
 
 
+@case("its filters are deleted, but those of a qdisc with classes")
+def but_classes():
+    unattached(4, classes)
+    tc("pep", "qdisc del dev wl0.21 root")
+
+
 @families("made anew, the only device of its side", anew)
 @families("made anew with other filters, the only device of its side", others)
 def last(family, how):
@@ -233,20 +255,25 @@ def shared_block():
 
 
 @contextlib.contextmanager
-def bridge():
-    """The bridge goes afterwards."""
+def bridge(family):
+    """The subscriber sends to the port's address all the time. The bridge goes
+    afterwards."""
+    gateway = {4: "198.18.21.1", 6: "2001:db8:21::1"}[family]
+    port_address = link_address("pep", "wl0.21").hex(":")
+    ip("sub", f"neigh replace {gateway} lladdr {port_address} dev eth0.21 "
+       "nud permanent")
     try:
         yield
     finally:
         ip("pep", "link del br21")
         anew()
         attach()
-        ip("sub", "neigh flush dev eth0.21")
+        ip("sub", f"neigh del {gateway} dev eth0.21")
 
 
 @families("it becomes the port of a bridge")
 def port(family):
-    with bridge():
+    with bridge(family):
         unattached(family, bridged)
 
 
@@ -255,7 +282,7 @@ def netfilter_port(family):
     if run("modprobe", "-q", "br_netfilter", check=False).returncode:
         skip("this kernel has no br_netfilter")
     with sysctls("pep", "net.bridge.bridge-nf-call-iptables=1",
-                 "net.bridge.bridge-nf-call-ip6tables=1"), bridge():
+                 "net.bridge.bridge-nf-call-ip6tables=1"), bridge(family):
         unattached(family, bridged)
 
 
@@ -424,6 +451,51 @@ def forged_meanwhile():
     exchange((near, far), BYTES)
 
 
+@contextlib.contextmanager
+def waiting():
+    """Two openers by the VLAN that are answered by SYN cookie, and acknowledge
+    nothing, with a silent target; yields a function that sends the reset of
+    one by the second VLAN, and returns how many openers were lost."""
+    pep.early()
+    ip("srv", f"route add blackhole {OWN[4]}/32")
+    run("nft", "-f", "-", ns="sub", stdin=ONLY_SYN)
+    tap, wire = (Wire("sub", f"eth0.{tag}", ("pep", f"wl0.{tag}"))
+                 for tag in (21, 23))
+    with sysctls("pep", "net.ipv4.tcp_syncookies=2"):
+        ends = [client("sub", 4, bind=(OWN[4], 0)) for _ in range(2)]
+        for near in ends:
+            near.setblocking(False)
+            near.connect_ex((addr("srv", 4), PORT))
+        wait_for("the flows", lambda: len(pep.flows()) == 3)
+        first = {seen.sport: seen.seq for seen in tap.segments(outgoing=True)
+                 if seen.flags & (SYN | ACK) == SYN}
+
+        def send(number):
+            port = ends[number].getsockname()[1]
+            wire.send(segment(OWN[4], addr("srv", 4), port, PORT, flags=RST,
+                              seq=first[port] + 1))
+            pep.quiet()
+            return pep.stat("opener_lost")
+
+        yield send
+    run("nft", "delete", "table", "inet", "only", ns="sub")
+    ip("srv", f"route del blackhole {OWN[4]}/32")
+
+
+@case("rp_filter holds for the reset of an opener answered by SYN cookie")
+def forged_reset():
+    """A flow that is there already brings the hook."""
+    both = opened(4)
+    with second(4), waiting() as send:
+        before = pep.stat("opener_lost")
+        wait_for("the first reset", lambda: send(0) > before)
+        with sysctls("pep", "net.ipv4.conf.all.rp_filter=1"):
+            expect("lost with rp_filter", send(1), before + 1)
+        expect("lost without", send(1), before + 2)
+    exchange(both, BYTES)
+    pep.follow("handshake")
+
+
 @families("a leg is bound to the device that goes")
 @families("a leg is bound to a device that goes, and no action with it", True)
 def orphan(family, shared=False):
@@ -455,7 +527,6 @@ def orphan(family, shared=False):
 
 @families("handed back, payload is under way", anew)
 @families("handed back, other filters, payload is under way", others)
-@families("handed back in a bridge, payload is under way", bridged)
 def back(family, how):
     before = resets()
     with grows(ended=False, flow_released=1, flow_killed=0, flow_reset=0):
@@ -469,9 +540,12 @@ def back(family, how):
     load.finish()
     load.expect_whole()
     expect("resets", resets(), before)
-    if how == bridged:
-        with bridge():
-            pass
+
+
+@families("handed back in a bridge, payload is under way")
+def back_bridged(family):
+    with bridge(family):
+        back(family, bridged)
 
 
 @families("an ICMP error about the leg comes by the new device")
