@@ -413,8 +413,8 @@ static enum pep_stat pep_steer_leg(struct pep_net *pn, struct sock *sk,
  *
  * The opener may have been answered by SYN cookie. Else the leg is over: it has
  * acknowledged the end's FIN, and an earlier reset has ended its TIME_WAIT. An end that is
- * closed resets packets that arrive late; the other end would take the reset for the end
- * of payload that is still on its way from its own leg.
+ * closed resets packets that arrive late. The other end would take such a reset for the end
+ * of the connection, and discard payload that its own leg is still sending.
  *
  * Context: BH off, RCU read side.
  * Return: PEP_STAT_NONE.
