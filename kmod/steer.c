@@ -327,11 +327,36 @@ static bool pep_steer_cookie(const struct sock *listener,
 }
 #endif
 
-/* A TCP packet for which there is no socket. */
+/**
+ * pep_steer_over() - handle a packet of a split connection whose leg has no socket
+ * @pn: started instance
+ * @skb: packet for which pep_steer_matters(); consumed
+ * @pkt: parsed @skb
+ *
+ * The opener may have been answered by SYN cookie, and resets. Else the leg is over: by a
+ * reset, behind which another queue brings payload, or it has acknowledged the end's FIN,
+ * and an earlier reset has ended its TIME_WAIT. An end that is closed resets packets that
+ * arrive late. The other end would take such a reset for the end of the connection, and
+ * discard payload that its own leg is still sending; and behind payload that passes the leg
+ * it would ignore the leg's reset, whose number is older.
+ *
+ * Context: BH off, RCU read side.
+ * Return: PEP_STAT_NONE.
+ */
+enum pep_stat pep_steer_over(struct pep_net *pn, struct sk_buff *skb,
+			     const struct pep_packet *pkt)
+{
+	if (!pkt->th->rst || !pep_accept_reset_cookie(pn, skb, pkt))
+		pep_stat_inc(pn, PEP_STAT_RESET_OVER);
+	kfree_skb(skb);
+	return PEP_STAT_NONE;
+}
+
+/* A TCP packet for which there is no socket, of a connection that is @split or not. */
 static enum pep_stat pep_steer_unknown(struct pep_net *pn,
 				       struct pep_profile *profile,
 				       enum pep_side side, struct sk_buff *skb,
-				       struct pep_packet *pkt)
+				       struct pep_packet *pkt, bool split)
 {
 	const struct tcphdr *th = pkt->th;
 	struct sock *listener = NULL;
@@ -352,6 +377,8 @@ static enum pep_stat pep_steer_unknown(struct pep_net *pn,
 		 * the very number that the packet acknowledges.
 		 */
 		pep_stat_inc(pn, PEP_STAT_RESET_LATE);
+	} else if (split && pep_steer_matters(pkt)) {
+		return pep_steer_over(pn, skb, pkt);
 	} else {
 		return pep_steer_pass(pn, PEP_STAT_PASS_NO_FLOW);
 	}
@@ -402,29 +429,6 @@ static enum pep_stat pep_steer_leg(struct pep_net *pn, struct sock *sk,
 	pep_deliver_local(pn, skb, sk);
 	if (flow)
 		pep_resume_acked(flow);
-	return PEP_STAT_NONE;
-}
-
-/**
- * pep_steer_over() - handle a reset of a split connection whose leg has no socket
- * @pn: started instance
- * @skb: reset; consumed
- * @pkt: parsed @skb
- *
- * The opener may have been answered by SYN cookie. Else the leg is over: it has
- * acknowledged the end's FIN, and an earlier reset has ended its TIME_WAIT. An end that is
- * closed resets packets that arrive late. The other end would take such a reset for the end
- * of the connection, and discard payload that its own leg is still sending.
- *
- * Context: BH off, RCU read side.
- * Return: PEP_STAT_NONE.
- */
-enum pep_stat pep_steer_over(struct pep_net *pn, struct sk_buff *skb,
-			     const struct pep_packet *pkt)
-{
-	if (!pep_accept_reset_cookie(pn, skb, pkt))
-		pep_stat_inc(pn, PEP_STAT_RESET_OVER);
-	kfree_skb(skb);
 	return PEP_STAT_NONE;
 }
 
@@ -486,10 +490,9 @@ retry:
 		again = true;
 		goto retry;
 	}
-	if (!sk && verdict == PEP_FOLLOW_SPLIT && pkt->th->rst)
-		return pep_steer_over(pn, skb, pkt);
 	if (!sk)
-		return pep_steer_unknown(pn, profile, side, skb, pkt);
+		return pep_steer_unknown(pn, profile, side, skb, pkt,
+					 verdict == PEP_FOLLOW_SPLIT);
 	if (!pep_callback_owns(sk)) {
 		sock_gen_put(sk);
 		return pep_steer_pass(pn, PEP_STAT_PASS_FOREIGN);

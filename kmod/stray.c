@@ -27,6 +27,7 @@
 #include <net/l3mdev.h>
 #include <net/tcp.h>
 
+#include "accept.h"
 #include "callback.h"
 #include "compat.h"
 #include "flow.h"
@@ -133,11 +134,13 @@ static bool pep_stray_lost(struct pep_net *pn, struct sk_buff *skb,
 	struct sock *leg;
 	bool over;
 
+	if (pep_packet_is_syn(pkt->th))
+		return false;
 	conn = pep_track_find(pn, &pkt->tuple, pep_tuple_vrf(skb->dev));
 	stage = conn ? READ_ONCE(conn->stage) : PEP_TRACK_GONE;
-	over = stage == PEP_TRACK_SPLIT && pkt->th->rst;
-	if (!over &&
-	    (stage != PEP_TRACK_RELEASING || pep_packet_is_syn(pkt->th)))
+	over = stage == PEP_TRACK_SPLIT && pep_steer_matters(pkt) &&
+	       (pkt->th->rst || !pep_accept_awaits(pn, skb, pkt));
+	if (!over && stage != PEP_TRACK_RELEASING)
 		return false;
 	if (pep_stray_forged(pn, skb, pkt))
 		return false;

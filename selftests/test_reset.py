@@ -17,7 +17,7 @@ from peptest.env import amount
 from peptest.ktap import expect, expect_least, families, wait_for
 from peptest.netns import addr, impaired, ip, nstat, run
 from peptest.pep import grows, split_pair
-from peptest.raw import ACK, FIN, RST, Wire, segment
+from peptest.raw import ACK, FIN, RST, Wire, after, segment
 from peptest.tcp import (End, exchange_part, expect_reset, expect_stream,
                          next_offset, one_way, outcome, pair, pieces, pump,
                          reset, start)
@@ -404,6 +404,29 @@ families("connect early: payload before a reset arrives", "sub",
 families("before a reset, over a link that loses packets", "sub", "srv",
          "10%")(tail)
 families("before a FIN and a reset", "sub", "srv", "0%", True)(tail)
+
+
+def overtaken(family, opener, opened):
+    """They come at the same time, by two queues. The other end must not
+    receive the payload past its leg: it would ignore the leg's reset, whose
+    number were too old."""
+    with impaired(((opened, "eth0"),), "slot", "100ms", "100ms"), \
+            grows(flow_established=1, flow_reset=1, reset_over=1,
+                  pass_no_flow=0):
+        near, far = split_pair(family, opener, opened)
+        wire = Wire(opened, peer=FAR[opened])
+        one_way(far, near, 1000)
+        seen = wire.find(lambda seen: seen.data, outgoing=True)
+        pep.quiet()
+        wire.send(after(seen, flags=RST))
+        wire.send(after(seen, ack=seen.ack, payload=bytes(500)))
+        expect_reset(near, 10)
+
+
+families("payload of a server comes behind its reset", "sub",
+         "srv")(overtaken)
+families("payload of a subscriber comes behind its reset", "srv",
+         "sub")(overtaken)
 
 
 @families("an end that sends behind a FIN and a reset is reset")

@@ -15,10 +15,11 @@ import time
 from peptest import pep
 from peptest.env import amount
 from peptest.ktap import case, expect, families, skip, wait_for
-from peptest.netns import addr, ip, nstat, resets, run, sysctls, tc
+from peptest.netns import (addr, impaired, ip, nstat, resets, run, sysctls,
+                           tc)
 from peptest.pep import grows, least, pepadm
-from peptest.raw import (ACK, RST, SYN, Wire, icmp, link_address, renumbered,
-                         segment)
+from peptest.raw import (ACK, RST, SYN, Wire, after, icmp, link_address,
+                         renumbered, segment)
 from peptest.tcp import (NO_TIME_WAIT, PORT, Load, client, exchange,
                          exchange_part, expect_reset, expect_stream,
                          next_offset, one_way, pair, pieces)
@@ -379,6 +380,23 @@ def moved(family):
         load.expect_whole()
         exchange(idle, BYTES)
     expect("resets", resets(), before)
+
+
+@families("payload comes behind its reset")
+def overtaken(family):
+    """As in test_reset.py."""
+    near, far = opened(family)
+    with detached(filterless):
+        wait_for("the hook", lambda: hook_is(True))
+        with impaired((("sub", "eth0.21"),), "slot", "100ms", "100ms"), \
+                grows(flow_reset=1, reset_over=1):
+            wire = Wire("sub", "eth0.21", ("pep", "wl0.21"))
+            one_way(near, far, 1000)
+            seen = wire.find(lambda seen: seen.data, outgoing=True)
+            pep.quiet()
+            wire.send(after(seen, flags=RST))
+            wire.send(after(seen, ack=seen.ack, payload=bytes(500)))
+            expect_reset(far, 10)
 
 
 @case("no hook for a device from which nothing is forwarded")

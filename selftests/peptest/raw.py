@@ -165,6 +165,12 @@ class Segment:
                 bool(self.flags & SYN) + bool(self.flags & FIN)) & 0xffffffff
 
 
+def after(seen, **fields):
+    """A TCP packet of the same direction, at the number behind a segment."""
+    return ipx(seen.src, seen.dst, TCP, tcp_header(
+        seen.src, seen.dst, seen.sport, seen.dport, seq=seen.ends, **fields))
+
+
 def link_address(ns, dev):
     """The link address of a device."""
     with Within(ns), socket.socket() as sock:
