@@ -47,11 +47,14 @@ static void pep_callback_state_change(struct sock *sk)
 	rcu_read_unlock();
 }
 
-/* Is it the leg of a subscriber, behind BBR's startup, or without one? */
+/* Is it the leg of a subscriber, behind BBR's startup, or without one? One whose link
+ * link.c does not look at counts as such from its beginning.
+ */
 static bool pep_callback_patient(const struct pep_flow *flow,
 				 const struct sock *sk)
 {
-	return flow->leg[PEP_SIDE_WIRELESS].sk == sk && flow->link.grown;
+	return flow->leg[PEP_SIDE_WIRELESS].sk == sk &&
+	       (!READ_ONCE(flow->link.path) || flow->link.grown);
 }
 
 /*

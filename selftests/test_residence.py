@@ -69,11 +69,13 @@ def transfer(family, receiver):
     return most, flow["legs"][out]["residence"]
 
 
-@families("behind its startup a leg takes payload in pieces, not by segments")
-def pieces(family):
+@families("behind its startup a leg takes payload in pieces, not by segments",
+          "20ms")
+@families("a leg of a short round trip takes payload in pieces", "1ms")
+def pieces(family, delay):
     """Each relayed piece is pushed, and a terminal acknowledges what is
     pushed."""
-    with impaired(WIRELESS[:1], "rate", "10mbit", "delay", "20ms", "limit",
+    with impaired(WIRELESS[:1], "rate", "10mbit", "delay", delay, "limit",
                   "1000"):
         near, far = pair(family)
         one_way(far, near, BYTES)
