@@ -123,6 +123,18 @@ static void pep_learn_rate(struct pep_path *path, u64 rate)
 		WRITE_ONCE(path->seen, ktime_get_seconds());
 }
 
+/* Note whether a rate is clearly higher than the known one: then the link was not full. */
+static bool pep_learn_grows(struct pep_path *path, u64 rate)
+{
+	u64 best = max(path->rate[0], path->rate[1]);
+
+	lockdep_assert_held(&path->lock);
+	if (rate <= best + best / PEP_LEARN_GROWTH)
+		return false;
+	WRITE_ONCE(path->flat, 0);
+	return true;
+}
+
 /* End a round with a sample of the rate, locked. */
 static void pep_learn_sample(struct pep_path *path, u64 acked, u64 now,
 			     u64 sent, bool full)
@@ -146,9 +158,8 @@ static void pep_learn_sample(struct pep_path *path, u64 acked, u64 now,
 		took = max(took, sent - before);
 
 	rate = div64_u64(bytes * USEC_PER_SEC, took);
-	if (rate > best + best / PEP_LEARN_GROWTH)
-		WRITE_ONCE(path->flat, 0);
-	else if (full && rate >= best / 2 && path->flat < PEP_LEARN_FLAT)
+	if (!pep_learn_grows(path, rate) && full && rate >= best / 2 &&
+	    path->flat < PEP_LEARN_FLAT)
 		WRITE_ONCE(path->flat, path->flat + 1);
 	if (full && ++path->full >= PEP_LEARN_ROUNDS) {
 		path->full = 0;
@@ -198,6 +209,7 @@ void pep_learn_acked(struct pep_path *path, u32 bytes, u64 now, u64 sent,
 void pep_learn_train(struct pep_path *path, u64 rate)
 {
 	spin_lock(&path->lock);
+	pep_learn_grows(path, rate);
 	pep_learn_rate(path, rate);
 	spin_unlock(&path->lock);
 }
