@@ -302,7 +302,9 @@ static void pep_resume_retreated(struct pep_flow *flow)
 	pep_resume_phase(flow, PEP_RESUME_PHASE_NORMAL);
 }
 
-/* Check the segments that were sent beyond the window. */
+/* Check the segments that were sent beyond the window. One acknowledgment may be for all
+ * of them.
+ */
 static void pep_resume_step(struct pep_flow *flow)
 {
 	struct tcp_sock *tp = pep_resume_tcp(flow);
@@ -310,14 +312,16 @@ static void pep_resume_step(struct pep_flow *flow)
 
 	if (pep_resume_refuted(flow)) {
 		pep_resume_retreat(flow);
-	} else if (r->phase == PEP_RESUME_PHASE_UNVALIDATED &&
-		   after(tp->snd_una, r->end)) {
+		return;
+	}
+	if (r->phase == PEP_RESUME_PHASE_UNVALIDATED &&
+	    after(tp->snd_una, r->end)) {
 		r->end = tp->snd_nxt;
 		pep_resume_phase(flow, PEP_RESUME_PHASE_VALIDATING);
-	} else if (r->phase == PEP_RESUME_PHASE_VALIDATING &&
-		   !before(tp->snd_una, r->end)) {
-		pep_resume_phase(flow, PEP_RESUME_PHASE_NORMAL);
 	}
+	if (r->phase == PEP_RESUME_PHASE_VALIDATING &&
+	    !before(tp->snd_una, r->end))
+		pep_resume_phase(flow, PEP_RESUME_PHASE_NORMAL);
 }
 
 /*

@@ -24,10 +24,19 @@ LINK = "rate", "8mbit", "delay", f"{DELAY}ms", "limit", "1000"
 WIRELESS = ("sub", "eth0"), ("pep", "wl0")
 LEARNED = 800_000       # bytes, after which the link is known
 OBJECT = 60_000         # bytes: three round trips of a slow start
+OBJECTS = 20_000, 60_000        # bytes: each more than the window
 MESSAGES = 150          # enough for two periods of rounds
 LEAST = 850_000         # payload that such a link carries, bytes/s
 MOST = 1_050_000
 OTHER = {4: "198.18.250.1", 6: "2001:db8:fff::1"}
+# The subscriber acknowledges nothing but with payload.
+NO_ACK = """table inet silent {
+chain output {
+type filter hook output priority 0
+tcp flags & (fin | syn | rst | psh | ack) == ack drop
+}
+}
+"""
 STRANGER = "198.18.1.77"        # a server without a host
 MOST_PATHS = 1 << 17            # more than fit
 IN_FLIGHT = 14_000      # bytes: ten segments
@@ -144,6 +153,25 @@ def pause(family):
         pep.quiet()
         with grows(ended=False, resume_jump=1):
             one_way(srv, sub, 5 * OBJECT)
+        sub.close()
+        srv.close()
+        pep.flows_end()
+
+
+@families("each object of a kept connection begins with it")
+def kept(family):
+    """The next request acknowledges the whole object."""
+    with impaired(WIRELESS, *LINK):
+        learn(family)
+        sub, srv = split_pair(family)
+        run("nft", "-f", "-", ns="sub", stdin=NO_ACK)
+        try:
+            for size in OBJECTS:
+                with grows(ended=False, resume_jump=1, resume_retreat=0):
+                    one_way(srv, sub, size)
+                    one_way(sub, srv, 100)
+        finally:
+            run("nft", "delete", "table", "inet", "silent", ns="sub")
         sub.close()
         srv.close()
         pep.flows_end()
