@@ -462,6 +462,45 @@ static struct sock *pep_follow_leg(const struct pep_conn *conn, int vrf,
 	return sk;
 }
 
+/**
+ * pep_follow_over() - would a packet change the end of a split connection whose leg is over?
+ * @pn: started instance
+ * @skb: packet for which there is no socket, no SYN
+ * @pkt: parsed @skb
+ *
+ * A leg that is bound to another device is not found, and lives; one that is not there yet
+ * may come with an opener that completes by SYN cookie. A connection that is handed back
+ * loses its sockets first, under its lock.
+ *
+ * Context: BH off, RCU read side.
+ * Return: true for a reset, payload or a FIN, when the connection is split and its leg
+ * closed; for a reset also when it has none.
+ */
+bool pep_follow_over(struct pep_net *pn, const struct sk_buff *skb,
+		     const struct pep_packet *pkt)
+{
+	const struct pep_flow *flow;
+	const struct sock *sk;
+	struct pep_conn *conn;
+	bool over = false;
+
+	if (!pkt->th->rst && !pkt->payload && !pkt->th->fin)
+		return false;
+	conn = pep_track_find(pn, &pkt->tuple, pep_tuple_vrf(skb->dev));
+	if (!conn)
+		return false;
+	spin_lock(&conn->lock);
+	/* Pairs with pep_adopt_own(). */
+	flow = smp_load_acquire(&conn->flow);
+	if (conn->stage == PEP_TRACK_SPLIT && flow) {
+		/* Pairs with pep_flow_set_leg(). */
+		sk = smp_load_acquire(&flow->leg[pep_follow_side(conn, pkt)].sk);
+		over = sk ? inet_sk_state_load(sk) == TCP_CLOSE : pkt->th->rst;
+	}
+	spin_unlock(&conn->lock);
+	return over;
+}
+
 /* Handle a packet of a connection that is split and measured. */
 static noinline_for_stack void pep_follow_measure(const struct pep_conn *conn,
 						  const struct pep_packet *pkt)
@@ -493,7 +532,7 @@ static void pep_follow_release(struct pep_conn *conn, enum pep_side side,
  * @leg: for PEP_FOLLOW_SPLIT: the leg that the packet is for, with a reference;
  *	or NULL when it has to be looked up
  *
- * Context: softirq, RCU read side.
+ * Context: BH off, RCU read side.
  * Return: action for the packet.
  */
 enum pep_follow_verdict pep_follow_packet(struct pep_net *pn,

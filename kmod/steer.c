@@ -328,13 +328,13 @@ static bool pep_steer_cookie(const struct sock *listener,
 #endif
 
 /**
- * pep_steer_over() - handle a packet of a split connection whose leg has no socket
+ * pep_steer_over() - handle a packet of a split connection whose leg is over
  * @pn: started instance
- * @skb: packet for which pep_steer_matters(); consumed
+ * @skb: packet for which pep_follow_over(); consumed
  * @pkt: parsed @skb
  *
- * The opener may have been answered by SYN cookie, and resets. Else the leg is over: by a
- * reset, behind which another queue brings payload, or it has acknowledged the end's FIN,
+ * The opener may have been answered by SYN cookie, and resets. Else the leg has ended: by
+ * a reset, behind which another queue brings payload, or it has acknowledged the end's FIN,
  * and an earlier reset has ended its TIME_WAIT. An end that is closed resets packets that
  * arrive late. The other end would take such a reset for the end of the connection, and
  * discard payload that its own leg is still sending; and behind payload that passes the leg
@@ -377,7 +377,7 @@ static enum pep_stat pep_steer_unknown(struct pep_net *pn,
 		 * the very number that the packet acknowledges.
 		 */
 		pep_stat_inc(pn, PEP_STAT_RESET_LATE);
-	} else if (split && pep_steer_matters(pkt)) {
+	} else if (split && pep_follow_over(pn, skb, pkt)) {
 		return pep_steer_over(pn, skb, pkt);
 	} else {
 		return pep_steer_pass(pn, PEP_STAT_PASS_NO_FLOW);

@@ -5,7 +5,8 @@
  * A device that is made anew, as ppp devices are, and VLANs by "ifreload", comes without
  * filters; routing may move a connection to a backup that nobody has attached. Early demux
  * finds the legs of split connections there, and ip_forward() drops a packet that has a
- * socket. Therefore a hook on PREROUTING hands such packets to the legs. Each forwarded
+ * socket. Therefore a hook on PREROUTING hands such packets to the legs, and does what the
+ * action would with others of connections that are split or being handed back. Each forwarded
  * packet pays for it, so it is there only while there is a device that could bring them:
  * one that is up, from which routing forwards, and that is not attached.
  *
@@ -27,7 +28,6 @@
 #include <net/l3mdev.h>
 #include <net/tcp.h>
 
-#include "accept.h"
 #include "callback.h"
 #include "compat.h"
 #include "flow.h"
@@ -138,8 +138,7 @@ static bool pep_stray_lost(struct pep_net *pn, struct sk_buff *skb,
 		return false;
 	conn = pep_track_find(pn, &pkt->tuple, pep_tuple_vrf(skb->dev));
 	stage = conn ? READ_ONCE(conn->stage) : PEP_TRACK_GONE;
-	over = stage == PEP_TRACK_SPLIT && pep_steer_matters(pkt) &&
-	       (pkt->th->rst || !pep_accept_awaits(pn, skb, pkt));
+	over = stage == PEP_TRACK_SPLIT && pep_follow_over(pn, skb, pkt);
 	if (!over && stage != PEP_TRACK_RELEASING)
 		return false;
 	if (pep_stray_forged(pn, skb, pkt))

@@ -602,6 +602,35 @@ def towards(family):
     pep.follow("handshake")
 
 
+@families("a reset that a bound leg cannot hear passes", True)
+@families("a reset that a bound leg cannot hear passes, not attached", False)
+def deaf(family, attached):
+    """The leg lives, and would be asked for by keepalives only."""
+    for ns, dev in ("srv", "eth0"), ("pep", "sv0"):
+        ip(ns, f"link add link {dev} name {dev}.22 type vlan id 22",
+           f"link set {dev}.22 up")
+    if attached:
+        pepadm("dev", "add", "sv0.22", "side", "server")
+    else:
+        wait_for("the hook", lambda: hook_is(True))
+    pepadm("profile", "set", "default", "server-dev", "sv0")
+    tap = Wire("srv", "eth0", ("pep", "sv0"))
+    wire = Wire("srv", "eth0.22", ("pep", "sv0.22"))
+    with grows(reset_over=0, flow_killed=1):
+        near, far = opened(family)
+        one_way(far, near, 1000)
+        pep.quiet()
+        seen = [seen for seen in tap.segments(outgoing=True)
+                if seen.sport == PORT][-1]
+        wire.send(after(seen, flags=RST))
+        expect_reset(near)
+        pepadm("flow", "kill", "all")
+        expect_reset(far)
+    pepadm("profile", "set", "default", "server-dev", "none")
+    for ns, dev in ("srv", "eth0"), ("pep", "sv0"):
+        ip(ns, f"link del {dev}.22")
+
+
 @families("the same ends again", 0)
 @families("the same ends again, the server had finished first", 1)
 def again(family, first):
