@@ -13,14 +13,17 @@
 #include <net/route.h>
 #include <net/tcp.h>
 
+#include "again.h"
 #include "callback.h"
 #include "deliver.h"
 #include "flow.h"
 #include "gen.h"
+#include "memo.h"
 #include "stamp.h"
 #include "stat.h"
 #include "trace.h"
 #include "track.h"
+#include "unsent.h"
 
 /* Find the flow that waits for an opener by the tuple of the opener's packets and the VRF
  * that receives them. Return: the flow with a reference, or NULL.
@@ -111,12 +114,22 @@ static void pep_accept_lose(struct pep_flow *flow)
 	spin_unlock(&flow->lock);
 }
 
-/* Reset an accepted connection that no flow waits for. */
+/* Reset an accepted connection that no flow waits for: its target has refused, and the opener
+ * may wait for it to speak. The hook of untrack.c repeats the resets of flows, so this one
+ * is sent, and then once more and repeated.
+ */
 static void pep_accept_refuse(struct pep_net *pn, struct sock *child,
 			      struct pep_sock *shell)
 {
+	struct pep_unsent reset;
+
 	bh_lock_sock(child);
 	sock_graft(child, shell->sock);
+	pep_unsent_note(&reset, child);
+	if (reset.due) {
+		pep_memo_add(&pn->reset, &reset.tuple);
+		pep_unsent_keep(pn, &reset, pep_again_alloc(child));
+	}
 	pep_leg_abort(child);
 	bh_unlock_sock(child);
 	pep_pool_release(shell);
@@ -180,7 +193,7 @@ static void pep_accept_take(struct pep_listener *l, struct sock *child,
  * After as many of these as there are sockets the module could be removed while it is in
  * use. IPv6 looks up the route before it creates the child.
  *
- * Context: softirq, RCU read side.
+ * Context: BH off, RCU read side.
  * Return: false when the packet must not reach TCP.
  */
 bool pep_accept_routed(const struct sock *req)
@@ -215,7 +228,7 @@ bool pep_accept_routed(const struct sock *req)
  *
  * When the reset ends the request, the target is reset, too.
  *
- * Context: softirq, RCU read side.
+ * Context: BH off, RCU read side.
  */
 void pep_accept_reset(struct pep_net *pn, struct sock *req, struct sk_buff *skb,
 		      const struct pep_packet *pkt)
@@ -248,7 +261,7 @@ void pep_accept_reset(struct pep_net *pn, struct sock *req, struct sk_buff *skb,
  *
  * The opener was answered by SYN cookie. The target is reset, too.
  *
- * Context: softirq, RCU read side.
+ * Context: BH off, RCU read side.
  * Return: whether a flow waited for the opener, and the reset has the number that the
  * opener's leg would expect (RFC 5961, section 3.2).
  */
@@ -277,7 +290,7 @@ bool pep_accept_reset_cookie(struct pep_net *pn, const struct sk_buff *skb,
  *
  * Without a flow that waits for the opener, a cookie in the ACK is the target's own.
  *
- * Context: softirq, RCU read side.
+ * Context: BH off, RCU read side.
  * Return: whether a listener may get the ACK.
  */
 bool pep_accept_awaits(struct pep_net *pn, const struct sk_buff *skb,

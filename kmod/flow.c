@@ -302,7 +302,7 @@ bool pep_flow_legs_owned(const struct pep_flow *flow)
 
 /**
  * pep_flow_remember() - have later packets of a flow's ends reset
- * @flow: flow that is up, or was
+ * @flow: flow for which pep_flow_spoke()
  *
  * A leg's reset carries the number of the next byte to send. An end that has
  * lost payload on the way expects another number and sends a challenge ACK
@@ -383,13 +383,14 @@ void pep_flow_unpin(struct pep_flow *flow, u32 seq,
 /* Close a leg of a flow that ends, with both locked. A reset that is due is repeated: the
  * hook of untrack.c takes leg->again when it sees the reset, unsent.c does when it did not.
  */
-static void pep_flow_abort(struct pep_flow *flow, struct pep_leg *leg)
+static void pep_flow_abort(struct pep_flow *flow, enum pep_side side)
 {
+	struct pep_leg *leg = &flow->leg[side];
 	struct pep_unsent reset;
 	bool due;
 
 	pep_unsent_note(&reset, leg->sk);
-	due = reset.due && pep_flow_resets(flow);
+	due = reset.due && pep_flow_resets(flow, side);
 	if (due)
 		leg->again = pep_again_alloc(leg->sk);
 	pep_leg_abort(leg->sk);
@@ -414,7 +415,7 @@ void pep_flow_end(struct pep_flow *flow, enum pep_stat cause)
 	struct pep_path *path;
 	enum pep_side side;
 
-	if (flow->state >= PEP_FLOW_STATE_ESTABLISHED &&
+	if ((pep_flow_spoke(flow, 0) || pep_flow_spoke(flow, 1)) &&
 	    cause != PEP_STAT_FLOW_CLOSED && !pep_flow_released(cause))
 		pep_flow_remember(flow);
 	if (flow->state == PEP_FLOW_STATE_CONNECTING &&
@@ -436,12 +437,10 @@ void pep_flow_end(struct pep_flow *flow, enum pep_stat cause)
 	pep_meter_leg(flow);
 	pep_flow_advance(flow, PEP_FLOW_END);
 	for (side = 0; side < 2; side++) {
-		struct pep_leg *leg = &flow->leg[side];
-
-		if (!leg->sk)
+		if (!flow->leg[side].sk)
 			continue;
-		pep_flow_abort(flow, leg);
-		pep_leg_detach(leg->sk);
+		pep_flow_abort(flow, side);
+		pep_leg_detach(flow->leg[side].sk);
 	}
 	if (!flow->pinned)
 		pep_flow_release_legs(flow);

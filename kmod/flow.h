@@ -173,16 +173,32 @@ struct pep_flow {
 typedef bool pep_flow_match(const struct pep_flow *flow, const void *filter);
 
 /**
- * pep_flow_resets() - do the ends of a flow have to get the resets of its legs?
+ * pep_flow_spoke() - has an end of a flow completed a handshake with pep?
  * @flow: flow that ends
+ * @side: side of the end
  *
- * An end of a flow that has never been up repeats its SYN, and is answered.
+ * An end of an early flow that has not, repeats its SYN or SYN-ACK, and is answered. A
+ * connection that could not be taken over goes on without its legs.
  *
- * Return: true when resets are repeated.
+ * Return: true when the end may wait for its leg.
  */
-static inline bool pep_flow_resets(const struct pep_flow *flow)
+static inline bool pep_flow_spoke(const struct pep_flow *flow, enum pep_side side)
 {
-	return flow->at[PEP_FLOW_TIME_UP] || READ_ONCE(flow->killed);
+	return flow->at[PEP_FLOW_TIME_UP] ||
+	       (flow->mode == PEP_CONNECT_MODE_EARLY && flow->leg[side].sk &&
+		(side == flow->opener || flow->at[PEP_FLOW_TIME_ANSWERED]));
+}
+
+/**
+ * pep_flow_resets() - does an end of a flow have to get the reset of its leg?
+ * @flow: flow that ends
+ * @side: side of the end
+ *
+ * Return: true when the reset is repeated.
+ */
+static inline bool pep_flow_resets(const struct pep_flow *flow, enum pep_side side)
+{
+	return pep_flow_spoke(flow, side) || READ_ONCE(flow->killed);
 }
 
 /**

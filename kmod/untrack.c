@@ -285,9 +285,8 @@ static bool pep_untrack_is_ours(const struct sk_buff *skb,
 /* Find the flow of a leg whose reset is to be repeated. A closed leg sends resets from
  * within pep_flow_end(), which has the flow locked; a listener sends none. A packet that
  * comes from encryption, maybe on another CPU, has the leg, too, and is no TCP; one that
- * a rule has queued to a program comes without the lock as well. The reset of a flow that
- * has never been up is repeated only where this host ends the flow. Return: the flow, or
- * NULL.
+ * a rule has queued to a program comes without the lock as well. Return: the flow, or NULL
+ * where the reset is not repeated.
  */
 static struct pep_flow *pep_untrack_ends(const struct sk_buff *skb,
 					 const struct nf_hook_state *state)
@@ -299,7 +298,7 @@ static struct pep_flow *pep_untrack_ends(const struct sk_buff *skb,
 	    !pep_untrack_is_tcp(skb, state->pf) || !tcp_hdr(skb)->rst)
 		return NULL;
 	flow = rcu_dereference_sk_user_data(sk);
-	return flow && pep_flow_resets(flow) ? flow : NULL;
+	return flow && pep_flow_resets(flow, pep_flow_side(flow, sk)) ? flow : NULL;
 }
 
 /* A leg that repeats payload after a time-out gives its part of the link to others, and the

@@ -18,9 +18,9 @@ from peptest.ktap import expect, expect_least, families, wait_for
 from peptest.netns import addr, impaired, ip, nstat, run
 from peptest.pep import grows, split_pair
 from peptest.raw import ACK, FIN, RST, Wire, after, segment
-from peptest.tcp import (End, exchange_part, expect_reset, expect_stream,
-                         next_offset, one_way, outcome, pair, pieces, pump,
-                         reset, start)
+from peptest.tcp import (End, client, exchange_part, expect_reset,
+                         expect_stream, next_offset, one_way, outcome, pair,
+                         pieces, pump, reset, start)
 
 BYTES = amount(2000000)
 FLOWS = 30
@@ -33,6 +33,7 @@ SECONDS = 60            # for all of that
 SOON = 3                # for an end to be reset when there is a route
 DEADLINE = 30           # seconds for an end to take payload before a reset
 PIECE = 1000            # bytes, less than a segment
+CLOSED = 9              # a port on which nobody listens
 PAUSE = 1               # seconds between needless FINs
 setup = pep.warmed
 
@@ -158,6 +159,24 @@ def killed_twice_lost(family):
         pep.pepadm("flow", "kill", "all")
         for end in both:
             expect_reset(end, 10)
+
+
+@families("connect early: two resets of a target's refusal get lost",
+          ("srv", "eth0"))
+@families("connect early: two resets of a refusal before the opener's ACK get "
+          "lost", ("sub", "eth0"))
+def refused_twice_lost(family, late):
+    """The opener has nothing to send, and waits for the target to speak."""
+    pep.early()
+    try:
+        with impaired((late,), "delay", "200ms"), two_lost("sub"), \
+                grows(syn_answered=1, flow_established=0):
+            near = client("sub", family)
+            near.connect((addr("srv", family), CLOSED))
+            expect_reset(near, 10)
+            near.close()
+    finally:
+        pep.follow("handshake")
 
 
 @families("two resets of a subscriber's are lost behind pep", 0)
