@@ -94,29 +94,32 @@ bool pep_accept_repeat(struct pep_net *pn, struct sk_buff *skb,
 	return true;
 }
 
-/* End a flow unless a process owns one of its legs; with the flow locked. */
-static void pep_accept_give_up(struct pep_flow *flow, enum pep_stat cause)
-{
-	pep_flow_lock_legs(flow);
-	if (!pep_flow_legs_owned(flow))
-		pep_flow_end(flow, cause);
-	pep_flow_unlock_legs(flow);
-}
-
-/* End a flow whose opener has reset before it was accepted. */
+/* End a flow whose opener has reset before it was accepted, unless a process owns its leg. */
 static void pep_accept_lose(struct pep_flow *flow)
 {
+	const struct sock *target;
+
 	spin_lock(&flow->lock);
 	if (flow->state == PEP_FLOW_STATE_CONNECTING) {
 		pep_stamp(flow, PEP_FLOW_TIME_RST_FROM + flow->opener);
-		pep_accept_give_up(flow, PEP_STAT_OPENER_LOST);
+		pep_flow_lock_legs(flow);
+		/* The flow has not run since. */
+		target = pep_flow_target(flow)->sk;
+		if (target && pep_leg_can_send(target) &&
+		    !flow->at[PEP_FLOW_TIME_ANSWERED]) {
+			pep_stamp(flow, PEP_FLOW_TIME_ANSWERED);
+			trace_pep_connect(flow, PEP_STAT_NONE);
+		}
+		if (!pep_flow_legs_owned(flow))
+			pep_flow_end(flow, PEP_STAT_OPENER_LOST);
+		pep_flow_unlock_legs(flow);
 	}
 	spin_unlock(&flow->lock);
 }
 
-/* Reset an accepted connection that no flow waits for: its target has refused, and the opener
- * may wait for it to speak. The hook of untrack.c repeats the resets of flows, so this one
- * is sent, and then once more and repeated.
+/* Reset an accepted connection that no flow waits for: its target has refused, mostly, and
+ * the opener may wait for it to speak. The hook of untrack.c repeats the resets of flows, so
+ * TCP sends this one, and unsent.c once more, with repetitions.
  */
 static void pep_accept_refuse(struct pep_net *pn, struct sock *child,
 			      struct pep_sock *shell)

@@ -59,7 +59,7 @@ static bool pep_callback_patient(const struct pep_flow *flow,
 
 /*
  * Follows sk_stream_write_space(), with the flow for the sleeping writer. Where a
- * subscriber's leg has found its link half of the payload that it may hold unsent has to be
+ * subscriber's leg is behind its startup half of the payload that it may hold unsent has to be
  * sent before: a relay that fills the room of one segment each time pushes every segment,
  * and the end acknowledges each, which an uplink may not carry. In BBR's startup that saves
  * the delayed acknowledgment that each flight would end with. When there is no memory

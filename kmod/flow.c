@@ -302,7 +302,7 @@ bool pep_flow_legs_owned(const struct pep_flow *flow)
 
 /**
  * pep_flow_remember() - have later packets of a flow's ends reset
- * @flow: flow for which pep_flow_spoke()
+ * @flow: flow; nothing is done for an end without pep_flow_waits()
  *
  * A leg's reset carries the number of the next byte to send. An end that has
  * lost payload on the way expects another number and sends a challenge ACK
@@ -315,8 +315,10 @@ void pep_flow_remember(struct pep_flow *flow)
 	struct pep_tuple reverse;
 
 	pep_tuple_reverse(&reverse, &flow->tuple);
-	pep_memo_add(&flow->pn->reset, &flow->tuple);
-	pep_memo_add(&flow->pn->reset, &reverse);
+	if (pep_flow_waits(flow, flow->opener))
+		pep_memo_add(&flow->pn->reset, &flow->tuple);
+	if (pep_flow_waits(flow, !flow->opener))
+		pep_memo_add(&flow->pn->reset, &reverse);
 }
 
 /* Release the sockets of a dead flow. */
@@ -415,8 +417,7 @@ void pep_flow_end(struct pep_flow *flow, enum pep_stat cause)
 	struct pep_path *path;
 	enum pep_side side;
 
-	if ((pep_flow_spoke(flow, 0) || pep_flow_spoke(flow, 1)) &&
-	    cause != PEP_STAT_FLOW_CLOSED && !pep_flow_released(cause))
+	if (cause != PEP_STAT_FLOW_CLOSED && !pep_flow_released(cause))
 		pep_flow_remember(flow);
 	if (flow->state == PEP_FLOW_STATE_CONNECTING &&
 	    flow->mode == PEP_CONNECT_MODE_EARLY &&

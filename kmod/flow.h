@@ -173,20 +173,22 @@ struct pep_flow {
 typedef bool pep_flow_match(const struct pep_flow *flow, const void *filter);
 
 /**
- * pep_flow_spoke() - has an end of a flow completed a handshake with pep?
+ * pep_flow_waits() - may an end of a flow wait for its leg to speak?
  * @flow: flow that ends
  * @side: side of the end
  *
- * An end of an early flow that has not, repeats its SYN or SYN-ACK, and is answered. A
- * connection that could not be taken over goes on without its legs.
+ * An end of an early flow that has not completed its handshake repeats its SYN or SYN-ACK,
+ * and is answered. A connection that could not be taken over goes on without its legs.
  *
- * Return: true when the end may wait for its leg.
+ * Return: true when the end has completed its handshake, and has a leg.
  */
-static inline bool pep_flow_spoke(const struct pep_flow *flow, enum pep_side side)
+static inline bool pep_flow_waits(const struct pep_flow *flow, enum pep_side side)
 {
+	bool opener = side == flow->opener;
+
 	return flow->at[PEP_FLOW_TIME_UP] ||
-	       (flow->mode == PEP_CONNECT_MODE_EARLY && flow->leg[side].sk &&
-		(side == flow->opener || flow->at[PEP_FLOW_TIME_ANSWERED]));
+	       (flow->mode == PEP_CONNECT_MODE_EARLY &&
+		flow->at[opener ? PEP_FLOW_TIME_ACCEPTED : PEP_FLOW_TIME_ANSWERED]);
 }
 
 /**
@@ -198,7 +200,7 @@ static inline bool pep_flow_spoke(const struct pep_flow *flow, enum pep_side sid
  */
 static inline bool pep_flow_resets(const struct pep_flow *flow, enum pep_side side)
 {
-	return pep_flow_spoke(flow, side) || READ_ONCE(flow->killed);
+	return pep_flow_waits(flow, side) || READ_ONCE(flow->killed);
 }
 
 /**

@@ -468,13 +468,13 @@ static struct sock *pep_follow_leg(const struct pep_conn *conn, int vrf,
  * @skb: packet for which there is no socket, no SYN
  * @pkt: parsed @skb
  *
- * A leg that is bound to another device is not found, and lives; one that is not there yet
- * may come with an opener that completes by SYN cookie. A connection that is handed back
- * loses its sockets first, under its lock.
+ * A leg that is bound to another device is not found, and lives. A connection that is handed
+ * back loses its sockets first, under its lock. An opener without a leg was answered early,
+ * by SYN cookie: the target expects other numbers.
  *
  * Context: BH off, RCU read side.
  * Return: true for a reset, payload or a FIN, when the connection is split and its leg
- * closed; for a reset also when it has none.
+ * closed, or not there.
  */
 bool pep_follow_over(struct pep_net *pn, const struct sk_buff *skb,
 		     const struct pep_packet *pkt)
@@ -490,12 +490,11 @@ bool pep_follow_over(struct pep_net *pn, const struct sk_buff *skb,
 	if (!conn)
 		return false;
 	spin_lock(&conn->lock);
-	/* Pairs with pep_adopt_own(). */
-	flow = smp_load_acquire(&conn->flow);
-	if (conn->stage == PEP_TRACK_SPLIT && flow) {
+	if (conn->stage == PEP_TRACK_SPLIT) {
+		flow = conn->flow;
 		/* Pairs with pep_flow_set_leg(). */
 		sk = smp_load_acquire(&flow->leg[pep_follow_side(conn, pkt)].sk);
-		over = sk ? inet_sk_state_load(sk) == TCP_CLOSE : pkt->th->rst;
+		over = !sk || inet_sk_state_load(sk) == TCP_CLOSE;
 	}
 	spin_unlock(&conn->lock);
 	return over;

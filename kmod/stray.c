@@ -130,16 +130,17 @@ static bool pep_stray_lost(struct pep_net *pn, struct sk_buff *skb,
 {
 	enum pep_follow_verdict verdict;
 	const struct pep_conn *conn;
-	unsigned int stage;
 	struct sock *leg;
 	bool over;
 
 	if (pep_packet_is_syn(pkt->th))
 		return false;
 	conn = pep_track_find(pn, &pkt->tuple, pep_tuple_vrf(skb->dev));
-	stage = conn ? READ_ONCE(conn->stage) : PEP_TRACK_GONE;
-	over = stage == PEP_TRACK_SPLIT && pep_follow_over(pn, skb, pkt);
-	if (!over && stage != PEP_TRACK_RELEASING)
+	if (!conn)
+		return false;
+	over = READ_ONCE(conn->stage) == PEP_TRACK_SPLIT &&
+	       pep_follow_over(pn, skb, pkt);
+	if (!over && READ_ONCE(conn->stage) != PEP_TRACK_RELEASING)
 		return false;
 	if (pep_stray_forged(pn, skb, pkt))
 		return false;

@@ -276,7 +276,7 @@ static void pep_unsent_ip4(struct sk_buff *skb, const struct pep_unsent *reset)
 /**
  * pep_unsent_keep() - send a reset when there is a route
  * @pn: instance
- * @reset: reset that is due and was not sent
+ * @reset: reset that is due, and was not sent, or not by a leg of a flow
  * @again: numbers of its repetitions, consumed; NULL for no repetition
  *
  * It is dropped where there is no memory, beyond PEP_UNSENT_MOST of them, and after

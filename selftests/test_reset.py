@@ -162,15 +162,16 @@ def killed_twice_lost(family):
 
 
 @families("connect early: two resets of a target's refusal get lost",
-          ("srv", "eth0"))
+          ("srv", "eth0"), 0)
 @families("connect early: two resets of a refusal before the opener's ACK get "
-          "lost", ("sub", "eth0"))
-def refused_twice_lost(family, late):
+          "lost", ("sub", "eth0"), 1)
+def refused_twice_lost(family, late, unpaired):
     """The opener has nothing to send, and waits for the target to speak."""
     pep.early()
     try:
         with impaired((late,), "delay", "200ms"), two_lost("sub"), \
-                grows(syn_answered=1, flow_established=0):
+                grows(syn_answered=1, connect_refused=1, flow_established=0,
+                      accept_unpaired=unpaired):
             near = client("sub", family)
             near.connect((addr("srv", family), CLOSED))
             expect_reset(near, 10)
