@@ -38,6 +38,7 @@ tcp flags & (syn | ack) == ack drop
 def setup():
     """Attached, with the congestion controls loaded."""
     pep.attached()
+    defaults()
 
 
 @after_case

@@ -17,7 +17,7 @@ from peptest.env import amount
 from peptest.ktap import expect, expect_least, families, wait_for
 from peptest.netns import addr, impaired, ip, nstat, run
 from peptest.pep import grows, split_pair
-from peptest.raw import ACK, FIN, RST, Wire, after, segment
+from peptest.raw import ACK, FIN, RST, Wire, segment
 from peptest.tcp import (End, client, exchange_part, expect_reset,
                          expect_stream, next_offset, one_way, outcome, pair,
                          pieces, pump, reset, start)
@@ -436,10 +436,8 @@ def overtaken(family, opener, opened):
         near, far = split_pair(family, opener, opened)
         wire = Wire(opened, peer=FAR[opened])
         one_way(far, near, 1000)
-        seen = wire.find(lambda seen: seen.data, outgoing=True)
         pep.quiet()
-        wire.send(after(seen, flags=RST))
-        wire.send(after(seen, ack=seen.ack, payload=bytes(500)))
+        wire.reset_overtaken()
         expect_reset(near, 10)
 
 

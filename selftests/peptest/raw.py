@@ -237,6 +237,13 @@ class Wire:
             return next(filter(test, self.segments(outgoing)), None)
         return wait_for("a packet on the wire", look, seconds)
 
+    def reset_overtaken(self):
+        """Send a reset and payload behind it, which have the same number: that
+        after the first payload seen."""
+        seen = self.find(lambda seen: seen.data, outgoing=True)
+        self.send(after(seen, flags=RST))
+        self.send(after(seen, ack=seen.ack, payload=bytes(500)))
+
     def close(self):
         """Close the socket."""
         self.sock.close()
