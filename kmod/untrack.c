@@ -282,23 +282,27 @@ static bool pep_untrack_is_ours(const struct sk_buff *skb,
 	return pep_scope_within(state->net);
 }
 
-/* Find the flow of a leg whose reset is to be repeated. A closed leg sends resets from
+/* Find the leg whose reset is to be repeated. A closed leg sends resets from
  * within pep_flow_end(), which has the flow locked; a listener sends none. A packet that
  * comes from encryption, maybe on another CPU, has the leg, too, and is no TCP; one that
- * a rule has queued to a program comes without the lock as well. Return: the flow, or NULL
+ * a rule has queued to a program comes without the lock as well. Return: the leg, or NULL
  * where the reset is not repeated.
  */
-static struct pep_flow *pep_untrack_ends(const struct sk_buff *skb,
-					 const struct nf_hook_state *state)
+static struct pep_leg *pep_untrack_ends(const struct sk_buff *skb,
+					const struct nf_hook_state *state)
 {
 	const struct sock *sk = state->sk;
 	struct pep_flow *flow;
+	enum pep_side side;
 
 	if (!sk || sk->sk_state != TCP_CLOSE || sk->sk_type != SOCK_STREAM ||
 	    !pep_untrack_is_tcp(skb, state->pf) || !tcp_hdr(skb)->rst)
 		return NULL;
 	flow = rcu_dereference_sk_user_data(sk);
-	return flow && pep_flow_resets(flow, pep_flow_side(flow, sk)) ? flow : NULL;
+	if (!flow)
+		return NULL;
+	side = pep_flow_side(flow, sk);
+	return pep_flow_resets(flow, side) ? &flow->leg[side] : NULL;
 }
 
 /* A leg that repeats payload after a time-out gives its part of the link to others, and the
@@ -330,7 +334,6 @@ static bool pep_untrack_again(struct sk_buff *skb, const struct nf_hook_state *s
 static unsigned int pep_untrack_out(void *priv, struct sk_buff *skb,
 				    const struct nf_hook_state *state)
 {
-	struct pep_flow *flow;
 	struct pep_leg *leg;
 
 	if (!pep_untrack_is_ours(skb, state))
@@ -338,8 +341,7 @@ static unsigned int pep_untrack_out(void *priv, struct sk_buff *skb,
 	pep_untrack_skb(skb);
 	if (!pep_untrack_again(skb, state))
 		return NF_DROP;
-	flow = pep_untrack_ends(skb, state);
-	leg = flow ? &flow->leg[pep_flow_side(flow, state->sk)] : NULL;
+	leg = pep_untrack_ends(skb, state);
 	/* By a VRF the packet comes here twice. */
 	if (leg && !leg->reset_sent) {
 		leg->reset_sent = true;
