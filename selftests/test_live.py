@@ -67,7 +67,10 @@ def halfway(family):
             pepadm("profile", "set", "default", "split", "never")
         finally:
             run("nft", "delete", "table", "inet", "held", ns="sub")
-        exchange((near, accept(listener)), 20000)
+        both = near, accept(listener)
+        exchange_part(both, 20000)
+        pep.quiet()
+        exchange(both, 20000)
 
 
 def controls(**wanted):
