@@ -11,6 +11,7 @@
 
 #include "follow.h"
 
+#include <net/l3mdev.h>
 #include <net/tcp.h>
 
 #include "adopt.h"
@@ -438,11 +439,27 @@ static enum pep_side pep_follow_side(const struct pep_conn *conn,
 }
 
 /*
+ * Does a leg that is bound hear a packet of its end? ``server-dev`` says by which device a
+ * leg sends; packets of its end may come by another one, where the table of sockets would
+ * not show the leg. But in another VRF the same addresses are somebody else's, and a leg may
+ * have an address of this host.
+ */
+static bool pep_follow_hears(const struct sock *sk, int bound, int vrf,
+			     const struct pep_packet *pkt)
+{
+	struct pep_tuple tuple;
+
+	pep_tuple_of_peer(&tuple, sk);
+	return pep_tuple_equal(&tuple, &pkt->tuple) &&
+	       l3mdev_master_ifindex_by_index(sock_net(sk), bound) == vrf;
+}
+
+/*
  * The leg that a packet of a split connection is for, or NULL when the table of
  * sockets must be searched: the connection was answered early, so that the leg may
- * have another address or not be up; the leg is bound to a device, or over (a
- * TIME_WAIT socket may stand for it); or a VRF has received the packet. The flow keeps
- * its leg for as long as RCU keeps the flow.
+ * have another address or not be up; the leg is over (a TIME_WAIT socket may stand for
+ * it), or bound to another VRF than that of the packet. The flow keeps its leg for as
+ * long as RCU keeps the flow.
  */
 static struct sock *pep_follow_leg(const struct pep_conn *conn, int vrf,
 				   const struct pep_packet *pkt)
@@ -450,13 +467,17 @@ static struct sock *pep_follow_leg(const struct pep_conn *conn, int vrf,
 	/* Pairs with pep_adopt_own(); NULL when handed back meanwhile. */
 	const struct pep_flow *flow = smp_load_acquire(&conn->flow);
 	struct sock *sk;
+	int bound;
 
-	if (!flow || flow->mode != PEP_CONNECT_MODE_FOLLOW || vrf)
+	if (!flow)
 		return NULL;
 	/* Pairs with pep_flow_set_leg(). */
 	sk = smp_load_acquire(&flow->leg[pep_follow_side(conn, pkt)].sk);
-	if (!sk || inet_sk_state_load(sk) == TCP_CLOSE ||
-	    READ_ONCE(sk->sk_bound_dev_if))
+	if (!sk || inet_sk_state_load(sk) == TCP_CLOSE)
+		return NULL;
+	bound = READ_ONCE(sk->sk_bound_dev_if);
+	if (unlikely(bound || vrf || flow->mode != PEP_CONNECT_MODE_FOLLOW) &&
+	    !(bound && pep_follow_hears(sk, bound, vrf, pkt)))
 		return NULL;
 	sock_hold(sk);
 	return sk;
@@ -468,7 +489,7 @@ static struct sock *pep_follow_leg(const struct pep_conn *conn, int vrf,
  * @skb: packet for which there is no socket, no SYN
  * @pkt: parsed @skb
  *
- * A leg that is bound to another device is not found, and lives. A connection that is handed
+ * A leg in another VRF is not found, and lives. A connection that is handed
  * back loses its sockets first, under its lock. An opener without a leg was answered early,
  * by SYN cookie: the target expects other numbers.
  *

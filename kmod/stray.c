@@ -122,33 +122,41 @@ static bool pep_stray_forged(struct pep_net *pn, struct sk_buff *skb,
 	return pkt->tuple.family == AF_INET && pep_source_check(pn->net, skb, pkt);
 }
 
+/* A packet for a socket of pep's, whose reference is consumed. */
+static bool pep_stray_leg(struct pep_net *pn, struct sock *sk, struct sk_buff *skb,
+			  struct pep_packet *pkt)
+{
+	if (pep_steer_socket(pn, sk, skb, pkt))
+		return false;
+	pep_stat_inc(pn, PEP_STAT_STRAY);
+	return true;
+}
+
 /* A packet for which there is no socket, by a device without filters. An action may have had
  * it at an attached port of a bridge: then a leg that is released gets it twice.
  */
 static bool pep_stray_lost(struct pep_net *pn, struct sk_buff *skb,
-			   const struct pep_packet *pkt)
+			   struct pep_packet *pkt)
 {
 	enum pep_follow_verdict verdict;
 	const struct pep_conn *conn;
+	enum pep_track_stage stage;
 	struct sock *leg;
-	bool over;
 
 	if (pep_packet_is_syn(pkt->th))
 		return false;
 	conn = pep_track_find(pn, &pkt->tuple, pep_tuple_vrf(skb->dev));
 	if (!conn)
 		return false;
-	over = READ_ONCE(conn->stage) == PEP_TRACK_SPLIT &&
-	       pep_follow_over(pn, skb, pkt);
-	if (!over && READ_ONCE(conn->stage) != PEP_TRACK_RELEASING)
+	stage = READ_ONCE(conn->stage);
+	if ((stage != PEP_TRACK_SPLIT && stage != PEP_TRACK_RELEASING) ||
+	    pep_stray_forged(pn, skb, pkt))
 		return false;
-	if (pep_stray_forged(pn, skb, pkt))
-		return false;
-	if (over)
-		return !pep_steer_over(pn, skb, pkt);
 	verdict = pep_follow_packet(pn, NULL, skb, pkt, &leg);
 	if (leg)
-		sock_put(leg);
+		return pep_stray_leg(pn, leg, skb, pkt);
+	if (verdict == PEP_FOLLOW_SPLIT && pep_follow_over(pn, skb, pkt))
+		return !pep_steer_over(pn, skb, pkt);
 	return verdict == PEP_FOLLOW_CONSUMED;
 }
 
@@ -171,12 +179,8 @@ static bool pep_stray_packet(struct pep_net *pn, struct sk_buff *skb)
 	if (!sk)
 		return kind == PEP_PACKET_TCP && pep_stray_lost(pn, skb, &pkt);
 	ours = pep_callback_owns(sk);
-	if (ours && kind == PEP_PACKET_TCP && !pep_stray_forged(pn, skb, &pkt)) {
-		if (pep_steer_socket(pn, sk, skb, &pkt))
-			return false;
-		pep_stat_inc(pn, PEP_STAT_STRAY);
-		return true;
-	}
+	if (ours && kind == PEP_PACKET_TCP && !pep_stray_forged(pn, skb, &pkt))
+		return pep_stray_leg(pn, sk, skb, &pkt);
 	sock_gen_put(sk);
 	/* Others are none of pep's, and are not counted. */
 	return ours && kind == PEP_PACKET_ICMP && !pep_icmp_error(pn, skb, &pkt);

@@ -17,11 +17,11 @@ from peptest.netns import (addr, impaired, ip, run, sysctl, sysctl_get,
                            sysctls)
 from peptest.pep import (grows, kept_pair, least, pepadm, split_pair,
                          split_start)
-from peptest.raw import RST, SYN, Wire, segment
+from peptest.raw import RST, SYN, Wire, after, segment
 from peptest.tcp import (NO_TIME_WAIT, PORT, End, accept, connect_errno,
                          exchange, exchange_all, exchange_part, expect_eof,
-                         expect_same, fill, listen, mptcp_socket, one_way,
-                         pair, pump)
+                         expect_reset, expect_same, fill, listen, mptcp_socket,
+                         one_way, pair, pump)
 
 TRAITS = {"once"}
 
@@ -673,6 +673,30 @@ def vrf_servers(family, dev):
                                               addr("srv", family), 5009),
                    "ECONNREFUSED")
         leak(family, "sv0", "srv", "main", "del")
+
+
+@families("the servers in a VRF: a reset from outside of it is not the leg's")
+def vrf_outside(family):
+    """There its addresses are somebody else's."""
+    for ns, dev in ("srv", "eth0"), ("pep", "sv0"):
+        ip(ns, f"link add link {dev} name {dev}.22 type vlan id 22",
+           f"link set {dev}.22 up")
+    pepadm("dev", "add", "sv0.22", "side", "server")
+    with vrf("sv0"):
+        leak(family, "sv0", "srv", "main", "add")
+        tap = Wire("srv", "eth0", ("pep", "sv0"))
+        wire = Wire("srv", "eth0.22", ("pep", "sv0.22"))
+        with grows(reset_over=0, flow_reset=0, flow_killed=1):
+            near, far = split_pair(family)
+            one_way(far, near, 1000)
+            wire.send(after(tap.find(lambda seen: seen.data, outgoing=True),
+                            flags=RST))
+            expect_reset(near)
+            pepadm("flow", "kill", "all")
+            expect_reset(far)
+        leak(family, "sv0", "srv", "main", "del")
+    for ns, dev in ("srv", "eth0"), ("pep", "sv0"):
+        ip(ns, f"link del {dev}.22")
 
 
 @families("the servers in a VRF, legs bound to it, early", "red")

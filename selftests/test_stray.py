@@ -14,15 +14,16 @@ import time
 
 from peptest import pep
 from peptest.env import amount
-from peptest.ktap import case, expect, families, skip, wait_for
+from peptest.ktap import (case, expect, expect_least, families, skip,
+                          wait_for)
 from peptest.netns import (addr, impaired, ip, nstat, resets, run, sysctls,
                            tc)
 from peptest.pep import grows, least, pepadm
-from peptest.raw import (ACK, RST, SYN, Wire, after, icmp, link_address,
-                         renumbered, segment)
+from peptest.raw import (ACK, RST, SYN, Wire, icmp, link_address, renumbered,
+                         segment)
 from peptest.tcp import (NO_TIME_WAIT, PORT, Load, client, exchange,
                          exchange_part, expect_reset, expect_stream,
-                         next_offset, one_way, pair, pieces)
+                         next_offset, one_way, pair, pieces, reset)
 
 RATE = amount(100000)   # bytes per second and end
 BYTES = amount(100000)
@@ -600,31 +601,40 @@ def towards(family):
     pep.follow("handshake")
 
 
-@families("a reset that a bound leg cannot hear passes", True)
-@families("a reset that a bound leg cannot hear passes, not attached", False)
-def deaf(family, attached):
-    """The leg lives, and would be asked for by keepalives only."""
-    for ns, dev in ("srv", "eth0"), ("pep", "sv0"):
-        ip(ns, f"link add link {dev} name {dev}.22 type vlan id 22",
-           f"link set {dev}.22 up")
-    if attached:
-        pepadm("dev", "add", "sv0.22", "side", "server")
-    else:
-        wait_for("the hook", lambda: hook_is(True))
+@families("a bound leg hears its end by another device", True)
+@families("a bound leg hears its end by another device, early", True,
+          pep.early)
+@families("a bound leg hears its end by an unattached device", False)
+@families("a bound leg hears its end by an unattached device, early", False,
+          pep.early)
+def elsewhere(family, attached, how=lambda: None):
+    """It sends by its own."""
+    net = {4: "198.18.22.{}/24", 6: "2001:db8:22::{}/64"}[family]
+    how()
     pepadm("profile", "set", "default", "server-dev", "sv0")
-    tap = Wire("srv", "eth0", ("pep", "sv0"))
-    wire = Wire("srv", "eth0.22", ("pep", "sv0.22"))
-    with grows(reset_over=0, flow_killed=1):
-        near, far = opened(family)
-        one_way(far, near, 1000)
-        pep.quiet()
-        seen = [seen for seen in tap.segments(outgoing=True)
-                if seen.sport == PORT][-1]
-        wire.send(after(seen, flags=RST))
-        expect_reset(near)
-        pepadm("flow", "kill", "all")
-        expect_reset(far)
+    with grows(flow_killed=0, flow_reset=1, flow_closed=1):
+        both, ended = opened(family), opened(family)
+        for ns, dev, host in ("srv", "eth0", 2), ("pep", "sv0", 1):
+            ip(ns, f"link add link {dev} name {dev}.22 type vlan id 22",
+               f"link set {dev}.22 up",
+               f"address add {net.format(host)} dev {dev}.22"
+               f"{' nodad' if family == 6 else ''}")
+        if attached:
+            pepadm("dev", "add", "sv0.22", "side", "server")
+        else:
+            wait_for("the hook", lambda: hook_is(True))
+        by = net.split("/")[0].format(1)
+        ip("srv", f"route add {OWN[family]} via {by}", family=family)
+        wire = Wire("srv", "eth0.22", ("pep", "sv0.22"))
+        with grows(ended=False, stray=0 if attached else least(5)):
+            exchange(both, BYTES)
+            reset(ended[1])
+            expect_reset(ended[0])
+        expect_least("segments by the other device",
+                     len(wire.segments(outgoing=True)), 5)
+    ip("srv", f"route del {OWN[family]}", family=family)
     pepadm("profile", "set", "default", "server-dev", "none")
+    pep.follow("handshake")
     for ns, dev in ("srv", "eth0"), ("pep", "sv0"):
         ip(ns, f"link del {dev}.22")
 
