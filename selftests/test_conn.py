@@ -253,12 +253,13 @@ def duplicate(family):
             hosts.until("server", unacked=100)
             hosts.up(seq=1000, ack=at + 100, options=sack(at, at + 100))
             hosts.until("server", unacked=0)
-    with pep.grows(ended=False, split_loss=1, flow_established=1):
+    with pep.grows(ended=False, split_loss=1, flow_established=1) as before:
         for at in 210, 310:
             hosts.down(seq=at, ack=1000, payload=bytes(100))
         hosts.until("server", unacked=200)
         hosts.up(seq=1000, ack=210, options=sack(310, 410))
-        wait_for("a flow", lambda: pep.stat("flows"))
+        wait_for("a flow", lambda: pep.stat("split_loss") >
+                 before["split_loss"])
     hosts.end()
     pep.follow("never")
 

@@ -210,9 +210,9 @@ class Tide:
         self.grown = {name: after[name] - before[name] for name in after}
         note("pending at most", self.pending, "with", self.kib, "KiB and",
              self.sockets, "sockets")
-        # Each connecting leg sends a SYN, an ACK and a reset.
+        # Each connecting leg sends a SYN, an ACK and a reset, three times.
         expect_least("room for the server's packets", flood.sent +
-                     40 * ROUNDS + 2 * self.grown["syn_answered"],
+                     40 * ROUNDS + 4 * self.grown["syn_answered"],
                      arrived() - start)
 
 
