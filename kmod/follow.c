@@ -161,6 +161,15 @@ static void pep_follow_turn(struct pep_track_end *self,
 		peer->flags |= PEP_TRACK_REPLIED;
 }
 
+/* Payload of an end has passed of which there is no copy. */
+static void pep_follow_uncopied(struct pep_net *pn, struct pep_conn *conn,
+				enum pep_side side)
+{
+	if (!pep_copies_restart(conn->copies, side, &conn->end[side]))
+		pep_adopt_give_up(pn, conn, pep_share_room(pn, conn->path) ?:
+					    PEP_STAT_SPLIT_PASS_COPIES);
+}
+
 /* Keep payload that passes, and update the triggers. */
 static void pep_follow_payload(struct pep_net *pn, struct pep_conn *conn,
 			       enum pep_side side, struct sk_buff *skb,
@@ -194,10 +203,8 @@ static void pep_follow_payload(struct pep_net *pn, struct pep_conn *conn,
 		if (!conn->copies || !before(last, conn->copies->shown[side]))
 			conn->unseen &= ~BIT(side);
 	}
-	if (conn->copies && !kept &&
-	    !pep_copies_restart(conn->copies, side, self))
-		pep_adopt_give_up(pn, conn, pep_share_room(pn, conn->path) ?:
-					    PEP_STAT_SPLIT_PASS_COPIES);
+	if (conn->copies && !kept)
+		pep_follow_uncopied(pn, conn, side);
 	if (!conn->copies)
 		self->next = self->high;
 }
@@ -233,6 +240,33 @@ static void pep_follow_ack(struct pep_conn *conn, enum pep_side side,
 	}
 	if (after(edge, self->edge))
 		self->edge = edge;
+}
+
+/*
+ * Note a segment that acknowledges payload which has not passed here. It may be forged, so
+ * that its own payload is not copied, and of its acknowledgment only the window counts: both
+ * have to be known for the other end's next segment to be taken as one of this connection.
+ */
+static void pep_follow_beyond(struct pep_net *pn, struct pep_conn *conn,
+			      enum pep_side side, const struct pep_packet *pkt)
+{
+	struct pep_track_end *self = &conn->end[side];
+	u32 ack = ntohl(pkt->th->ack_seq);
+	u32 edge = ack + (ntohs(pkt->th->window) << self->wscale);
+	u32 last = ntohl(pkt->th->seq) + pkt->payload;
+
+	pep_stat_inc(pn, PEP_STAT_FOLLOW_UNSEEN);
+	pep_follow_shown(conn, !side, ack);
+	if (after(edge, self->edge))
+		self->edge = edge;
+	self->bytes += pkt->payload;
+	if (!after(last, self->high))
+		return;
+	self->high = last;
+	if (conn->copies)
+		pep_follow_uncopied(pn, conn, side);
+	if (!conn->copies)
+		self->next = last;
 }
 
 /* Is a clock newer than the one that is noted? As tcp_paws_check(): a clock of 1 MHz may
@@ -338,24 +372,35 @@ static void pep_follow_lapse(struct pep_net *pn, struct pep_conn *conn)
 	conn->unseen = 0;
 }
 
-/* Handle a packet of an established connection. */
-static void pep_follow_segment(struct pep_net *pn, struct pep_gen *gen,
-			       struct pep_conn *conn, enum pep_side side,
-			       struct sk_buff *skb, const struct pep_packet *pkt)
+/* Note the FIN behind the payload before @last. It may come behind a hole, and without the
+ * FIN when it is sent again.
+ */
+static void pep_follow_fin(struct pep_net *pn, struct pep_conn *conn,
+			   enum pep_side side, u32 last)
 {
 	struct pep_track_end *self = &conn->end[side];
-	/* pep_copies_add() may move the header. */
-	bool fin = pkt->th->fin, urg = pkt->th->urg;
-	u32 seq = ntohl(pkt->th->seq), ack = ntohl(pkt->th->ack_seq);
 
-	if (!pep_segment_plausible(conn, side, skb, pkt)) {
-		/* Payload that comes next shows how far the other end is. */
-		if (pep_segment_unseen(conn, side, skb, pkt)) {
-			pep_follow_shown(conn, !side, ack);
-			pep_stat_inc(pn, PEP_STAT_FOLLOW_UNSEEN);
-		}
+	if (before(last, self->high) || self->flags & PEP_TRACK_FIN)
 		return;
+	self->flags |= PEP_TRACK_FIN;
+	if (self->next == last)
+		self->next++;
+	self->high = last + 1;
+	if (conn->end[!side].flags & PEP_TRACK_FIN) {
+		pep_track_advance(pn, conn, PEP_TRACK_FINS);
+		pep_stat_inc(pn, PEP_STAT_FOLLOW_CLOSED);
 	}
+}
+
+/* Note a segment that its receiver takes. */
+static void pep_follow_plausible(struct pep_net *pn, struct pep_gen *gen,
+				 struct pep_conn *conn, enum pep_side side,
+				 struct sk_buff *skb,
+				 const struct pep_packet *pkt)
+{
+	struct pep_track_end *self = &conn->end[side];
+	u32 seq = ntohl(pkt->th->seq);
+
 	if (after(seq, self->high) && !pkt->payload)
 		pep_follow_shown(conn, side, seq);
 	if (pep_track_tally(conn) && !conn->copies && !conn->unseen &&
@@ -365,18 +410,25 @@ static void pep_follow_segment(struct pep_net *pn, struct pep_gen *gen,
 	pep_follow_ack(conn, side, pkt);
 	if (pkt->payload)
 		pep_follow_payload(pn, conn, side, skb, pkt);
-	/* It may come behind a hole, and without the FIN when it is sent again. */
-	if (fin && !before(seq + pkt->payload, self->high) &&
-	    !(self->flags & PEP_TRACK_FIN)) {
-		self->flags |= PEP_TRACK_FIN;
-		if (self->next == seq + pkt->payload)
-			self->next++;
-		self->high = seq + pkt->payload + 1;
-		if (conn->end[!side].flags & PEP_TRACK_FIN) {
-			pep_track_advance(pn, conn, PEP_TRACK_FINS);
-			pep_stat_inc(pn, PEP_STAT_FOLLOW_CLOSED);
-		}
-	}
+}
+
+/* Handle a packet of an established connection. */
+static void pep_follow_segment(struct pep_net *pn, struct pep_gen *gen,
+			       struct pep_conn *conn, enum pep_side side,
+			       struct sk_buff *skb, const struct pep_packet *pkt)
+{
+	/* pep_copies_add() may move the header. */
+	bool fin = pkt->th->fin, urg = pkt->th->urg;
+	u32 last = ntohl(pkt->th->seq) + pkt->payload;
+
+	if (pep_segment_plausible(conn, side, skb, pkt))
+		pep_follow_plausible(pn, gen, conn, side, skb, pkt);
+	else if (pep_segment_unseen(conn, side, skb, pkt))
+		pep_follow_beyond(pn, conn, side, pkt);
+	else
+		return;
+	if (fin)
+		pep_follow_fin(pn, conn, side, last);
 	if (fin || urg)
 		pep_adopt_give_up(pn, conn, PEP_STAT_SPLIT_PASS_END);
 	if (conn->copies && READ_ONCE(conn->copies->gen->closed))

@@ -394,6 +394,40 @@ def unseen(family):
     pep.follow("never")
 
 
+@families("payload passes unseen of ends that take turns")
+def turns(family):
+    """Each acknowledges with payload of its own, which counts as well: the
+    reply to it would be beyond all that is known."""
+    pep.follow("5000")
+    hosts = Absent(family)
+    hosts.open()
+    with pep.grows(ended=False, follow_unseen=1, split_bytes=1):
+        hosts.down(seq=10, ack=1000, payload=bytes(500))
+        hosts.until("server", bytes=500)
+        hosts.up(seq=1000, ack=70010, payload=bytes(100))
+        hosts.down(seq=70010, ack=1100, payload=bytes(500))
+        hosts.until("server", bytes=1000)
+        for at in range(70510, 77510, 1000):
+            hosts.down(seq=at, ack=1100, payload=bytes(1000))
+        hosts.up(seq=1100, ack=77510)
+        pep.wait_flows(1)
+    hosts.end(1100)
+    pep.flows_end()
+    pep.follow("never")
+
+
+@families("payload passes unseen before ends finish")
+def finish(family):
+    hosts = Absent(family)
+    hosts.open()
+    with pep.grows(follow_unseen=1, follow_closed=1):
+        hosts.up(flags=FIN | ACK, seq=1000, ack=510)
+        hosts.down(flags=FIN | ACK, seq=510, ack=1001)
+        hosts.up(seq=1001, ack=511)
+        wait_for("the end", lambda: pep.stat("follow_closed"))
+        hosts.end(1001)
+
+
 @families("a repetition follows such an acknowledgment")
 def unplaced(family):
     """A due trigger waits for payload that shows how far its sender is: a leg
