@@ -432,6 +432,33 @@ static enum pep_stat pep_steer_leg(struct pep_net *pn, struct sock *sk,
 	return PEP_STAT_NONE;
 }
 
+/*
+ * An end's reset, for its leg. One that another CPU has handed back meanwhile ignores it, and
+ * the end does not send it again: it has to end the connection that is followed now. Return:
+ * false then, with the packet untouched: the leg is closed, not by the reset.
+ */
+static bool pep_steer_reset(struct pep_net *pn, struct sock *sk,
+			    struct sk_buff *skb, const struct pep_packet *pkt)
+{
+	struct sk_buff *copy = skb_clone(skb, GFP_ATOMIC);
+	struct pep_packet parsed = *pkt;
+	bool ignored;
+
+	if (!copy) {
+		pep_steer_leg(pn, sk, skb, &parsed);
+		return true;
+	}
+	sock_hold(sk);
+	pep_steer_leg(pn, sk, copy, &parsed);
+	ignored = inet_sk_state_load(sk) == TCP_CLOSE &&
+		  READ_ONCE(sk->sk_err) != ECONNRESET &&
+		  READ_ONCE(sk->sk_err) != EPIPE;
+	sock_put(sk);
+	if (!ignored)
+		consume_skb(skb);
+	return !ignored;
+}
+
 /**
  * pep_steer_socket() - handle a packet for a socket in the table
  * @pn: started instance
@@ -442,7 +469,8 @@ static enum pep_stat pep_steer_leg(struct pep_net *pn, struct sock *sk,
  *
  * Context: BH off, RCU read side.
  * Return: PEP_STAT_NONE when the packet was consumed; PEP_STAT_PASS_SYN, not counted, for a
- * SYN that opens a connection anew: the socket is no more.
+ * SYN that opens a connection anew: the socket is no more; PEP_STAT_PASS_NO_FLOW for a reset
+ * that passes, as its leg has just been handed back.
  */
 enum pep_stat pep_steer_socket(struct pep_net *pn, struct sock *sk,
 			       struct sk_buff *skb, struct pep_packet *pkt)
@@ -460,7 +488,10 @@ enum pep_stat pep_steer_socket(struct pep_net *pn, struct sock *sk,
 		sock_gen_put(sk);
 		return pep_steer_drop(pn, skb);
 	}
-	return pep_steer_leg(pn, sk, skb, pkt);
+	if (likely(!pkt->th->rst || !sk_fullsock(sk)))
+		return pep_steer_leg(pn, sk, skb, pkt);
+	return pep_steer_reset(pn, sk, skb, pkt) ? PEP_STAT_NONE :
+	       pep_steer_pass(pn, PEP_STAT_PASS_NO_FLOW);
 }
 
 static enum pep_stat pep_steer_tcp(struct pep_net *pn,
@@ -482,8 +513,14 @@ retry:
 		if (verdict == PEP_FOLLOW_CONSUMED)
 			return PEP_STAT_NONE;
 	}
-	if (sk)
+	if (sk && likely(!pkt->th->rst))
 		return pep_steer_leg(pn, sk, skb, pkt);
+	if (sk && pep_steer_reset(pn, sk, skb, pkt))
+		return PEP_STAT_NONE;
+	if (unlikely(sk)) {
+		sk = NULL;
+		goto retry;
+	}
 	sk = pep_tuple_lookup_dev(pn->net, &pkt->tuple, skb->dev);
 	/* Another CPU may have handed the connection back meanwhile. */
 	if (unlikely(!sk && verdict == PEP_FOLLOW_SPLIT && !again)) {
