@@ -11,11 +11,11 @@
 
 #include "follow.h"
 
-#include <net/l3mdev.h>
 #include <net/tcp.h>
 
 #include "adopt.h"
 #include "copies.h"
+#include "find.h"
 #include "flow.h"
 #include "gen.h"
 #include "group.h"
@@ -146,16 +146,18 @@ static void pep_follow_rearm(struct pep_net *pn, struct pep_gen *other,
 
 /*
  * A turn of an end is over when the other end has sent payload that acknowledges all
- * of it. The next turn begins with payload that acknowledges all of that reply. Where
+ * of it. The next turn begins with payload that acknowledges @all of that reply. Where
  * both ends send at the same time one of them always has payload under way.
  */
-static void pep_follow_turn(struct pep_track_end *self,
-			    struct pep_track_end *peer)
+static void pep_follow_turn(struct pep_conn *conn, enum pep_side side, bool all)
 {
-	bool all = self->ack == peer->high;
+	struct pep_track_end *self = &conn->end[side];
+	struct pep_track_end *peer = &conn->end[!side];
+	u32 shown = conn->copies->shown[side];
 
 	if (all && self->flags & PEP_TRACK_REPLIED)
-		self->turn = self->high;
+		self->turn = conn->unseen & BIT(side) && after(shown, self->high) ?
+			     shown : self->high;
 	self->flags &= ~PEP_TRACK_REPLIED;
 	if (all)
 		peer->flags |= PEP_TRACK_REPLIED;
@@ -181,7 +183,7 @@ static void pep_follow_payload(struct pep_net *pn, struct pep_conn *conn,
 	bool kept;
 
 	if (conn->copies)
-		pep_follow_turn(self, peer);
+		pep_follow_turn(conn, side, self->ack == peer->high);
 	self->bytes += pkt->payload;
 	if (!after(last, self->next)) {
 		self->repeated += pkt->payload;
@@ -243,9 +245,10 @@ static void pep_follow_ack(struct pep_conn *conn, enum pep_side side,
 }
 
 /*
- * Note a segment that acknowledges payload which has not passed here. It may be forged, so
- * that its own payload is not copied, and of its acknowledgment only the window counts: both
- * have to be known for the other end's next segment to be taken as one of this connection.
+ * Note a segment that acknowledges payload which has not passed here. Its own payload and the
+ * window have to be known for the other end's next segment to be taken as one of this
+ * connection. It may be forged: the payload is not copied, and the window's edge is noted up
+ * to twice the largest window behind what is known to be acknowledged.
  */
 static void pep_follow_beyond(struct pep_net *pn, struct pep_conn *conn,
 			      enum pep_side side, const struct pep_packet *pkt)
@@ -257,8 +260,11 @@ static void pep_follow_beyond(struct pep_net *pn, struct pep_conn *conn,
 
 	pep_stat_inc(pn, PEP_STAT_FOLLOW_UNSEEN);
 	pep_follow_shown(conn, !side, ack);
-	if (after(edge, self->edge))
+	if (after(edge, self->edge) &&
+	    edge - self->ack <= 2 * pep_track_window(self))
 		self->edge = edge;
+	if (pkt->payload && conn->copies)
+		pep_follow_turn(conn, side, true);
 	self->bytes += pkt->payload;
 	if (!after(last, self->high))
 		return;
@@ -480,99 +486,6 @@ static void pep_follow_step(struct pep_net *pn, struct pep_gen *gen,
 		pep_meter_closing(conn);
 }
 
-/* Side that a packet of a connection comes from, enum pep_side. */
-static enum pep_side pep_follow_side(const struct pep_conn *conn,
-				     const struct pep_packet *pkt)
-{
-	bool forth = pkt->tuple.sport == conn->tuple.sport &&
-		     pep_addr_equal(&pkt->tuple.src, &conn->tuple.src);
-
-	return forth ? conn->opener : !conn->opener;
-}
-
-/*
- * Does a leg that is bound hear a packet of its end? ``server-dev`` says by which device a
- * leg sends; packets of its end may come by another one, where the table of sockets would
- * not show the leg. But in another VRF the same addresses are somebody else's, and a leg may
- * have an address of this host.
- */
-static bool pep_follow_hears(const struct sock *sk, int bound, int vrf,
-			     const struct pep_packet *pkt)
-{
-	struct pep_tuple tuple;
-
-	pep_tuple_of_peer(&tuple, sk);
-	return pep_tuple_equal(&tuple, &pkt->tuple) &&
-	       l3mdev_master_ifindex_by_index(sock_net(sk), bound) == vrf;
-}
-
-/*
- * The leg that a packet of a split connection is for, or NULL when the table of
- * sockets must be searched: the connection was answered early, so that the leg may
- * have another address or not be up; the leg is over (a TIME_WAIT socket may stand for
- * it), or bound to another VRF than that of the packet. The flow keeps its leg for as
- * long as RCU keeps the flow.
- */
-static struct sock *pep_follow_leg(const struct pep_conn *conn, int vrf,
-				   const struct pep_packet *pkt)
-{
-	/* Pairs with pep_adopt_own(); NULL when handed back meanwhile. */
-	const struct pep_flow *flow = smp_load_acquire(&conn->flow);
-	struct sock *sk;
-	int bound;
-
-	if (!flow)
-		return NULL;
-	/* Pairs with pep_flow_set_leg(). */
-	sk = smp_load_acquire(&flow->leg[pep_follow_side(conn, pkt)].sk);
-	if (!sk || inet_sk_state_load(sk) == TCP_CLOSE)
-		return NULL;
-	bound = READ_ONCE(sk->sk_bound_dev_if);
-	if (unlikely(bound || vrf || flow->mode != PEP_CONNECT_MODE_FOLLOW) &&
-	    !(bound && pep_follow_hears(sk, bound, vrf, pkt)))
-		return NULL;
-	sock_hold(sk);
-	return sk;
-}
-
-/**
- * pep_follow_over() - would a packet change the end of a split connection whose leg is over?
- * @pn: started instance
- * @skb: packet for which there is no socket, no SYN
- * @pkt: parsed @skb
- *
- * A leg in another VRF is not found, and lives. A connection that is handed
- * back loses its sockets first, under its lock. An opener without a leg was answered early,
- * by SYN cookie: the target expects other numbers.
- *
- * Context: BH off, RCU read side.
- * Return: true for a reset, payload or a FIN, when the connection is split and its leg
- * closed, or not there.
- */
-bool pep_follow_over(struct pep_net *pn, const struct sk_buff *skb,
-		     const struct pep_packet *pkt)
-{
-	const struct pep_flow *flow;
-	const struct sock *sk;
-	struct pep_conn *conn;
-	bool over = false;
-
-	if (!pkt->th->rst && !pkt->payload && !pkt->th->fin)
-		return false;
-	conn = pep_track_find(pn, &pkt->tuple, pep_tuple_vrf(skb->dev));
-	if (!conn)
-		return false;
-	spin_lock(&conn->lock);
-	if (conn->stage == PEP_TRACK_SPLIT) {
-		flow = conn->flow;
-		/* Pairs with pep_flow_set_leg(). */
-		sk = smp_load_acquire(&flow->leg[pep_follow_side(conn, pkt)].sk);
-		over = !sk || inet_sk_state_load(sk) == TCP_CLOSE;
-	}
-	spin_unlock(&conn->lock);
-	return over;
-}
-
 /* Handle a packet of a connection that is split and measured. */
 static noinline_for_stack void pep_follow_measure(const struct pep_conn *conn,
 						  const struct pep_packet *pkt)
@@ -581,7 +494,7 @@ static noinline_for_stack void pep_follow_measure(const struct pep_conn *conn,
 	const struct pep_flow *flow = smp_load_acquire(&conn->flow);
 
 	if (flow)
-		pep_meter_split(conn, flow, pep_follow_side(conn, pkt), pkt);
+		pep_meter_split(conn, flow, pep_track_side(conn, &pkt->tuple), pkt);
 }
 
 /* Handle a packet of a connection that is handed back to its ends. */
@@ -627,10 +540,10 @@ enum pep_follow_verdict pep_follow_packet(struct pep_net *pn,
 	if (smp_load_acquire(&conn->stage) == PEP_TRACK_SPLIT) {
 		if (unlikely(READ_ONCE(conn->meter)))
 			pep_follow_measure(conn, pkt);
-		*leg = pep_follow_leg(conn, vrf, pkt);
+		*leg = pep_find_leg(conn, vrf, pkt);
 		return PEP_FOLLOW_SPLIT;
 	}
-	side = pep_follow_side(conn, pkt);
+	side = pep_track_side(conn, &pkt->tuple);
 	spin_lock(&conn->lock);
 	if (conn->stage == PEP_TRACK_SPLIT)
 		verdict = PEP_FOLLOW_SPLIT;

@@ -30,7 +30,5 @@ enum pep_follow_verdict pep_follow_packet(struct pep_net *pn,
 					  struct sk_buff *skb,
 					  const struct pep_packet *pkt,
 					  struct sock **leg);
-bool pep_follow_over(struct pep_net *pn, const struct sk_buff *skb,
-		     const struct pep_packet *pkt);
 
 #endif

@@ -21,6 +21,7 @@
 #include "deliver.h"
 #include "early.h"
 #include "flow.h"
+#include "find.h"
 #include "follow.h"
 #include "fragment.h"
 #include "gather.h"
@@ -330,7 +331,7 @@ static bool pep_steer_cookie(const struct sock *listener,
 /**
  * pep_steer_over() - handle a packet of a split connection whose leg is over
  * @pn: started instance
- * @skb: packet for which pep_follow_over(); consumed
+ * @skb: packet for which pep_find_over(); consumed
  * @pkt: parsed @skb
  *
  * The opener may have been answered by SYN cookie, and resets. Else the leg has ended: by
@@ -377,7 +378,7 @@ static enum pep_stat pep_steer_unknown(struct pep_net *pn,
 		 * the very number that the packet acknowledges.
 		 */
 		pep_stat_inc(pn, PEP_STAT_RESET_LATE);
-	} else if (split && pep_follow_over(pn, skb, pkt)) {
+	} else if (split && pep_find_over(pn, skb, pkt)) {
 		return pep_steer_over(pn, skb, pkt);
 	} else {
 		return pep_steer_pass(pn, PEP_STAT_PASS_NO_FLOW);

@@ -30,6 +30,7 @@
 
 #include "callback.h"
 #include "compat.h"
+#include "find.h"
 #include "flow.h"
 #include "follow.h"
 #include "icmp.h"
@@ -155,7 +156,7 @@ static bool pep_stray_lost(struct pep_net *pn, struct sk_buff *skb,
 	verdict = pep_follow_packet(pn, NULL, skb, pkt, &leg);
 	if (leg)
 		return pep_stray_leg(pn, leg, skb, pkt);
-	if (verdict == PEP_FOLLOW_SPLIT && pep_follow_over(pn, skb, pkt))
+	if (verdict == PEP_FOLLOW_SPLIT && pep_find_over(pn, skb, pkt))
 		return !pep_steer_over(pn, skb, pkt);
 	return verdict == PEP_FOLLOW_CONSUMED;
 }

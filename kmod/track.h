@@ -6,6 +6,7 @@
 #include <linux/rhashtable-types.h>
 #include <linux/spinlock.h>
 #include <net/tcp.h>
+#include <uapi/linux/pep.h>
 
 #include "net.h"
 #include "queue.h"
@@ -255,6 +256,23 @@ static inline bool pep_track_active(const struct pep_net *pn)
 static inline struct pep_tally *pep_track_tally(const struct pep_conn *conn)
 {
 	return conn->stage > PEP_TRACK_ANSWERED ? conn->tally : NULL;
+}
+
+/**
+ * pep_track_side() - find the side that a packet of a connection comes from
+ * @conn: connection
+ * @tuple: tuple of the packet
+ *
+ * Context: any.
+ * Return: side, enum pep_side.
+ */
+static inline enum pep_side pep_track_side(const struct pep_conn *conn,
+					   const struct pep_tuple *tuple)
+{
+	bool forth = tuple->sport == conn->tuple.sport &&
+		     pep_addr_equal(&tuple->src, &conn->tuple.src);
+
+	return forth ? conn->opener : !conn->opener;
 }
 
 int pep_track_next(unsigned int stage, enum pep_track_event event);

@@ -407,9 +407,13 @@ def turns(family):
         hosts.up(seq=1000, ack=70010, payload=bytes(100))
         hosts.down(seq=70010, ack=1100, payload=bytes(500))
         hosts.until("server", bytes=1000)
-        for at in range(70510, 77510, 1000):
+        for at in range(70510, 74510, 1000):
             hosts.down(seq=at, ack=1100, payload=bytes(1000))
-        hosts.up(seq=1100, ack=77510)
+        hosts.up(seq=1100, ack=74510)
+        hosts.until("server", bytes=5000, unacked=0)
+        expect("flows after 4500 bytes in a turn", pep.stat("flows"), 0)
+        hosts.down(seq=74510, ack=1100, payload=bytes(1000))
+        hosts.up(seq=1100, ack=75510)
         pep.wait_flows(1)
     hosts.end(1100)
     pep.flows_end()

@@ -675,30 +675,6 @@ def vrf_servers(family, dev):
         leak(family, "sv0", "srv", "main", "del")
 
 
-@families("the servers in a VRF: a reset from outside of it is not the leg's")
-def vrf_outside(family):
-    """There its addresses are somebody else's."""
-    for ns, dev in ("srv", "eth0"), ("pep", "sv0"):
-        ip(ns, f"link add link {dev} name {dev}.22 type vlan id 22",
-           f"link set {dev}.22 up")
-    pepadm("dev", "add", "sv0.22", "side", "server")
-    with vrf("sv0"):
-        leak(family, "sv0", "srv", "main", "add")
-        tap = Wire("srv", "eth0", ("pep", "sv0"))
-        wire = Wire("srv", "eth0.22", ("pep", "sv0.22"))
-        with grows(reset_over=0, flow_reset=0, flow_killed=1):
-            near, far = split_pair(family)
-            one_way(far, near, 1000)
-            wire.send(after(tap.find(lambda seen: seen.data, outgoing=True),
-                            flags=RST))
-            expect_reset(near)
-            pepadm("flow", "kill", "all")
-            expect_reset(far)
-        leak(family, "sv0", "srv", "main", "del")
-    for ns, dev in ("srv", "eth0"), ("pep", "sv0"):
-        ip(ns, f"link del {dev}.22")
-
-
 @families("the servers in a VRF, legs bound to it, early", "red")
 @families("the servers in a VRF, legs bound to its device, early", "sv0")
 def vrf_servers_early(family, dev):
@@ -722,6 +698,30 @@ def vrf_reset(family, mode):
                           wire.segments(outgoing=False)], [True] * 3)
         for sock in both:
             sock.close()
+
+
+@families("the servers in a VRF: a reset from outside of it is not the leg's")
+def vrf_outside(family):
+    """There its addresses are somebody else's."""
+    for ns, dev in ("srv", "eth0"), ("pep", "sv0"):
+        ip(ns, f"link add link {dev} name {dev}.22 type vlan id 22",
+           f"link set {dev}.22 up")
+    pepadm("dev", "add", "sv0.22", "side", "server")
+    with vrf("sv0"):
+        leak(family, "sv0", "srv", "main", "add")
+        tap = Wire("srv", "eth0", ("pep", "sv0"))
+        wire = Wire("srv", "eth0.22", ("pep", "sv0.22"))
+        with grows(reset_over=0, flow_reset=0, flow_killed=1):
+            near, far = split_pair(family)
+            one_way(far, near, 1000)
+            wire.send(after(tap.find(lambda seen: seen.data, outgoing=True),
+                            flags=RST))
+            expect_reset(near)
+            pepadm("flow", "kill", "all")
+            expect_reset(far)
+        leak(family, "sv0", "srv", "main", "del")
+    for ns, dev in ("srv", "eth0"), ("pep", "sv0"):
+        ip(ns, f"link del {dev}.22")
 
 
 @families("device deleted in a VRF")
