@@ -278,8 +278,10 @@ static void pep_state_read_end(struct net *net, struct nlattr **tb,
 	end->ack = nla_get_u32(tb[PEP_A_END_ACK]);
 	end->edge = nla_get_u32(tb[PEP_A_END_EDGE]);
 	end->tsval = nla_get_u32(tb[PEP_A_END_TSVAL]);
-	/* No packet has been received yet: earlier ones were elsewhere. */
-	end->seen = jiffies - INT_MAX;
+	/* No packet has been received yet: earlier ones were elsewhere, but not so long ago
+	 * that the clock may have gone half of its way round, see pep_follow_newer().
+	 */
+	end->seen = jiffies - TCP_PAWS_WRAP / 2 * HZ;
 	rcu_read_lock();
 	if (tb[PEP_A_END_DEV])
 		dev = dev_get_by_name_rcu(net, nla_data(tb[PEP_A_END_DEV]));

@@ -237,6 +237,19 @@ def zero(family):
     hosts.end()
 
 
+@families("a clock that is older than one that was imported")
+def older(family):
+    hosts = Absent(family)
+    hosts.open(options=stamp(7), syn=stamp(5), synack=stamp(70))
+    pepadm("flow", "save", FILE)
+    hosts.end()
+    pepadm("flow", "restore", FILE)
+    hosts.down(seq=10, ack=1000, payload=b"x", options=stamp(60))
+    hosts.until("server", bytes=1)
+    expect("clock", clock(hosts), 70)
+    hosts.end()
+
+
 @families("a report of a duplicate is no sign of a loss")
 def duplicate(family):
     """A subscriber sends one, RFC 2883, for what a server has repeated."""
