@@ -57,6 +57,22 @@ struct pep_leg {
 };
 
 /**
+ * pep_leg_refused() - has a leg been refused before its handshake was complete?
+ * @sk: leg in TCP_CLOSE
+ *
+ * By a reset, see tcp_reset(), or by an ICMP error, which is no segment of its end. Later an
+ * ICMP error leaves ECONNREFUSED when TCP loses patience, see tcp_write_err(): the number of
+ * the end is known then.
+ *
+ * Context: any.
+ * Return: true when it has.
+ */
+static inline bool pep_leg_refused(const struct sock *sk)
+{
+	return sk->sk_err == ECONNREFUSED && !tcp_sk(sk)->rcv_nxt;
+}
+
+/**
  * pep_leg_can_send() - can the leg take payload or a FIN?
  * @sk: locked socket
  *

@@ -9,6 +9,7 @@
 #include <net/tcp.h>
 
 #include "flow.h"
+#include "leg.h"
 
 /**
  * pep_stamp() - note the time of a flow's event when it first occurs
@@ -23,23 +24,12 @@ void pep_stamp(struct pep_flow *flow, unsigned int time)
 		flow->at[time] = ktime_get_ns();
 }
 
-/*
- * Has the end reset? These are the errors that tcp_reset() leaves. In
- * TCP_SYN_SENT an ICMP error can leave ECONNREFUSED as well, and is no segment.
- */
+/* Has the end reset? By the errors that tcp_reset() leaves. */
 static bool pep_stamp_was_reset(const struct sock *sk)
 {
-	if (sk->sk_state != TCP_CLOSE)
-		return false;
-	switch (sk->sk_err) {
-	case ECONNRESET:
-	case EPIPE:
-		return true;
-	case ECONNREFUSED:
-		return tcp_sk(sk)->segs_in;
-	default:
-		return false;
-	}
+	return sk->sk_state == TCP_CLOSE &&
+	       (sk->sk_err == ECONNRESET || sk->sk_err == EPIPE ||
+		(pep_leg_refused(sk) && tcp_sk(sk)->segs_in));
 }
 
 /**

@@ -26,6 +26,7 @@
 #include <net/tcp.h>
 
 #include "again.h"
+#include "leg.h"
 #include "route.h"
 #include "scope.h"
 
@@ -202,7 +203,7 @@ static bool pep_unsent_due(const struct sock *sk)
 	/* TCP has lost patience; these are the errors of resets that the end has sent. */
 	if (sk->sk_state == TCP_CLOSE)
 		return sk->sk_err && sk->sk_err != ECONNRESET &&
-		       sk->sk_err != EPIPE && sk->sk_err != ECONNREFUSED;
+		       sk->sk_err != EPIPE && !pep_leg_refused(sk);
 	return (1 << sk->sk_state) & PEP_UNSENT_STATES;
 }
 

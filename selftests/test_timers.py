@@ -13,10 +13,12 @@ import socket
 import time
 
 from peptest import env, pep
+from peptest.absent import Absent
 from peptest.ktap import case, expect, expect_least, fail, families, wait_for
 from peptest.netns import (ip, netem, netem_end, spaces_down, sysctl,
                            topology_up)
 from peptest.pep import grows, least, pepadm, split_pair
+from peptest.raw import RST, icmp
 from peptest.tcp import (exchange, exchange_part, expect_eof, one_way,
                          outcome)
 
@@ -27,6 +29,7 @@ SHORT = ("keepalive-idle", str(UNIT), "keepalive-interval", str(UNIT),
          "keepalive-count", "2", "user-timeout", str(2500 * UNIT))
 SECONDS = 20 * UNIT
 LEGS = {"sub": "wl0", "srv": "sv0"}
+REFUSED = {4: (3, 3), 6: (1, 4)}    # port unreachable
 
 
 def setup():
@@ -218,6 +221,24 @@ def unread(family):
         queue_from(near, far)
         for sock in far, near:
             told("unread", sock)
+
+
+@families("an end that has refused by ICMP is reset")
+def refused(family):
+    """TCP remembers the error until it loses patience, and reports it then as
+    if the end had reset."""
+    pepadm("profile", "set", "default", "split", "2000")
+    hosts = Absent(family)
+    hosts.open()
+    with grows(flow_reset=1, icmp_delivered=1):
+        for at in 10, 1010:
+            hosts.down(seq=at, ack=1000, payload=bytes(1000))
+        pep.wait_flows(1)
+        seen = hosts.near.find(lambda seen: seen.data, outgoing=False)
+        hosts.near.send(icmp(*hosts.ends, *REFUSED[family], 0, seen.packet))
+        hosts.near.find(lambda seen: seen.flags & RST, outgoing=False,
+                        seconds=SECONDS)
+    pepadm("profile", "set", "default", "split", "handshake")
 
 
 @families("both live: probes are answered and harm nothing")
