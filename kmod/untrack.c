@@ -306,10 +306,11 @@ static struct pep_leg *pep_untrack_ends(const struct sk_buff *skb,
 }
 
 /* A leg that repeats payload after a time-out gives its part of the link to others, and the
- * kernel chooses its flow label. TCP has the socket locked when it sends. It has not for a
- * packet that comes from encryption or from a VRF's queue; from a VRF without a queue a
- * packet comes a second time. Those of a VRF have its device. Return: false when the
- * packet has lost its route, and is to be dropped.
+ * kernel chooses its flow label. TCP has the socket locked when it sends: in softirq, or as
+ * its owner. It has not for a packet that comes from encryption or from a VRF's queue, or
+ * that a rule has queued to a program, which answers in process context; from a VRF without
+ * a queue a packet comes a second time. Those of a VRF have its device. Return: false when
+ * the packet has lost its route, and is to be dropped.
  */
 static bool pep_untrack_again(struct sk_buff *skb, const struct nf_hook_state *state)
 {
@@ -319,6 +320,7 @@ static bool pep_untrack_again(struct sk_buff *skb, const struct nf_hook_state *s
 	if (!sk || !sk_fullsock(sk) || sk->sk_type != SOCK_STREAM ||
 	    !inet_csk(sk)->icsk_retransmits ||
 	    (skb->dev && skb->dev != state->out) ||
+	    !(in_softirq() || sock_owned_by_user_nocheck(sk)) ||
 	    !pep_untrack_is_tcp(skb, state->pf))
 		return true;
 	/* A route with IPsec may have no other reference than the socket's. */
