@@ -101,27 +101,6 @@ def unread(family, opener, opened):
         expect("the other end's end", outcome(far), "ECONNRESET")
 
 
-@families("both directions have ended, the last payload is under way")
-def ended(family):
-    """The flow is killed then: the end that waits for the rest is reset. Only
-    resets reach the subscriber meanwhile."""
-    run("nft", "add table inet lost; add chain inet lost input "
-        "{ type filter hook prerouting priority 0; }", ns="sub")
-    with grows(flow_established=1, flow_killed=1):
-        near, far = split_pair(family)
-        one_way(near, far, 1000, fin=True)
-        run("nft", "add", "rule", "inet", "lost", "input",
-            "tcp flags & rst == 0 drop", ns="sub")
-        far.sendall(bytes(3000))
-        far.shutdown(socket.SHUT_WR)
-        wait_for("LAST_ACK", lambda: run("ss", "-tnH", "state", "last-ack",
-                                         ns="pep").stdout)
-        pep.pepadm("dev", "del", "wl0")
-        expect("the end", outcome(near, 20), "ECONNRESET")
-    run("nft", "delete", "table", "inet", "lost", ns="sub")
-    pep.pepadm("dev", "add", "wl0", "side", "wireless")
-
-
 @contextlib.contextmanager
 def two_lost(*names):
     """Within, the first two resets from each port are lost on their way to an
@@ -178,6 +157,27 @@ def refused_twice_lost(family, late, unpaired):
             near.close()
     finally:
         pep.follow("handshake")
+
+
+@families("both directions have ended, the last payload is under way")
+def ended(family):
+    """The flow is killed then: the end that waits for the rest is reset. Only
+    resets reach the subscriber meanwhile."""
+    run("nft", "add table inet lost; add chain inet lost input "
+        "{ type filter hook prerouting priority 0; }", ns="sub")
+    with grows(flow_established=1, flow_killed=1):
+        near, far = split_pair(family)
+        one_way(near, far, 1000, fin=True)
+        run("nft", "add", "rule", "inet", "lost", "input",
+            "tcp flags & rst == 0 drop", ns="sub")
+        far.sendall(bytes(3000))
+        far.shutdown(socket.SHUT_WR)
+        wait_for("LAST_ACK", lambda: run("ss", "-tnH", "state", "last-ack",
+                                         ns="pep").stdout)
+        pep.pepadm("dev", "del", "wl0")
+        expect("the end", outcome(near, 20), "ECONNRESET")
+    run("nft", "delete", "table", "inet", "lost", ns="sub")
+    pep.pepadm("dev", "add", "wl0", "side", "wireless")
 
 
 @families("two resets of a subscriber's are lost behind pep", 0)
