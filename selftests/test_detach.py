@@ -9,6 +9,7 @@ longer than one, and their connections are handed back to their ends.
 """
 
 import os
+import subprocess
 import tempfile
 import time
 
@@ -132,3 +133,24 @@ def many():
         fail(f"it took {took:.1f} s")
     pepadm("conf", "load", "-", stdin=before)
     expect("conf save", pepadm("conf", "save").stdout, before)
+
+
+@case("a device goes while an empty configuration is loaded")
+def vanishing():
+    """As a modem does while the machine is shut down: the others are detached,
+    and their flows end."""
+    before = pepadm("conf", "save").stdout
+    near, far = opened()[0]
+    one_way(near, far, 1000, fin=True)
+    child = subprocess.Popen(["ip", "netns", "exec", "pep", env.PEPADM,
+                              "conf", "load", "/dev/null"],
+                             stderr=subprocess.PIPE, text=True)
+    expect_reset(near)      # late packets are waited for now
+    ip("pep", "link del wl0.22")
+    expect("exit code before the end", child.poll(), None)
+    expect("exit code and messages", (child.wait(30), child.stderr.read()),
+           (0, ""))
+    expect("devices", pep.devices(), [])
+    ip("sub", "link del eth0.22", "rule del from 198.18.22.2 lookup 22")
+    vlan(22, "sub", "wl0", "wireless")
+    pepadm("conf", "load", "-", stdin=before)

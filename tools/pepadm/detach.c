@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "detach.h"
 
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+
+#include <linux/netlink.h>
 
 #include "genl.h"
 #include "link.h"
@@ -47,7 +52,7 @@ static int take_count(const struct nlmsghdr *nlh, void *data)
 	return MNL_CB_OK;
 }
 
-/* Do something with the flows that use a device which has our filters. */
+/* Do something with the flows that use a device, unless it has lost our filters. */
 static enum pep_exit order_flows(struct pep_nl *nl, const struct pep_link *link,
 				 int cmd, struct progress *progress)
 {
@@ -59,7 +64,7 @@ static enum pep_exit order_flows(struct pep_nl *nl, const struct pep_link *link,
 	if (pep_tc_find(nl, link->ifindex, &found))
 		return pep_nl_failed(nl, NULL);
 	if (!found.mine[0] && !found.mine[1])
-		return pep_err_failed("%s has no pep filters", link->name);
+		return PEP_OK;
 	err = pep_genl_open(&genl);
 	if (err)
 		return err;
@@ -83,43 +88,93 @@ static enum pep_exit kill_flows(struct pep_nl *nl, const struct pep_link *link,
 	return order_flows(nl, link, PEP_CMD_FLOW_KILL, progress);
 }
 
-/* Delete our filters, and clsact when nobody else has filters there. */
+/* Delete our filters, and clsact when nobody else has filters there. The device may go just
+ * then.
+ */
 static enum pep_exit delete_filters(struct pep_nl *nl,
 				    const struct pep_link *link,
 				    struct progress *progress)
 {
 	struct pep_tc_found found;
+	int err;
 
-	if (pep_tc_find(nl, link->ifindex, &found))
-		return pep_nl_failed(nl, NULL);
-	for (unsigned int i = 0; i < PEP_TC_FILTERS; i++) {
+	err = pep_tc_find(nl, link->ifindex, &found);
+	for (unsigned int i = 0; i < PEP_TC_FILTERS && !err; i++) {
 		if (!found.mine[i])
 			continue;
-		if (pep_tc_filter_del(nl, link->ifindex, i,
-				      found.preference[i]))
-			return pep_nl_failed(nl, NULL);
-		progress->deleted++;
+		err = pep_tc_filter_del(nl, link->ifindex, i,
+					found.preference[i]);
+		progress->deleted += !err;
 	}
-	if (pep_tc_clsact_del_unused(nl, link->ifindex))
-		return pep_nl_failed(nl, NULL);
-	return PEP_OK;
+	if (!err)
+		err = pep_tc_clsact_del_unused(nl, link->ifindex);
+	return err && err != -ENODEV ? pep_nl_failed(nl, NULL) : PEP_OK;
 }
 
-/* Do something with each device, until it fails for one. */
-static enum pep_exit each(const char * const *names, size_t n, dev_fn *fn,
+/**
+ * struct devices - devices that are detached
+ * @numbers: their numbers, 0 for one that is not there
+ * @n: how many
+ */
+struct devices {
+	__u32 *numbers;
+	size_t n;
+};
+
+/* Do something with each device that is still there, until it fails for one. */
+static enum pep_exit each(const struct devices *devices, dev_fn *fn,
 			  struct progress *progress)
 {
-	enum pep_exit err = PEP_OK;
-	struct pep_link link;
+	enum pep_exit err;
 	struct pep_nl nl;
 
-	for (size_t i = 0; i < n && !err; i++) {
-		err = pep_link_open(&nl, names[i], &link);
-		if (err)
+	err = pep_nl_open(&nl, NETLINK_ROUTE);
+	if (err)
+		return err;
+	for (size_t i = 0; i < devices->n && !err; i++) {
+		struct pep_link link;
+
+		if (!devices->numbers[i])
+			continue;
+		switch (pep_link_by_index(&nl, devices->numbers[i], &link)) {
+		case 0:
+			err = fn(&nl, &link, progress);
 			break;
-		err = fn(&nl, &link, progress);
-		pep_nl_close(&nl);
+		case -ENODEV:
+			break;
+		default:
+			err = pep_nl_failed(&nl, NULL);
+			break;
+		}
 	}
+	pep_nl_close(&nl);
+	return err;
+}
+
+/* Find the numbers of devices, which keep them when they are renamed. */
+static enum pep_exit find_numbers(const char * const *names, struct devices *devices)
+{
+	enum pep_exit err;
+	struct pep_nl nl;
+
+	err = pep_nl_open(&nl, NETLINK_ROUTE);
+	if (err)
+		return err;
+	for (size_t i = 0; i < devices->n && !err; i++) {
+		struct pep_link link;
+
+		switch (pep_link_by_name(&nl, names[i], &link)) {
+		case 0:
+			devices->numbers[i] = link.ifindex;
+			break;
+		case -ENODEV:
+			break;
+		default:
+			err = pep_nl_failed(&nl, NULL);
+			break;
+		}
+	}
+	pep_nl_close(&nl);
 	return err;
 }
 
@@ -138,16 +193,6 @@ static enum pep_exit wait_freed(__u64 uses)
 	return PEP_OK;
 }
 
-/**
- * struct devices - devices that are detached
- * @names: their names
- * @n: how many
- */
-struct devices {
-	const char * const *names;
-	size_t n;
-};
-
 /* Request once that the connections of all devices be handed back. */
 static enum pep_exit ask_release(void *data, __u64 *n)
 {
@@ -155,9 +200,30 @@ static enum pep_exit ask_release(void *data, __u64 *n)
 	struct devices *devices = data;
 	enum pep_exit err;
 
-	err = each(devices->names, devices->n, release_flows, &progress);
+	err = each(devices, release_flows, &progress);
 	*n = progress.released;
 	return err;
+}
+
+static enum pep_exit detach(struct devices *devices, struct progress *progress)
+{
+	enum pep_exit err;
+	__u64 uses;
+
+	err = pep_release(ask_release, devices);
+	if (!err)
+		err = each(devices, kill_flows, progress);
+	if (err)
+		return err;
+	if (progress->killed)
+		sleep(LATE_PACKETS);
+	err = pep_uses(NULL, &uses);
+	if (!err)
+		err = each(devices, delete_filters, progress);
+	if (err)
+		return err;
+	return wait_freed(uses > progress->deleted ?
+			  uses - progress->deleted : 0);
 }
 
 /**
@@ -167,30 +233,23 @@ static enum pep_exit ask_release(void *data, __u64 *n)
  *
  * Connections that were taken over in mid-stream go back to their ends; other
  * flows end before the first device is detached. At the end the devices no
- * longer use their profiles, which can be deleted.
+ * longer use their profiles, which can be deleted. A device that goes meanwhile
+ * is detached by that.
  *
  * Return: PEP_OK, or another one after a message; flows may have ended then,
  * and some of the devices be detached.
  */
 enum pep_exit pep_detach(const char * const *names, size_t n)
 {
-	struct devices devices = { names, n };
+	struct devices devices = { calloc(n, sizeof(*devices.numbers)), n };
 	struct progress progress = { 0 };
 	enum pep_exit err;
-	__u64 uses;
 
-	err = pep_release(ask_release, &devices);
+	if (!devices.numbers)
+		return pep_err_failed("%s", strerror(ENOMEM));
+	err = find_numbers(names, &devices);
 	if (!err)
-		err = each(names, n, kill_flows, &progress);
-	if (err)
-		return err;
-	if (progress.killed)
-		sleep(LATE_PACKETS);
-	err = pep_uses(NULL, &uses);
-	if (!err)
-		err = each(names, n, delete_filters, &progress);
-	if (err)
-		return err;
-	return wait_freed(uses > progress.deleted ?
-			  uses - progress.deleted : 0);
+		err = detach(&devices, &progress);
+	free(devices.numbers);
+	return err;
 }

@@ -261,6 +261,25 @@ static enum pep_exit dev_set(struct pep_args *args)
 	return err;
 }
 
+/* Is a device attached? */
+static enum pep_exit check_attached(const char *name)
+{
+	struct pep_tc_found found;
+	struct pep_link link;
+	enum pep_exit err;
+	struct pep_nl nl;
+
+	err = pep_link_open(&nl, name, &link);
+	if (err)
+		return err;
+	if (pep_tc_find(&nl, link.ifindex, &found))
+		err = pep_nl_failed(&nl, NULL);
+	else if (!has_filters(&found))
+		err = pep_err_failed("%s has no pep filters", link.name);
+	pep_nl_close(&nl);
+	return err;
+}
+
 static enum pep_exit dev_del(struct pep_args *args)
 {
 	enum pep_exit err;
@@ -274,7 +293,9 @@ static enum pep_exit dev_del(struct pep_args *args)
 		return err;
 	/* A filter that is added meanwhile would go with the clsact. */
 	lock = pep_lock_take();
-	err = pep_detach(&name, 1);
+	err = check_attached(name);
+	if (!err)
+		err = pep_detach(&name, 1);
 	pep_lock_release(lock);
 	return err;
 }
