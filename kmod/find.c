@@ -80,7 +80,7 @@ struct sock *pep_find_leg(const struct pep_conn *conn, int vrf,
  * closed, or not there.
  */
 bool pep_find_over(struct pep_net *pn, const struct sk_buff *skb,
-		     const struct pep_packet *pkt)
+		   const struct pep_packet *pkt)
 {
 	const struct pep_flow *flow;
 	const struct sock *sk;
