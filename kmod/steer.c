@@ -444,6 +444,7 @@ static bool pep_steer_reset(struct pep_net *pn, struct sock *sk,
 	struct sk_buff *copy = skb_clone(skb, GFP_ATOMIC);
 	struct pep_packet parsed = *pkt;
 	bool ignored;
+	int err;
 
 	if (!copy) {
 		pep_steer_leg(pn, sk, skb, &parsed);
@@ -451,9 +452,9 @@ static bool pep_steer_reset(struct pep_net *pn, struct sock *sk,
 	}
 	sock_hold(sk);
 	pep_steer_leg(pn, sk, copy, &parsed);
-	ignored = inet_sk_state_load(sk) == TCP_CLOSE &&
-		  READ_ONCE(sk->sk_err) != ECONNRESET &&
-		  READ_ONCE(sk->sk_err) != EPIPE;
+	err = READ_ONCE(sk->sk_err);
+	ignored = inet_sk_state_load(sk) == TCP_CLOSE && err != ECONNRESET &&
+		  err != EPIPE && err != ECONNREFUSED;
 	sock_put(sk);
 	if (!ignored)
 		consume_skb(skb);

@@ -150,7 +150,7 @@ def refused_twice_lost(family, late, unpaired):
     try:
         with impaired((late,), "delay", "200ms"), two_lost("sub"), \
                 grows(syn_answered=1, connect_refused=1, flow_established=0,
-                      accept_unpaired=unpaired):
+                      accept_unpaired=unpaired, pass_no_flow=0):
             near = client("sub", family)
             near.connect((addr("srv", family), CLOSED))
             expect_reset(near, 10)
