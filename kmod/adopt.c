@@ -218,7 +218,7 @@ void pep_adopt_own(struct pep_conn *conn, struct pep_flow *flow)
 	lockdep_assert_held(&flow->lock);
 	refcount_inc(&conn->ref);
 	WRITE_ONCE(flow->conn, conn);
-	/* pep_follow_leg() reads it without the lock. */
+	/* pep_find_leg() reads it without the lock. */
 	smp_store_release(&conn->flow, flow);
 	pep_track_advance(flow->pn, conn, PEP_TRACK_ADOPT);
 }

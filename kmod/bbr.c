@@ -443,7 +443,7 @@ static void pep_bbr_set_state(struct sock *sk, u8 state)
 	b->round_end = tcp_sk(sk)->delivered;
 }
 
-/* As BBR's, so that ss and resume.c derive the phase from the gains. */
+/* As BBR's, so that ss and link.c derive the phase from the gains. */
 static size_t pep_bbr_get_info(struct sock *sk, u32 ext, int *attr,
 			       union tcp_cc_info *info)
 {

@@ -71,9 +71,9 @@ struct sock *pep_find_leg(const struct pep_conn *conn, int vrf,
  * @skb: packet for which there is no socket, no SYN
  * @pkt: parsed @skb
  *
- * A leg in another VRF is not found, and lives. A connection that is handed
- * back loses its sockets first, under its lock. An opener without a leg was answered early,
- * by SYN cookie: the target expects other numbers.
+ * A leg in another VRF is not found, and lives. A connection that is handed back loses its
+ * sockets first, under its lock. An opener without a leg was answered early, by SYN cookie: the
+ * target expects other acknowledgments.
  *
  * Context: BH off, RCU read side.
  * Return: true for a reset, payload or a FIN, when the connection is split and its leg
