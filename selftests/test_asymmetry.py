@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """A connection of which one direction bypasses the gateway works unsplit, as
 without pep, and pep keeps no state of it. A connection whose path has changed
-since its handshake is not split either.
+since its handshake is not split either, until it comes back.
 
 Besides the usual topology, a direct link from the server to the subscriber:
    srv back0 ---------------------------------- sub back0
@@ -125,17 +125,18 @@ for _ns in OTHER:
 
 @families("the server's packets take another way and come back")
 def returned(family):
-    """Both ends have acknowledged payload that bypassed the gateway: a leg
-    could not determine their position."""
+    """Payload and acknowledgments have bypassed the gateway. The next ones
+    show how far the ends are: from there the connection is split."""
     pep.follow(SPLIT)
     try:
-        with grows(follow_established=1, flow_established=0, flow_reset=0,
-                   delivered=0):
+        with grows(follow_established=1, flow_established=1, flow_reset=0,
+                   flow_closed=1, follow_unseen=least(1)):
             both = pair(family)
             exchange_part(both, LITTLE)
             with around(family, "srv"):
                 time.sleep(HEARD)
                 exchange_part(both, LITTLE)
+            expect("flows", pep.stat("flows"), 0)
             exchange_part(both, BYTES)
             exchange(both, BYTES)
     finally:
