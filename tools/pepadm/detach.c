@@ -113,10 +113,13 @@ static enum pep_exit delete_filters(struct pep_nl *nl,
 
 /**
  * struct devices - devices that are detached
- * @numbers: their numbers, 0 for one that is not there
+ * @names: their names
+ * @numbers: their numbers, which they keep when they are renamed; 0 for one that has not
+ *	been there yet
  * @n: how many
  */
 struct devices {
+	const char * const *names;
 	__u32 *numbers;
 	size_t n;
 };
@@ -132,40 +135,14 @@ static enum pep_exit each(const struct devices *devices, dev_fn *fn,
 	if (err)
 		return err;
 	for (size_t i = 0; i < devices->n && !err; i++) {
+		__u32 *number = &devices->numbers[i];
 		struct pep_link link;
 
-		if (!devices->numbers[i])
-			continue;
-		switch (pep_link_by_index(&nl, devices->numbers[i], &link)) {
+		switch (*number ? pep_link_by_index(&nl, *number, &link) :
+				  pep_link_by_name(&nl, devices->names[i], &link)) {
 		case 0:
+			*number = link.ifindex;
 			err = fn(&nl, &link, progress);
-			break;
-		case -ENODEV:
-			break;
-		default:
-			err = pep_nl_failed(&nl, NULL);
-			break;
-		}
-	}
-	pep_nl_close(&nl);
-	return err;
-}
-
-/* Find the numbers of devices, which keep them when they are renamed. */
-static enum pep_exit find_numbers(const char * const *names, struct devices *devices)
-{
-	enum pep_exit err;
-	struct pep_nl nl;
-
-	err = pep_nl_open(&nl, NETLINK_ROUTE);
-	if (err)
-		return err;
-	for (size_t i = 0; i < devices->n && !err; i++) {
-		struct pep_link link;
-
-		switch (pep_link_by_name(&nl, names[i], &link)) {
-		case 0:
-			devices->numbers[i] = link.ifindex;
 			break;
 		case -ENODEV:
 			break;
@@ -241,15 +218,13 @@ static enum pep_exit detach(struct devices *devices, struct progress *progress)
  */
 enum pep_exit pep_detach(const char * const *names, size_t n)
 {
-	struct devices devices = { calloc(n, sizeof(*devices.numbers)), n };
+	struct devices devices = { names, calloc(n, sizeof(*devices.numbers)), n };
 	struct progress progress = { 0 };
 	enum pep_exit err;
 
 	if (!devices.numbers)
 		return pep_err_failed("%s", strerror(ENOMEM));
-	err = find_numbers(names, &devices);
-	if (!err)
-		err = detach(&devices, &progress);
+	err = detach(&devices, &progress);
 	free(devices.numbers);
 	return err;
 }
