@@ -223,13 +223,21 @@ static void pep_follow_shown(struct pep_conn *conn, enum pep_side side, u32 seq)
 	conn->unseen |= BIT(side);
 }
 
+/* The right edge of the window that a segment of an end offers. */
+static u32 pep_follow_edge(const struct pep_track_end *self,
+			   const struct pep_packet *pkt)
+{
+	return ntohl(pkt->th->ack_seq) +
+	       (ntohs(pkt->th->window) << self->wscale);
+}
+
 /* Note the acknowledgment and the window of an end. */
 static void pep_follow_ack(struct pep_conn *conn, enum pep_side side,
 			   const struct pep_packet *pkt)
 {
 	struct pep_track_end *self = &conn->end[side];
+	u32 edge = pep_follow_edge(self, pkt);
 	u32 ack = ntohl(pkt->th->ack_seq);
-	u32 edge = ack + (ntohs(pkt->th->window) << self->wscale);
 
 	if (after(ack, self->ack)) {
 		if (conn->copies && conn->path && side == PEP_SIDE_WIRELESS)
@@ -254,12 +262,11 @@ static void pep_follow_beyond(struct pep_net *pn, struct pep_conn *conn,
 			      enum pep_side side, const struct pep_packet *pkt)
 {
 	struct pep_track_end *self = &conn->end[side];
-	u32 ack = ntohl(pkt->th->ack_seq);
-	u32 edge = ack + (ntohs(pkt->th->window) << self->wscale);
 	u32 last = ntohl(pkt->th->seq) + pkt->payload;
+	u32 edge = pep_follow_edge(self, pkt);
 
 	pep_stat_inc(pn, PEP_STAT_FOLLOW_UNSEEN);
-	pep_follow_shown(conn, !side, ack);
+	pep_follow_shown(conn, !side, ntohl(pkt->th->ack_seq));
 	if (after(edge, self->edge) &&
 	    edge - self->ack <= 2 * pep_track_window(self))
 		self->edge = edge;

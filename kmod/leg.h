@@ -69,7 +69,22 @@ struct pep_leg {
  */
 static inline bool pep_leg_refused(const struct sock *sk)
 {
-	return sk->sk_err == ECONNREFUSED && !tcp_sk(sk)->rcv_nxt;
+	return READ_ONCE(sk->sk_err) == ECONNREFUSED &&
+	       !READ_ONCE(tcp_sk(sk)->rcv_nxt);
+}
+
+/**
+ * pep_leg_was_reset() - has a closed leg one of the errors that tcp_reset() leaves?
+ * @sk: leg in TCP_CLOSE
+ *
+ * Context: any.
+ * Return: true also for a leg that pep_leg_refused() finds refused by an ICMP error.
+ */
+static inline bool pep_leg_was_reset(const struct sock *sk)
+{
+	int err = READ_ONCE(sk->sk_err);
+
+	return err == ECONNRESET || err == EPIPE || pep_leg_refused(sk);
 }
 
 /**

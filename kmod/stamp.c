@@ -24,12 +24,11 @@ void pep_stamp(struct pep_flow *flow, unsigned int time)
 		flow->at[time] = ktime_get_ns();
 }
 
-/* Has the end reset? By the errors that tcp_reset() leaves. */
+/* Has the end reset? An ICMP error is no segment of its. */
 static bool pep_stamp_was_reset(const struct sock *sk)
 {
-	return sk->sk_state == TCP_CLOSE &&
-	       (sk->sk_err == ECONNRESET || sk->sk_err == EPIPE ||
-		(pep_leg_refused(sk) && tcp_sk(sk)->segs_in));
+	return sk->sk_state == TCP_CLOSE && pep_leg_was_reset(sk) &&
+	       (!pep_leg_refused(sk) || tcp_sk(sk)->segs_in);
 }
 
 /**

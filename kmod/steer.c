@@ -9,10 +9,8 @@
 
 #include <linux/inetdevice.h>
 #include <net/addrconf.h>
-#include <net/inet_timewait_sock.h>
 #include <net/ip_fib.h>
 #include <net/ipv6.h>
-#include <net/request_sock.h>
 #include <net/route.h>
 #include <net/tcp.h>
 
@@ -20,16 +18,16 @@
 #include "callback.h"
 #include "deliver.h"
 #include "early.h"
-#include "flow.h"
 #include "find.h"
 #include "follow.h"
 #include "fragment.h"
-#include "gather.h"
 #include "gen.h"
 #include "group.h"
+#include "hand.h"
 #include "handshake.h"
 #include "icmp.h"
 #include "ipsec.h"
+#include "leg.h"
 #include "option.h"
 #include "packet.h"
 #include "profile.h"
@@ -37,11 +35,6 @@
 #include "stat.h"
 #include "trace.h"
 #include "track.h"
-
-/* States of a leg that has sequence numbers of both ends. */
-#define PEP_STEER_SYNCED						\
-	(TCPF_ESTABLISHED | TCPF_FIN_WAIT1 | TCPF_FIN_WAIT2 |		\
-	 TCPF_CLOSE_WAIT | TCPF_CLOSING | TCPF_LAST_ACK)
 
 /* A verdict is the counter of the reason for which a packet passes, counted
  * already, or PEP_STAT_NONE for a packet that was consumed.
@@ -231,80 +224,6 @@ pep_steer_syn(struct pep_net *pn, struct pep_profile *profile,
 	return pep_steer_pass(pn, PEP_STAT_PASS_SYN);
 }
 
-/*
- * May a SYN open a connection anew on a TIME_WAIT socket? As
- * tcp_timewait_state_process() decides, by sequence number or timestamp, but an older
- * timestamp refuses none: many openers begin each connection with a random one.
- */
-static bool pep_steer_reuses(const struct sock *tw,
-			     const struct pep_packet *pkt)
-{
-	const struct tcp_timewait_sock *tcptw = tcp_twsk(tw);
-	struct pep_options options;
-
-	if (!pep_packet_is_syn(pkt->th))
-		return false;
-	if (after(ntohl(pkt->th->seq), READ_ONCE(tcptw->tw_rcv_nxt)))
-		return true;
-	pep_option_scan((const u8 *)(pkt->th + 1), pkt->options, &options);
-	return options.has_ts && READ_ONCE(tcptw->tw_ts_recent_stamp) &&
-	       (s32)(READ_ONCE(tcptw->tw_ts_recent) - options.tsval) < 0;
-}
-
-/* Does an end acknowledge bytes that its leg has not sent? */
-static bool pep_steer_ahead(const struct sock *sk, const struct pep_packet *pkt)
-{
-	return (1 << sk->sk_state) & PEP_STEER_SYNCED && pkt->th->ack &&
-	       after(ntohl(pkt->th->ack_seq), READ_ONCE(tcp_sk(sk)->snd_nxt));
-}
-
-/* The sequence number that a packet of an end has for its leg TP. An end whose window was
- * taken back has sent beyond it, and acknowledges with the number of its edge, see
- * tcp_acceptable_seq(): TCP would take that for a segment of before. The leg has offered no
- * more than its buffer holds.
- */
-static u32 pep_steer_seq(const struct tcp_sock *tp, const struct pep_packet *pkt)
-{
-	u32 most = tcp_full_space((const struct sock *)tp);
-	u32 seq = ntohl(pkt->th->seq);
-
-	if (pkt->payload || pkt->th->syn || pkt->th->fin || pkt->th->rst ||
-	    !before(seq, tp->rcv_wup) || tp->rcv_wup - seq > most)
-		return seq;
-	return tp->rcv_nxt;
-}
-
-/*
- * A packet of the other end has come to this one past its leg: with a header that
- * pep does not skip, or by another route. Both ends have the same numbers where a
- * connection was taken over. The leg would discard all packets that the end sends
- * from then on; the payload reaches the leg as well, for the other leg acknowledges
- * it only then. An acknowledgment within the other leg's window is no forgery. The
- * packet may also have offered less than the leg had.
- */
-static void pep_steer_catch_up(struct sock *sk, struct sk_buff *skb,
-			       struct pep_packet *pkt)
-{
-	const struct pep_flow *flow = rcu_dereference_sk_user_data(sk);
-	const struct tcp_sock *tp;
-	const struct sock *other;
-	u32 sent, seq;
-
-	if (!flow || flow->mode != PEP_CONNECT_MODE_FOLLOW)
-		return;
-	/* TCP notes a segment as sent after it has sent it, under the lock. */
-	bh_lock_sock_nested(sk);
-	sent = tcp_sk(sk)->snd_nxt;
-	seq = pep_steer_seq(tcp_sk(sk), pkt);
-	bh_unlock_sock(sk);
-	other = flow->leg[!pep_flow_side(flow, sk)].sk;
-	tp = tcp_sk(other);
-	if (after(ntohl(pkt->th->ack_seq), sent) &&
-	    !after(ntohl(pkt->th->ack_seq), READ_ONCE(tp->rcv_wup) +
-					    READ_ONCE(tp->rcv_wnd)))
-		pep_packet_renumber(skb, pkt, seq, sent);
-}
-
 #if IS_ENABLED(CONFIG_SYN_COOKIES)
 /* Does an ACK without a request complete a handshake by SYN cookie? */
 static bool pep_steer_cookie(const struct sock *listener,
@@ -327,31 +246,6 @@ static bool pep_steer_cookie(const struct sock *listener,
 	return false;
 }
 #endif
-
-/**
- * pep_steer_over() - handle a packet of a split connection whose leg is over
- * @pn: started instance
- * @skb: packet for which pep_find_over(); consumed
- * @pkt: parsed @skb
- *
- * The opener may have been answered by SYN cookie, and resets. Else the leg has ended: by
- * a reset, behind which another queue brings payload, or it has acknowledged the end's FIN,
- * and an earlier reset has ended its TIME_WAIT. An end that is closed resets packets that
- * arrive late. The other end would take such a reset for the end of the connection, and
- * discard payload that its own leg is still sending; and behind payload that passes the leg
- * it would ignore the leg's reset, whose number is older.
- *
- * Context: BH off, RCU read side.
- * Return: PEP_STAT_NONE.
- */
-enum pep_stat pep_steer_over(struct pep_net *pn, struct sk_buff *skb,
-			     const struct pep_packet *pkt)
-{
-	if (!pkt->th->rst || !pep_accept_reset_cookie(pn, skb, pkt))
-		pep_stat_inc(pn, PEP_STAT_RESET_OVER);
-	kfree_skb(skb);
-	return PEP_STAT_NONE;
-}
 
 /* A TCP packet for which there is no socket, of a connection that is @split or not. */
 static enum pep_stat pep_steer_unknown(struct pep_net *pn,
@@ -379,121 +273,13 @@ static enum pep_stat pep_steer_unknown(struct pep_net *pn,
 		 */
 		pep_stat_inc(pn, PEP_STAT_RESET_LATE);
 	} else if (split && pep_find_over(pn, skb, pkt)) {
-		return pep_steer_over(pn, skb, pkt);
+		pep_hand_over(pn, skb, pkt);
+		return PEP_STAT_NONE;
 	} else {
 		return pep_steer_pass(pn, PEP_STAT_PASS_NO_FLOW);
 	}
 	pep_deliver_local(pn, skb, listener);
 	return PEP_STAT_NONE;
-}
-
-/*
- * Has a packet so little payload in so many pages that it is to be copied before it
- * waits? Payload that waits is out of order, or behind other payload; it may wait for as
- * long as the other end wants.
- */
-static bool pep_steer_bloated(const struct sock *sk, const struct sk_buff *skb,
-			      const struct pep_packet *pkt)
-{
-	u32 packets = max_t(u32, skb_shinfo(skb)->gso_segs, 1);
-
-	if (likely(!pkt->payload ||
-		   pkt->payload >= packets * PEP_GATHER_SMALL))
-		return false;
-	return (1 << sk->sk_state) & PEP_STEER_SYNCED &&
-	       (!skb_queue_empty_lockless(&sk->sk_receive_queue) ||
-		ntohl(pkt->th->seq) != READ_ONCE(tcp_sk(sk)->rcv_nxt));
-}
-
-/* Drop a packet that TCP must not receive now; its sender repeats it. */
-static enum pep_stat pep_steer_drop(struct pep_net *pn, struct sk_buff *skb)
-{
-	pep_stat_inc(pn, PEP_STAT_DROPPED);
-	kfree_skb(skb);
-	return PEP_STAT_NONE;
-}
-
-/* A packet for a socket of ours. */
-static enum pep_stat pep_steer_leg(struct pep_net *pn, struct sock *sk,
-				   struct sk_buff *skb, struct pep_packet *pkt)
-{
-	struct pep_flow *flow = NULL;
-
-	if (unlikely(pep_steer_ahead(sk, pkt)))
-		pep_steer_catch_up(sk, skb, pkt);
-	if ((1 << sk->sk_state) & PEP_STEER_SYNCED)
-		flow = rcu_dereference_sk_user_data(sk);
-	if (flow && flow->leg[PEP_SIDE_WIRELESS].sk != sk)
-		flow = NULL;
-	if (unlikely(pep_steer_bloated(sk, skb, pkt)))
-		skb = pep_deliver_compact(skb);
-	pep_deliver_local(pn, skb, sk);
-	if (flow)
-		pep_resume_acked(flow);
-	return PEP_STAT_NONE;
-}
-
-/*
- * An end's reset, for its leg. One that another CPU has handed back meanwhile ignores it, and
- * the end does not send it again: it has to end the connection that is followed now. Return:
- * false then, with the packet untouched: the leg is closed, not by the reset.
- */
-static bool pep_steer_reset(struct pep_net *pn, struct sock *sk,
-			    struct sk_buff *skb, const struct pep_packet *pkt)
-{
-	struct sk_buff *copy = skb_clone(skb, GFP_ATOMIC);
-	struct pep_packet parsed = *pkt;
-	bool ignored;
-	int err;
-
-	if (!copy) {
-		pep_steer_leg(pn, sk, skb, &parsed);
-		return true;
-	}
-	sock_hold(sk);
-	pep_steer_leg(pn, sk, copy, &parsed);
-	err = READ_ONCE(sk->sk_err);
-	ignored = inet_sk_state_load(sk) == TCP_CLOSE && err != ECONNRESET &&
-		  err != EPIPE && err != ECONNREFUSED;
-	sock_put(sk);
-	if (!ignored)
-		consume_skb(skb);
-	return !ignored;
-}
-
-/**
- * pep_steer_socket() - handle a packet for a socket in the table
- * @pn: started instance
- * @sk: a leg, a request of an opener, or a TIME_WAIT socket of a leg; its reference is
- *	consumed
- * @skb: packet
- * @pkt: parsed @skb
- *
- * Context: BH off, RCU read side.
- * Return: PEP_STAT_NONE when the packet was consumed; PEP_STAT_PASS_SYN, not counted, for a
- * SYN that opens a connection anew: the socket is no more; PEP_STAT_PASS_NO_FLOW for a reset
- * that passes, as its leg has just been handed back.
- */
-enum pep_stat pep_steer_socket(struct pep_net *pn, struct sock *sk,
-			       struct sk_buff *skb, struct pep_packet *pkt)
-{
-	if (sk->sk_state == TCP_TIME_WAIT && pep_steer_reuses(sk, pkt)) {
-		inet_twsk_deschedule_put(inet_twsk(sk));
-		pep_stat_inc(pn, PEP_STAT_TIME_WAIT_REUSED);
-		return PEP_STAT_PASS_SYN;
-	}
-	if (sk->sk_state == TCP_NEW_SYN_RECV && pkt->th->rst) {
-		pep_accept_reset(pn, sk, skb, pkt);
-		return PEP_STAT_NONE;
-	}
-	if (sk->sk_state == TCP_NEW_SYN_RECV && !pep_accept_routed(sk)) {
-		sock_gen_put(sk);
-		return pep_steer_drop(pn, skb);
-	}
-	if (likely(!pkt->th->rst || !sk_fullsock(sk)))
-		return pep_steer_leg(pn, sk, skb, pkt);
-	return pep_steer_reset(pn, sk, skb, pkt) ? PEP_STAT_NONE :
-	       pep_steer_pass(pn, PEP_STAT_PASS_NO_FLOW);
 }
 
 static enum pep_stat pep_steer_tcp(struct pep_net *pn,
@@ -515,11 +301,9 @@ retry:
 		if (verdict == PEP_FOLLOW_CONSUMED)
 			return PEP_STAT_NONE;
 	}
-	if (sk && likely(!pkt->th->rst))
-		return pep_steer_leg(pn, sk, skb, pkt);
-	if (sk && pep_steer_reset(pn, sk, skb, pkt))
-		return PEP_STAT_NONE;
-	if (unlikely(sk)) {
+	if (sk) {
+		if (likely(pep_hand_leg(pn, sk, skb, pkt)))
+			return PEP_STAT_NONE;
 		sk = NULL;
 		goto retry;
 	}
@@ -536,9 +320,10 @@ retry:
 		sock_gen_put(sk);
 		return pep_steer_pass(pn, PEP_STAT_PASS_FOREIGN);
 	}
-	reason = pep_steer_socket(pn, sk, skb, pkt);
-	return reason == PEP_STAT_PASS_SYN ?
-	       pep_steer_syn(pn, profile, side, skb, pkt) : reason;
+	reason = pep_hand_socket(pn, sk, skb, pkt);
+	if (reason == PEP_STAT_PASS_SYN)
+		return pep_steer_syn(pn, profile, side, skb, pkt);
+	return reason ? pep_steer_pass(pn, reason) : PEP_STAT_NONE;
 }
 
 /* Counter for a packet that is not TCP, or is a fragment that cannot be gathered. */

@@ -33,13 +33,13 @@
 #include "find.h"
 #include "flow.h"
 #include "follow.h"
+#include "hand.h"
 #include "icmp.h"
 #include "net.h"
 #include "packet.h"
 #include "remains.h"
 #include "source.h"
 #include "stat.h"
-#include "steer.h"
 #include "track.h"
 
 #if IS_ENABLED(CONFIG_NETFILTER) && IS_ENABLED(CONFIG_NET_XGRESS)
@@ -127,7 +127,7 @@ static bool pep_stray_forged(struct pep_net *pn, struct sk_buff *skb,
 static bool pep_stray_leg(struct pep_net *pn, struct sock *sk, struct sk_buff *skb,
 			  struct pep_packet *pkt)
 {
-	if (pep_steer_socket(pn, sk, skb, pkt))
+	if (pep_hand_socket(pn, sk, skb, pkt))
 		return false;
 	pep_stat_inc(pn, PEP_STAT_STRAY);
 	return true;
@@ -156,8 +156,10 @@ static bool pep_stray_lost(struct pep_net *pn, struct sk_buff *skb,
 	verdict = pep_follow_packet(pn, NULL, skb, pkt, &leg);
 	if (leg)
 		return pep_stray_leg(pn, leg, skb, pkt);
-	if (verdict == PEP_FOLLOW_SPLIT && pep_find_over(pn, skb, pkt))
-		return !pep_steer_over(pn, skb, pkt);
+	if (verdict == PEP_FOLLOW_SPLIT && pep_find_over(pn, skb, pkt)) {
+		pep_hand_over(pn, skb, pkt);
+		return true;
+	}
 	return verdict == PEP_FOLLOW_CONSUMED;
 }
 

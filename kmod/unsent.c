@@ -202,8 +202,7 @@ static bool pep_unsent_due(const struct sock *sk)
 		return false;
 	/* TCP has lost patience; these are the errors of resets that the end has sent. */
 	if (sk->sk_state == TCP_CLOSE)
-		return sk->sk_err && sk->sk_err != ECONNRESET &&
-		       sk->sk_err != EPIPE && !pep_leg_refused(sk);
+		return sk->sk_err && !pep_leg_was_reset(sk);
 	return (1 << sk->sk_state) & PEP_UNSENT_STATES;
 }
 
