@@ -267,10 +267,11 @@ enum pep_stat pep_repair_leg(struct pep_flow *flow, const struct pep_conn *conn,
 {
 	const struct pep_track_end *peer = &conn->end[side];
 	struct sock *sk = flow->leg[side].sk;
-	int err, vrf;
+	int err, bound, vrf;
 
-	WRITE_ONCE(sk->sk_bound_dev_if,
-		   pep_gen_bound(flow->gen, side, peer->ifindex));
+	vrf = l3mdev_master_ifindex_by_index(flow->pn->net, peer->ifindex);
+	bound = pep_gen_bound(flow->gen, side, peer->ifindex);
+	WRITE_ONCE(sk->sk_bound_dev_if, bound);
 	if (flow->gen->values.dscp == PEP_DSCP_COPY)
 		pep_leg_set_dsfield(sk, conn->dsfield[!side]);
 	pep_leg_set_label(sk, conn->copies->label[!side]);
@@ -283,8 +284,10 @@ enum pep_stat pep_repair_leg(struct pep_flow *flow, const struct pep_conn *conn,
 	/* The leg's packets have to leave where its end's arrive. */
 	if (!pep_route_uses(flow->pn->net, __sk_dst_get(sk), peer->ifindex))
 		return PEP_STAT_SPLIT_PASS_ROUTE;
+	/* And to where they go without it, unless the profile has a device. */
+	if (bound == vrf && pep_route_aside(sk, conn->end[!side].ifindex))
+		return PEP_STAT_SPLIT_PASS_ROUTE;
 	/* See pep_filter_device(). */
-	vrf = l3mdev_master_ifindex_by_index(flow->pn->net, peer->ifindex);
 	WRITE_ONCE(sk->sk_rx_dst_ifindex, vrf ?: peer->ifindex);
 	pep_repair_set_options(conn, side, sk);
 	pep_repair_set_windows(conn, side, &flow->leg[side]);

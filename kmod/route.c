@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Routes of packets that are sent from here for an end, without asking a socket.
+ * Routes of packets that are sent from here for an end, without asking a socket, and of
+ * packets that are forwarded.
  */
 
 #include "route.h"
 
 #include <linux/if_macvlan.h>
 #include <linux/netdevice.h>
+#include <net/ip6_fib.h>
 #include <net/ip6_route.h>
+#include <net/ip_fib.h>
 #include <net/ipv6.h>
+#include <net/nexthop.h>
 #include <net/route.h>
 
 static struct dst_entry *pep_route_out4(struct net *net,
@@ -27,6 +31,45 @@ static struct dst_entry *pep_route_out4(struct net *net,
 }
 
 #if IS_ENABLED(CONFIG_IPV6)
+/* Look up the route of a leg's packets, or, with @dev, of packets that are forwarded. */
+static struct dst_entry *pep_route_lookup6(const struct sock *sk, struct net_device *dev)
+{
+	struct net *net = sock_net(sk);
+	struct flowi6 fl6 = {
+		.flowi6_oif = dev ? 0 : sk->sk_bound_dev_if,
+		.flowi6_iif = dev ? dev->ifindex : LOOPBACK_IFINDEX,
+		.flowi6_mark = sk->sk_mark,
+		.flowi6_proto = IPPROTO_TCP,
+		.flowlabel = ip6_make_flowinfo(inet6_sk(sk)->tclass,
+					       inet6_sk(sk)->flow_label),
+		.flowi6_uid = sock_net_uid(net, NULL),
+		.daddr = sk->sk_v6_daddr,
+		.saddr = inet6_sk(sk)->saddr,
+		.fl6_dport = inet_sk(sk)->inet_dport,
+		.fl6_sport = inet_sk(sk)->inet_sport,
+	};
+
+	return ip6_route_input_lookup(net, dev ?: net->loopback_dev, &fl6, NULL,
+				      RT6_LOOKUP_F_HAS_SADDR);
+}
+
+static bool pep_route_aside6(const struct sock *sk, struct net_device *dev)
+{
+	struct dst_entry *own, *forwarded;
+	bool aside;
+
+	if (!fib6_has_custom_rules(sock_net(sk)))
+		return false;
+	own = pep_route_lookup6(sk, NULL);
+	forwarded = pep_route_lookup6(sk, dev);
+	aside = !own->error && !forwarded->error && own->dev == forwarded->dev &&
+		!ipv6_addr_equal(&dst_rt6_info(own)->rt6i_gateway,
+				 &dst_rt6_info(forwarded)->rt6i_gateway);
+	dst_release(own);
+	dst_release(forwarded);
+	return aside;
+}
+
 static struct dst_entry *pep_route_out6(struct net *net,
 					const struct pep_tuple *tuple, int oif,
 					u32 mark, u8 dsfield)
@@ -92,6 +135,11 @@ u32 pep_route_hash6(const struct sock *sk)
 	return 0;
 }
 
+static bool pep_route_aside6(const struct sock *sk, struct net_device *dev)
+{
+	return false;
+}
+
 static struct dst_entry *pep_route_out6(struct net *net,
 					const struct pep_tuple *tuple, int oif,
 					u32 mark, u8 dsfield)
@@ -99,6 +147,114 @@ static struct dst_entry *pep_route_out6(struct net *net,
 	return NULL;
 }
 #endif
+
+/* Look up the route of a leg's packets, or, with @dev, of packets that are forwarded.
+ * Return: its next hops, NULL without any.
+ */
+static struct fib_info *pep_route_lookup4(const struct sock *sk,
+					  const struct net_device *dev)
+{
+	const struct inet_sock *inet = inet_sk(sk);
+	struct net *net = sock_net(sk);
+	struct fib_result res;
+	struct flowi4 fl4;
+
+	flowi4_init_output(&fl4, dev ? 0 : sk->sk_bound_dev_if, sk->sk_mark,
+			   inet->tos & INET_DSCP_MASK, RT_SCOPE_UNIVERSE,
+			   IPPROTO_TCP, 0, inet->inet_daddr, inet->inet_saddr,
+			   inet->inet_dport, inet->inet_sport,
+			   sock_net_uid(net, NULL));
+	if (dev)
+		fl4.flowi4_iif = dev->ifindex;
+	if (fib_lookup(net, &fl4, &res, FIB_LOOKUP_NOREF) || res.type != RTN_UNICAST)
+		return NULL;
+	return res.fi;
+}
+
+/* Do next hops use the device of another one, and none of them is that one? */
+static bool pep_route_lacks4(struct fib_info *fi, const struct fib_nh_common *hop)
+{
+	unsigned int n, hops = fib_info_num_path(fi);
+	const struct fib_nh_common *nhc;
+	bool lacks = false;
+
+	for (n = 0; n < hops; n++) {
+		nhc = fib_info_nhc(fi, n);
+		if (nhc->nhc_dev != hop->nhc_dev)
+			continue;
+		lacks = true;
+		/* An address is followed by zeros, and so is none. */
+		if (nhc->nhc_gw_family == hop->nhc_gw_family &&
+		    ipv6_addr_equal(&nhc->nhc_gw.ipv6, &hop->nhc_gw.ipv6))
+			return false;
+	}
+	return lacks;
+}
+
+static bool pep_route_aside4(const struct sock *sk, const struct net_device *dev)
+{
+	struct fib_info *own, *forwarded;
+	unsigned int n;
+
+	if (!fib4_has_custom_rules(sock_net(sk)))
+		return false;
+	own = pep_route_lookup4(sk, NULL);
+	forwarded = pep_route_lookup4(sk, dev);
+	if (!own || !forwarded || own == forwarded)
+		return false;
+	for (n = 0; n < fib_info_num_path(own); n++) {
+		if (pep_route_lacks4(forwarded, fib_info_nhc(own, n)))
+			return true;
+	}
+	return false;
+}
+
+/**
+ * pep_route_receiver() - find the device that routing sees packets arrive on
+ * @dev: device that they come by
+ *
+ * A bridge receives the packets of its ports, and a bond those of its links; a VLAN
+ * device above them is not looked for.
+ *
+ * Context: RCU read side.
+ * Return: the device, or one above it.
+ */
+struct net_device *pep_route_receiver(struct net_device *dev)
+{
+	struct net_device *upper;
+
+	while (netif_is_bridge_port(dev) || netif_is_lag_port(dev)) {
+		upper = netdev_master_upper_dev_get_rcu(dev);
+		if (!upper)
+			break;
+		dev = upper;
+	}
+	return dev;
+}
+
+/**
+ * pep_route_aside() - do a leg's packets go to another next hop than forwarded ones?
+ * @sk: leg, connected
+ * @ifindex: device that the packets come by that are forwarded when there is no leg
+ *
+ * Rules for packets that come by a device, ``ip rule add iif``, are not for a leg's. Next
+ * hops behind different devices are not compared: pep_route_uses() is for devices. The
+ * packets have the leg's mark here, since the one that PREROUTING would give them is not
+ * known.
+ *
+ * Context: BH off, RCU read side, with the socket locked.
+ * Return: true when both have next hops behind one device, and not the same.
+ */
+bool pep_route_aside(const struct sock *sk, int ifindex)
+{
+	struct net_device *dev = dev_get_by_index_rcu(sock_net(sk), ifindex);
+
+	if (!dev)
+		return false;
+	dev = pep_route_receiver(dev);
+	return sk->sk_family == AF_INET6 ? pep_route_aside6(sk, dev) :
+					   pep_route_aside4(sk, dev);
+}
 
 /**
  * pep_route_uses() - does a route use the device that receives from its target?

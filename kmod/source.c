@@ -16,22 +16,7 @@
 #include <uapi/linux/pep.h>
 
 #include "compat.h"
-
-/* A bridge receives the packets of its ports, and a bond those of its links; a VLAN
- * device above them is not looked for.
- */
-static struct net_device *pep_source_dev(const struct sk_buff *skb)
-{
-	struct net_device *upper, *dev = skb->dev;
-
-	while (netif_is_bridge_port(dev) || netif_is_lag_port(dev)) {
-		upper = netdev_master_upper_dev_get_rcu(dev);
-		if (!upper)
-			break;
-		dev = upper;
-	}
-	return dev;
-}
+#include "route.h"
 
 /* Routing writes to the control block, which belongs to tc, so it gets a clone. */
 static enum pep_stat pep_source_check4(struct sk_buff *skb,
@@ -44,7 +29,7 @@ static enum pep_stat pep_source_check4(struct sk_buff *skb,
 		return PEP_STAT_SYN_PASS_NO_MEMORY;
 	memset(IPCB(clone), 0, sizeof(*IPCB(clone)));
 	skb_dst_drop(clone);
-	clone->dev = pep_source_dev(skb);
+	clone->dev = pep_route_receiver(skb->dev);
 	valid = pep_compat_source_valid(clone, pkt->tuple.dst.v4,
 					pkt->tuple.src.v4);
 	consume_skb(clone);
@@ -57,7 +42,7 @@ static enum pep_stat pep_source_check6(struct net *net,
 				       const struct sk_buff *skb,
 				       const struct pep_packet *pkt)
 {
-	struct net_device *dev = pep_source_dev(skb);
+	struct net_device *dev = pep_route_receiver(skb->dev);
 	struct flowi6 fl6 = {
 		.flowi6_iif = dev->ifindex,
 		.flowi6_mark = skb->mark,

@@ -30,6 +30,8 @@ LATER = 4 if SLOW else 1
 TABLE = 100
 VRF_TABLE = 200
 FAR = {4: "198.18.9.1", 6: "2001:db8:9::1"}
+SECOND = {4: ("198.18.1.9", "198.18.0.9"),
+          6: ("2001:db8:1::9", "2001:db8::9")}
 # Of a firewall: it drops packets of the gateway's own that make no sense.
 OUTPUT = """
 table inet strict {
@@ -134,14 +136,21 @@ def far_network(family, table):
 
 
 @contextlib.contextmanager
-def forwarded(family):
-    """Within, a rule for the subscribers' packets reaches the far network."""
-    far_network(family, TABLE)
-    ip("pep", f"rule add iif wl0 table {TABLE} pref 100", family=family)
+def ruled(family, selector):
+    """Within, a rule leads packets to the single table."""
+    ip("pep", f"rule add {selector} table {TABLE} pref 100", family=family)
     try:
         yield
     finally:
         ip("pep", "rule del pref 100", family=family)
+
+
+@contextlib.contextmanager
+def forwarded(family):
+    """Within, a rule for the subscribers' packets reaches the far network."""
+    far_network(family, TABLE)
+    with ruled(family, "iif wl0"):
+        yield
 
 
 @contextlib.contextmanager
@@ -172,6 +181,53 @@ def mark(family):
         with grows(split_pass_route=1, flow_established=0):
             exchange(kept_pair(family, "split_pass_route", to=FAR[family]),
                      10000)
+
+
+@contextlib.contextmanager
+def routers(family):
+    """Within, both ends have a second address; the far network and the
+    subscriber are behind it by the single table, and not by the main one."""
+    length, flag = ((24, "") if family == 4 else
+                    (64, " nodad preferred_lft 0"))
+    ends = ("srv", "sv0", FAR[family]), ("sub", "wl0", addr("sub", family))
+    far_network(family, "main")
+    for (ns, dev, end), hop in zip(ends, SECOND[family]):
+        ip(ns, f"address add {hop}/{length} dev eth0{flag}")
+        ip("pep", f"route replace {end} via {hop} dev {dev} table {TABLE}",
+           family=family)
+    try:
+        yield
+    finally:
+        ip("pep", f"route flush table {TABLE}", f"route del {FAR[family]}",
+           family=family)
+        for (ns, _, _), hop in zip(ends, SECOND[family]):
+            ip(ns, f"address del {hop}/{length} dev eth0")
+
+
+@families("a rule sends forwarded packets to another next hop of the device")
+def next_hop(family):
+    """A leg would use the usual one, where a firewall may not know the
+    connection: it is followed, unless its leg's packets go there, too."""
+    far, near = FAR[family], addr("srv", family)
+    kept = {"flow_established": 0}
+    split = {"flow_established": 1, "split_pass_route": 0}
+    with routers(family):
+        for device in "wl0", "sv0":
+            with ruled(family, f"iif {device}"), grows(**kept):
+                exchange(kept_pair(family, "split_pass_route", to=far), 10000)
+        for source in addr("sub", family), far:
+            with ruled(family, f"from {source}"), grows(**split):
+                exchange(split_pair(family, to=far), 10000)
+        hops = " ".join(f"nexthop via {hop} dev sv0"
+                        for hop in (near, SECOND[family][0]))
+        for table in "main", TABLE:
+            ip("pep", f"route replace {far} table {table} {hops}",
+               family=family)
+        with ruled(family, "iif wl0"), grows(**split):
+            exchange(split_pair(family, to=far), 10000)
+        with ruled(family, "iif wl0"), by_mark(family), \
+             profile(mark=MARK), grows(**split):
+            exchange(split_pair(family, to=far), 10000)
 
 
 @families("mark: the way to the target follows rules, early")
