@@ -43,7 +43,7 @@ DIR = os.path.dirname(os.path.abspath(__file__))
 NEAR = "/tmp/pep-selftest-programs"
 PROGRAMS = ("ip", "tc", "ss", "nstat", "ethtool", "insmod", "rmmod",
             "modprobe", "nft")
-TEST_SECONDS = 900      # that one test may take
+TEST_SECONDS = 1500     # that one test may take: idle waits for 900, mostly
 sys.dont_write_bytecode = True
 sys.path.insert(0, DIR)
 
