@@ -8,8 +8,8 @@ import re
 from peptest import pep
 from peptest.env import PLUGINS
 from peptest.ktap import (after_case, case, expect, expect_between,
-                          expect_least, fail, families, wait_for)
-from peptest.netns import addr, run
+                          expect_least, expect_most, fail, families, wait_for)
+from peptest.netns import addr, ip, run
 from peptest.pep import grows, pepadm
 from peptest.tcp import exchange, pair
 
@@ -145,6 +145,36 @@ def ports(family):
     with grows(follow_new=1, flow_established=1):
         exchange(pep.split_pair(family), BYTES)
         exchange(pair(family, port=5001), BYTES)
+
+
+def redirected():
+    """Bytes that both devices have redirected to another one."""
+    return sum(act["stats"]["bytes"] for dev in SIDES
+               for act in told(f"filter show dev {dev} ingress", "-s")
+               if act["kind"] == "mirred")
+
+
+@families("a redirect to ifb behind pepadm's filters, to shape at ingress")
+def ifb(family):
+    """Split connections pass it by, and others do not. In front of pep's
+    filters it would keep the packets from pep: they come back from ifb behind
+    all filters."""
+    run("modprobe", "-qa", "act_mirred", "ifb", "cls_matchall", check=False)
+    ip("pep", "link add ifb0 type ifb", "link set ifb0 up")
+    for dev, side in SIDES.items():
+        pepadm("dev", "add", dev, "side", side)
+        tc(f"filter add dev {dev} ingress pref 49155 matchall "
+           "action mirred egress redirect dev ifb0")
+    pep.ready()
+    with grows(flow_established=1, flow_closed=1):
+        exchange(pep.split_pair(family), BYTES)
+    expect_most("bytes of the split connection", redirected(), 5000)
+    pepadm("profile", "set", "default", "split", "never")
+    with grows(follow_new=1, flow_established=0):
+        exchange(pair(family), BYTES)
+    expect_least("bytes of the followed one", redirected(), 2 * BYTES)
+    pepadm("profile", "set", "default", "split", "handshake")
+    ip("pep", "link del ifb0")
 
 
 @case("a filter for each family, as where only IPv4 is masqueraded")
