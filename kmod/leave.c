@@ -41,15 +41,33 @@ void pep_leave_clear(struct pep_net *pn)
  * @pn: instance
  * @ifindex: the device
  *
+ * Afterwards no CPU takes over a connection by it as before: the first request of several
+ * waits for a grace period, as of pep_adopt_leaving().
+ *
  * Context: may sleep.
  * Return: 0 or -ENOMEM.
  */
 int pep_leave_note(struct pep_net *pn, int ifindex)
 {
-	unsigned long until = ktime_get_seconds() + PEP_LEAVE_SECONDS;
+	time64_t now = ktime_get_seconds();
+	unsigned long grace;
+	void *until;
+	int err;
 
-	return xa_err(xa_store_bh(&pn->leaving, ifindex, xa_mk_value(until),
-				  GFP_KERNEL));
+	err = xa_reserve_bh(&pn->leaving, ifindex, GFP_KERNEL);
+	if (err)
+		return err;
+	xa_lock_bh(&pn->leaving);
+	until = __xa_store(&pn->leaving, ifindex,
+			   xa_mk_value(now + PEP_LEAVE_SECONDS), GFP_ATOMIC);
+	err = xa_err(until);
+	if (!until || (!err && now >= (time64_t)xa_to_value(until)))
+		pn->leave_grace = get_state_synchronize_rcu();
+	grace = pn->leave_grace;
+	xa_unlock_bh(&pn->leaving);
+	if (!err)
+		cond_synchronize_rcu(grace);
+	return err;
 }
 
 /**

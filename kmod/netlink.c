@@ -398,15 +398,18 @@ static int pep_netlink_kill(struct pep_net *pn, const struct pep_filter *filter)
 static int pep_netlink_release(struct pep_net *pn,
 			       const struct pep_filter *filter)
 {
-	int err = 0;
-
-	if (filter->ifindex)
-		err = pep_leave_note(pn, filter->ifindex);
 	/* A connection that is being taken over meanwhile, or while a drain
 	 * began, has its flow afterwards.
 	 */
-	synchronize_net();
-	return err ?: pep_release_flows(pn, pep_filter_match, filter);
+	if (filter->ifindex) {
+		int err = pep_leave_note(pn, filter->ifindex);
+
+		if (err)
+			return err;
+	} else {
+		synchronize_net();
+	}
+	return pep_release_flows(pn, pep_filter_match, filter);
 }
 
 /**

@@ -4,13 +4,15 @@
 
 #include <unistd.h>
 
+#include "wait.h"
+
 /*
- * Number of requests, and us between them. A release takes a round trip; one
+ * Seconds of requests, and us between them. A release takes a round trip; one
  * that is not possible yet, as payload came out of order, takes another, and one
  * whose payload gets lost as long as its repetition. The module gives a release up
  * when it finds it older than this.
  */
-#define RELEASE_TRIES	40
+#define RELEASE_SECONDS	10
 #define RELEASE_EVERY	250000
 
 /**
@@ -18,20 +20,21 @@
  * @ask: requests it once
  * @data: for @ask
  *
- * Takes up to ten seconds.
+ * Takes up to ten seconds and the last request.
  *
  * Return: PEP_OK, or another one after a message.
  */
 enum pep_exit pep_release(pep_release_ask *ask, void *data)
 {
-	for (unsigned int i = 0; i < RELEASE_TRIES; i++) {
+	__u64 end = pep_wait_end(RELEASE_SECONDS);
+
+	for (;;) {
 		enum pep_exit err;
 		__u64 n = 0;
 
 		err = ask(data, &n);
-		if (err || !n)
+		if (err || !n || pep_wait_over(end))
 			return err;
 		usleep(RELEASE_EVERY);
 	}
-	return PEP_OK;
 }

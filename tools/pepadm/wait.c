@@ -27,11 +27,22 @@ static __u64 now(void)
  * pep_wait_end() - compute the end of a wait that begins now
  * @seconds: its length
  *
- * Return: the end, for pep_wait_link().
+ * Return: the end, for pep_wait_link() and pep_wait_over().
  */
 __u64 pep_wait_end(__u32 seconds)
 {
 	return now() + seconds * 1000ULL;
+}
+
+/**
+ * pep_wait_over() - has the end of a wait come?
+ * @end: from pep_wait_end()
+ *
+ * Return: true when it has.
+ */
+bool pep_wait_over(__u64 end)
+{
+	return now() >= end;
 }
 
 /* Sleep until a device changes; the caller has to find out the change. */

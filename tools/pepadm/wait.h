@@ -8,6 +8,7 @@
 #include "err.h"
 
 __u64 pep_wait_end(__u32 seconds);
+bool pep_wait_over(__u64 end);
 enum pep_exit pep_wait_link(const char *name, __u64 end);
 
 #endif
