@@ -26,10 +26,12 @@
 #include "unsent.h"
 
 /* Find the flow that waits for an opener by the tuple of the opener's packets and the VRF
- * that receives them. Return: the flow with a reference, or NULL.
+ * that receives them. Return: the flow with a reference, and in @isn the opener's ISN where it
+ * is wanted, or NULL.
  */
 static struct pep_flow *pep_accept_find(struct pep_net *pn,
-					const struct pep_tuple *tuple, int vrf)
+					const struct pep_tuple *tuple, int vrf,
+					u32 *isn)
 {
 	struct pep_conn *conn = pep_track_find(pn, tuple, vrf);
 	struct pep_flow *flow = NULL;
@@ -43,6 +45,8 @@ static struct pep_flow *pep_accept_find(struct pep_net *pn,
 	    !READ_ONCE(pep_flow_opener(conn->flow)->sk)) {
 		flow = conn->flow;
 		refcount_inc(&flow->ref);
+		if (isn)
+			*isn = conn->end[conn->opener].isn;
 	}
 	spin_unlock(&conn->lock);
 	return flow;
@@ -85,7 +89,7 @@ bool pep_accept_repeat(struct pep_net *pn, struct sk_buff *skb,
 {
 	struct pep_flow *flow;
 
-	flow = pep_accept_find(pn, &pkt->tuple, pep_tuple_vrf(skb->dev));
+	flow = pep_accept_find(pn, &pkt->tuple, pep_tuple_vrf(skb->dev), NULL);
 	if (!flow)
 		return false;
 	pep_stat_syn(pn, flow->opener, &pkt->tuple, PEP_STAT_SYN_DUPLICATE);
@@ -174,7 +178,7 @@ static void pep_accept_take(struct pep_listener *l, struct sock *child,
 	/* The child is bound to its VRF, or to the device of the profile. */
 	vrf = l3mdev_master_ifindex_by_index(pn->net,
 					     READ_ONCE(child->sk_bound_dev_if));
-	flow = pep_accept_find(pn, &tuple, vrf);
+	flow = pep_accept_find(pn, &tuple, vrf, NULL);
 	if (flow) {
 		spin_lock(&flow->lock);
 		taken = pep_accept_join(flow, child, shell);
@@ -249,7 +253,7 @@ void pep_accept_reset(struct pep_net *pn, struct sock *req, struct sk_buff *skb,
 		sock_gen_put(sk);
 		return;
 	}
-	flow = pep_accept_find(pn, &tuple, vrf);
+	flow = pep_accept_find(pn, &tuple, vrf, NULL);
 	if (flow) {
 		pep_accept_lose(flow);
 		pep_flow_put(flow);
@@ -273,12 +277,12 @@ bool pep_accept_reset_cookie(struct pep_net *pn, const struct sk_buff *skb,
 {
 	struct pep_flow *flow;
 	bool fits;
+	u32 isn;
 
-	flow = pep_accept_find(pn, &pkt->tuple, pep_tuple_vrf(skb->dev));
+	flow = pep_accept_find(pn, &pkt->tuple, pep_tuple_vrf(skb->dev), &isn);
 	if (!flow)
 		return false;
-	fits = ntohl(pkt->th->seq) == flow->conn->end[flow->opener].isn + 1 &&
-	       pep_packet_csum_ok(skb, pkt);
+	fits = ntohl(pkt->th->seq) == isn + 1 && pep_packet_csum_ok(skb, pkt);
 	if (fits)
 		pep_accept_lose(flow);
 	pep_flow_put(flow);
@@ -301,7 +305,7 @@ bool pep_accept_awaits(struct pep_net *pn, const struct sk_buff *skb,
 {
 	struct pep_flow *flow;
 
-	flow = pep_accept_find(pn, &pkt->tuple, pep_tuple_vrf(skb->dev));
+	flow = pep_accept_find(pn, &pkt->tuple, pep_tuple_vrf(skb->dev), NULL);
 	if (!flow)
 		return false;
 	pep_flow_put(flow);

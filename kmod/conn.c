@@ -82,6 +82,14 @@ static int pep_conn_fill_end(struct sk_buff *skb, int attr,
 	return 0;
 }
 
+static const struct pep_report_attrs pep_conn_attrs = {
+	.family = PEP_A_CONN_FAMILY,
+	.subscriber_addr = PEP_A_CONN_SUBSCRIBER_ADDR,
+	.subscriber_port = PEP_A_CONN_SUBSCRIBER_PORT,
+	.server_addr = PEP_A_CONN_SERVER_ADDR,
+	.server_port = PEP_A_CONN_SERVER_PORT,
+};
+
 /**
  * pep_conn_put_addresses() - add the addresses and ports of a connection
  * @skb: message
@@ -92,22 +100,7 @@ static int pep_conn_fill_end(struct sk_buff *skb, int attr,
  */
 int pep_conn_put_addresses(struct sk_buff *skb, const struct pep_conn *conn)
 {
-	const struct pep_tuple *t = &conn->tuple;
-	bool up = conn->opener == PEP_SIDE_WIRELESS;
-	int len = t->family == AF_INET6 ? sizeof(t->src.v6) :
-					  sizeof(t->src.v4);
-
-	if (nla_put_u32(skb, PEP_A_CONN_FAMILY, t->family) ||
-	    nla_put(skb, PEP_A_CONN_SUBSCRIBER_ADDR, len,
-		    up ? &t->src : &t->dst) ||
-	    nla_put_be16(skb, PEP_A_CONN_SUBSCRIBER_PORT,
-			 up ? t->sport : t->dport) ||
-	    nla_put(skb, PEP_A_CONN_SERVER_ADDR, len,
-		    up ? &t->dst : &t->src) ||
-	    nla_put_be16(skb, PEP_A_CONN_SERVER_PORT,
-			 up ? t->dport : t->sport))
-		return -EMSGSIZE;
-	return 0;
+	return pep_report_ends(skb, &conn->tuple, conn->opener, &pep_conn_attrs);
 }
 
 /**

@@ -27,8 +27,8 @@ struct pep_filter_end {
  * @end: ends, by the enum pep_side that they are on
  * @state: enum pep_flow_state, or U32_MAX for any
  * @profile: name of its profile, NULL for any
- * @ifindex: device that it receives from, 0 for any; a flow that is being
- *	opened matches any device
+ * @ifindex: device that it receives from, 0 for any; a flow that is being opened and has
+ *	no route to its target matches any device
  * @older: least age, ns
  * @bytes: least payload relayed, both ways together, bytes
  * @empty: the request sets no condition

@@ -243,7 +243,7 @@ void pep_leg_set_label(struct sock *sk, u32 label)
  * TCP changes its own label after a time-out, unless net.core.txrehash is 0, so that
  * routers may try another path. With the route the headers that it keeps are made anew.
  *
- * Context: RCU read side, BH off.
+ * Context: RCU read side; softirq, or a process that owns the socket, with BH on or off.
  */
 void pep_leg_forget_label(struct sock *sk)
 {

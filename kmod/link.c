@@ -251,7 +251,7 @@ static bool pep_link_lost(const struct sock *sk)
  * pep_link_sent() - note the bytes that a leg has under way
  * @flow: flow with the leg of its subscriber locked
  *
- * Context: softirq.
+ * Context: softirq, or a process that owns the leg, with BH on or off.
  */
 void pep_link_sent(struct pep_flow *flow)
 {

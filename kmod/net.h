@@ -113,7 +113,7 @@ struct pep_limits {
  * @stray: looks for devices that are not in @attached
  * @stray_soon: the work item @stray is to run soon
  * @stray_seq: dev_base_seq of @net when @stray has last looked for legs that are bound to
- *	a device that is no more
+ *	a device that no longer exists
  * @stray_idle: how often in sequence @stray has found no such device at the end of a period
  * @stray_ops: a hook for their packets
  * @strays: there is this hook; of the work item @stray

@@ -246,7 +246,7 @@ struct pep_path *pep_path_get(struct pep_net *pn,
  * @bytes: bytes that it has now
  * @more: the leg has more to send
  *
- * Context: BH off, with the leg's socket locked.
+ * Context: softirq, or a process, with the leg's socket locked; BH may be on.
  */
 void pep_path_claim(struct pep_path *path, struct pep_path_claim *claim,
 		    u32 bytes, bool more)

@@ -34,8 +34,9 @@ struct pep_queue {
 
 /**
  * struct pep_job - work to run in softirq
- * @node: in pep_queue.jobs or pep_queue.todo while queued
- * @queued: bit 0 set from queueing until just before @run
+ * @node: in pep_queue.jobs or pep_queue.todo while queued, or in pep_pool.jobs while it
+ *	waits for sockets
+ * @queued: bit 0 set from queueing, or from pep_job_claim(), until just before @run
  * @run: its function; softirq, RCU read side. The job may be queued again, also
  *	by another CPU, as soon as it has begun. Returns the units of the poll's
  *	budget that it has taken, at least 1

@@ -36,12 +36,12 @@ static enum pep_follow_verdict pep_reopen_locked(struct pep_net *pn,
 						 struct pep_conn *conn,
 						 const struct pep_packet *pkt)
 {
-	bool forth = pep_tuple_equal(&conn->tuple, &pkt->tuple);
-	bool same = forth &&
-		    conn->end[conn->opener].isn == ntohl(pkt->th->seq);
+	bool forth, same;
 
 	if (conn->stage == PEP_TRACK_GONE)
 		return PEP_FOLLOW_UNKNOWN;
+	forth = pep_tuple_equal(&conn->tuple, &pkt->tuple);
+	same = forth && conn->end[conn->opener].isn == ntohl(pkt->th->seq);
 	/* It passes: the other end challenges it. */
 	if (conn->stage == PEP_TRACK_RELEASING)
 		return PEP_FOLLOW_PASS;

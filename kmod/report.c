@@ -212,26 +212,39 @@ static int pep_report_fill_legs(struct sk_buff *skb,
 	return 0;
 }
 
-static int pep_report_fill_ends(struct sk_buff *skb,
-				const struct pep_flow *flow)
+/**
+ * pep_report_ends() - add the addresses and ports of both ends
+ * @skb: message
+ * @t: tuple of the opener's packets
+ * @opener: side of the opener
+ * @attrs: attributes for them
+ *
+ * Context: any.
+ * Return: 0 or -EMSGSIZE, with a part of them added.
+ */
+int pep_report_ends(struct sk_buff *skb, const struct pep_tuple *t, enum pep_side opener,
+		    const struct pep_report_attrs *attrs)
 {
-	const struct pep_tuple *t = &flow->tuple;
-	bool up = flow->opener == PEP_SIDE_WIRELESS;
+	bool up = opener == PEP_SIDE_WIRELESS;
 	int len = t->family == AF_INET6 ? sizeof(t->src.v6) :
 					  sizeof(t->src.v4);
 
-	if (nla_put_u32(skb, PEP_A_FLOW_FAMILY, t->family) ||
-	    nla_put(skb, PEP_A_FLOW_SUBSCRIBER_ADDR, len,
-		    up ? &t->src : &t->dst) ||
-	    nla_put_be16(skb, PEP_A_FLOW_SUBSCRIBER_PORT,
-			 up ? t->sport : t->dport) ||
-	    nla_put(skb, PEP_A_FLOW_SERVER_ADDR, len,
-		    up ? &t->dst : &t->src) ||
-	    nla_put_be16(skb, PEP_A_FLOW_SERVER_PORT,
-			 up ? t->dport : t->sport))
+	if (nla_put_u32(skb, attrs->family, t->family) ||
+	    nla_put(skb, attrs->subscriber_addr, len, up ? &t->src : &t->dst) ||
+	    nla_put_be16(skb, attrs->subscriber_port, up ? t->sport : t->dport) ||
+	    nla_put(skb, attrs->server_addr, len, up ? &t->dst : &t->src) ||
+	    nla_put_be16(skb, attrs->server_port, up ? t->dport : t->sport))
 		return -EMSGSIZE;
 	return 0;
 }
+
+static const struct pep_report_attrs pep_report_flow_attrs = {
+	.family = PEP_A_FLOW_FAMILY,
+	.subscriber_addr = PEP_A_FLOW_SUBSCRIBER_ADDR,
+	.subscriber_port = PEP_A_FLOW_SUBSCRIBER_PORT,
+	.server_addr = PEP_A_FLOW_SERVER_ADDR,
+	.server_port = PEP_A_FLOW_SERVER_PORT,
+};
 
 /* The device that the opener's SYN came by. */
 static int pep_report_flow_dev(struct sk_buff *skb,
@@ -258,7 +271,7 @@ int pep_report_flow(struct sk_buff *skb, const struct pep_flow *flow)
 	if (nla_put_u32(skb, PEP_A_FLOW_ID, flow->id) ||
 	    nla_put_u32(skb, PEP_A_FLOW_STATE, READ_ONCE(flow->state)) ||
 	    nla_put_u32(skb, PEP_A_FLOW_OPENER, flow->opener) ||
-	    pep_report_fill_ends(skb, flow) ||
+	    pep_report_ends(skb, &flow->tuple, flow->opener, &pep_report_flow_attrs) ||
 	    nla_put_string(skb, PEP_A_FLOW_PROFILE, flow->gen->name) ||
 	    nla_put_u32(skb, PEP_A_FLOW_CONNECT_MODE, flow->mode) ||
 	    nla_put_uint(skb, PEP_A_FLOW_AGE_MS,

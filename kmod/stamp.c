@@ -24,7 +24,7 @@ void pep_stamp(struct pep_flow *flow, unsigned int time)
 		flow->at[time] = ktime_get_ns();
 }
 
-/* Has the end reset? An ICMP error is no segment of its. */
+/* Has the end reset? An ICMP error is not a segment from that end. */
 static bool pep_stamp_was_reset(const struct sock *sk)
 {
 	return sk->sk_state == TCP_CLOSE && pep_leg_was_reset(sk) &&

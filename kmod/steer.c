@@ -112,7 +112,9 @@ static enum pep_stat pep_steer_check_options(const struct pep_gen *gen,
 	return reason[options.kind];
 }
 
-/* Counter of the reason for which a SYN is not split, or PEP_STAT_NONE. */
+/* Counter of the reason for which a SYN is not split, or PEP_STAT_NONE. Its callers count it,
+ * but for a SYN that is repeated.
+ */
 static enum pep_stat pep_steer_check_syn(struct pep_net *pn,
 					 const struct pep_gen *gen,
 					 struct sk_buff *skb,
@@ -269,7 +271,7 @@ static enum pep_stat pep_steer_unknown(struct pep_net *pn,
 		pep_stat_inc(pn, PEP_STAT_SYN_COOKIE);
 	} else if (listener && pep_memo_find(&pn->reset, &pkt->tuple)) {
 		/* The listener has no such connection and resets it with
-		 * the very number that the packet acknowledges.
+		 * the exact number that the packet acknowledges.
 		 */
 		pep_stat_inc(pn, PEP_STAT_RESET_LATE);
 	} else if (split && pep_find_over(pn, skb, pkt)) {
@@ -323,7 +325,14 @@ retry:
 	reason = pep_hand_socket(pn, sk, skb, pkt);
 	if (reason == PEP_STAT_PASS_SYN)
 		return pep_steer_syn(pn, profile, side, skb, pkt);
-	return reason ? pep_steer_pass(pn, reason) : PEP_STAT_NONE;
+	if (likely(!reason))
+		return PEP_STAT_NONE;
+	/* The connection is followed now, and has to hear the reset. */
+	if (!again) {
+		again = true;
+		goto retry;
+	}
+	return pep_steer_pass(pn, reason);
 }
 
 /* Counter for a packet that is not TCP, or is a fragment that cannot be gathered. */

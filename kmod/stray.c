@@ -258,7 +258,7 @@ static bool pep_stray_devices(struct pep_net *pn)
 	return found;
 }
 
-/* Is a leg bound to a device that is no more? It will hear nothing, nor be heard. */
+/* Is a leg bound to a device that no longer exists? It will hear nothing, nor be heard. */
 static bool pep_stray_orphan(const struct pep_flow *flow, const void *unused)
 {
 	enum pep_side side;

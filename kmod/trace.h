@@ -366,7 +366,7 @@ TRACE_EVENT(pep_careful,
 );
 
 /*
- * A leg was offered bytes in a number of page fragments, none when they were
+ * A leg was offered bytes in a number of page fragments, of which some bytes had been
  * copied, and took some; an error is negative.
  */
 TRACE_EVENT(pep_relay,

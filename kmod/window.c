@@ -138,7 +138,7 @@ static void pep_window_offer(struct pep_leg *leg, u32 window)
  * TCP offers so much beyond the data that it has received; the bound of
  * pep_window_couple() is a position in the stream.
  *
- * Context: softirq, with the leg's socket locked.
+ * Context: softirq, or a process that owns the leg's socket, with BH on or off.
  */
 void pep_window_hold(struct pep_leg *leg)
 {
