@@ -179,7 +179,7 @@ static enum pep_stat pep_adopt_legs(struct pep_flow *flow,
 	 * connection can go on unsplit.
 	 */
 	if (!reason && READ_ONCE(flow->killed))
-		reason = PEP_STAT_SPLIT_PASS_ROUTE;
+		reason = PEP_STAT_SPLIT_PASS_DEVICE;
 	if (reason)
 		pep_repair_end(flow, reason);
 	else
@@ -331,7 +331,7 @@ static void pep_adopt_take(struct pep_conn *conn, struct pep_queue *queue)
 	    conn->gaps != (u8)atomic_read(&pn->gaps) ||
 	    !atomic_read(&pn->devices[PEP_SIDE_WIRELESS]) ||
 	    !atomic_read(&pn->devices[PEP_SIDE_SERVER])) {
-		pep_adopt_give_up(pn, conn, PEP_STAT_SPLIT_PASS_ROUTE);
+		pep_adopt_give_up(pn, conn, PEP_STAT_SPLIT_PASS_DEVICE);
 		return;
 	}
 	for (side = 0; side < 2; side++)

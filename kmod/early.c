@@ -435,7 +435,7 @@ enum pep_follow_verdict pep_early_open(struct pep_gen *gen, enum pep_side side,
 	/* The answers of an end would not arrive here, or soon stop. */
 	if (!atomic_read(&pn->devices[!side]) ||
 	    pep_leave_soon(pn, skb->dev->ifindex)) {
-		*reason = PEP_STAT_SPLIT_PASS_ROUTE;
+		*reason = PEP_STAT_SPLIT_PASS_DEVICE;
 		return PEP_FOLLOW_UNKNOWN;
 	}
 	*reason = pep_limit_check(gen);

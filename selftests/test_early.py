@@ -121,7 +121,7 @@ def one_side(family, opener, opened):
         for split, counted in ("12000", 0), ("never", 1):
             pep.pepadm("profile", "set", "default", "split", split)
             with grows(syn_answered=0, follow_new=1,
-                       split_pass_route=counted):
+                       split_pass_device=counted):
                 exchange(pair(family, opener, opened), 1000)
     finally:
         pep.pepadm("profile", "set", "default", "split", "handshake")

@@ -444,7 +444,7 @@ def attached(family):
     back()
     pep.detach()
     pep.attach()
-    with grows(split_handshake=1, split_pass_route=0, ended=False):
+    with grows(split_handshake=1, split_pass_device=0, ended=False):
         exchange_part(ends, 1000)
         pep.wait_flows(1)
     exchange(ends, 1000)

@@ -364,7 +364,7 @@ def leaving(family):
     try:
         # The other connection's trigger comes before the release is over.
         with impaired(WIRELESS, "delay", "2s"), \
-                grows(ended=False, flow_released=1, split_pass_route=1):
+                grows(ended=False, flow_released=1, split_pass_device=1):
             far.sendall(bytes(1000))
             detaching.start()
             wait_for("the release", lambda: json.loads(pepadm(
@@ -388,7 +388,7 @@ def several(family):
     pep.follow("12000")
     beside = pair(family)
     exchange_part(beside, 10)
-    with grows(ended=False, split_pass_route=1):
+    with grows(ended=False, split_pass_device=1):
         for dev in "wl0", "lo":
             released("dev", dev)
         exchange_part(beside, 50000)

@@ -210,6 +210,7 @@ static const char * const names_stat[] = {
 	[106] = "follow_spoofed",
 	[107] = "syn_pass_ipsec",
 	[108] = "stray",
+	[109] = "split_pass_device",
 };
 
 static const char * const docs_stat[] = {
@@ -300,7 +301,7 @@ static const char * const docs_stat[] = {
 	[85] = "Connections not split as their settings or the namespace are going.",
 	[86] = "Followed connections not split for lack of memory.",
 	[87] = "Followed connections not split as another socket has the addresses.",
-	[88] = "Followed connections not split as a leg has no route or would send by another device or next hop, or a side has no device or is being detached.",
+	[88] = "Followed connections not split as a leg has no route or would send by another device or next hop.",
 	[89] = "Followed connections not split as TCP refused a socket's state or payload.",
 	[90] = "Flows handed back to their ends at a command, without a reset.",
 	[91] = "Flows handed back to their ends as they were idle for release-idle.",
@@ -321,6 +322,7 @@ static const char * const docs_stat[] = {
 	[106] = "Connections that are not followed, as both ends' packets came by one device and routing has another one for an end.",
 	[107] = "SYNs passed as an IPsec policy keeps them from sockets of this host.",
 	[108] = "Packets handed to legs that came by a device which is not attached; they count in delivered or dropped, too.",
+	[109] = "Connections not split as a side has no device, or is being detached, or their flow was to end just then.",
 };
 
 #endif
