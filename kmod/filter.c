@@ -160,10 +160,9 @@ static bool pep_filter_pending(const struct pep_flow *flow, int ifindex, int vrf
 	struct net *net = flow->pn->net;
 	const struct dst_entry *dst;
 
-	if (flow->ifindex == ifindex ||
-	    (vrf && l3mdev_master_ifindex_by_index(net, flow->ifindex) == vrf))
+	if (flow->ifindex == ifindex)
 		return true;
-	/* The target has answered. */
+	/* The target has answered. A VRF hides the device. */
 	if (rx && (rx == ifindex || rx == vrf))
 		return true;
 	/* Nothing is known without a route. */
@@ -181,10 +180,14 @@ static bool pep_filter_device(const struct pep_flow *flow, int ifindex)
 	if (READ_ONCE(flow->state) < PEP_FLOW_STATE_ESTABLISHED)
 		return pep_filter_pending(flow, ifindex, vrf);
 	for (side = 0; side < 2; side++) {
-		const struct sock *sk = READ_ONCE(flow->leg[side].sk);
-		int rx = sk ? READ_ONCE(sk->sk_rx_dst_ifindex) : 0;
+		const struct pep_leg *leg = &flow->leg[side];
+		const struct sock *sk = READ_ONCE(leg->sk);
+		int rx;
 
-		/* A VRF hides the device that received the packet. */
+		if (!sk)
+			continue;
+		rx = ifindex == vrf ? READ_ONCE(sk->sk_rx_dst_ifindex) :
+				      pep_leg_device(leg, sk);
 		if (rx && (rx == ifindex || rx == vrf))
 			return true;
 	}

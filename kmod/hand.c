@@ -126,6 +126,9 @@ static void pep_hand_packet(struct pep_net *pn, struct sock *sk,
 		pep_hand_catch_up(sk, skb, pkt);
 	if ((1 << sk->sk_state) & PEP_HAND_SYNCED)
 		flow = rcu_dereference_sk_user_data(sk);
+	if (unlikely(flow && netif_is_l3_slave(skb->dev)))
+		WRITE_ONCE(flow->leg[pep_flow_side(flow, sk)].ifindex,
+			   skb->dev->ifindex);
 	if (flow && flow->leg[PEP_SIDE_WIRELESS].sk != sk)
 		flow = NULL;
 	if (unlikely(pep_hand_bloated(sk, skb, pkt)))

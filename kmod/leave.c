@@ -9,10 +9,10 @@
 #include "leave.h"
 
 /* How long a device takes over no connection, seconds: many devices that are detached
- * together are noted one after the other, again and again. More than 15, as a second may
- * have begun long ago.
+ * together are noted one after the other, again and again, and the first time each waits for
+ * a grace period. More than 60, as a second may have begun long ago.
  */
-#define PEP_LEAVE_SECONDS	16
+#define PEP_LEAVE_SECONDS	61
 
 /**
  * pep_leave_init() - begin without such devices

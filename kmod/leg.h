@@ -2,6 +2,7 @@
 #ifndef _PEP_LEG_H
 #define _PEP_LEG_H
 
+#include <net/l3mdev.h>
 #include <net/tcp.h>
 #include <uapi/linux/pep.h>
 
@@ -19,6 +20,8 @@ struct pep_values;
  *	exists. Set once under pep_flow.lock, read locklessly
  * @ps: its owner in the pool's sense; NULL once it is being released
  * @relayed: payload handed to it, bytes
+ * @ifindex: device in a VRF that a packet of the end came by last, 0 for none; noted by
+ *	hand.c without a lock, as TCP sees the VRF alone
  * @again: numbers for the repetitions of its reset while it is being closed, else NULL;
  *	taken by xchg(), as a rule may queue the reset to a program
  * @reset_sent: a reset of it was on its way out; set with the flow locked, unless a rule
@@ -42,6 +45,7 @@ struct pep_leg {
 	struct sock *sk;
 	struct pep_sock *ps;
 	u64 relayed;
+	int ifindex;
 	struct pep_again *again;
 	bool reset_sent;
 	bool fin_sent;
@@ -55,6 +59,23 @@ struct pep_leg {
 	u32 probed;
 	struct pep_residence residence;
 };
+
+/**
+ * pep_leg_device() - find the device that the latest packet of a leg's end came by
+ * @leg: leg
+ * @sk: its socket
+ *
+ * Context: RCU read side.
+ * Return: its index, that of its VRF when the end has sent nothing since the leg came up, or
+ * 0 for none.
+ */
+static inline int pep_leg_device(const struct pep_leg *leg, const struct sock *sk)
+{
+	int rx = READ_ONCE(sk->sk_rx_dst_ifindex);
+	int below = READ_ONCE(leg->ifindex);
+
+	return below && netif_index_is_l3_master(sock_net(sk), rx) ? below : rx;
+}
 
 /**
  * pep_leg_refused() - has a leg been refused before its handshake was complete?

@@ -70,10 +70,11 @@ static bool pep_release_owes(const struct sock *sk)
 }
 
 /* Note the state of an end, and take its leg out of the table of sockets. */
-static void pep_release_cut(struct pep_track_end *end, struct sock *sk)
+static void pep_release_cut(struct pep_track_end *end, const struct pep_leg *leg)
 {
+	struct sock *sk = leg->sk;
 	const struct tcp_sock *tp = tcp_sk(sk);
-	int ifindex = READ_ONCE(sk->sk_rx_dst_ifindex);
+	int ifindex = pep_leg_device(leg, sk);
 	u32 rtt = tcp_min_rtt(tp);
 
 	if (pep_release_owes(sk))
@@ -86,7 +87,7 @@ static void pep_release_cut(struct pep_track_end *end, struct sock *sk)
 	end->seen = tp->rcv_tstamp;
 	if (rtt != ~0U)
 		end->rtt = rtt;
-	/* A VRF hides the device. */
+	/* A VRF may hide the device. */
 	if (ifindex && !netif_index_is_l3_master(sock_net(sk), ifindex))
 		end->ifindex = ifindex;
 	sk->sk_prot->unhash(sk);
@@ -95,8 +96,8 @@ static void pep_release_cut(struct pep_track_end *end, struct sock *sk)
 /* Make a cut in each direction. */
 static void pep_release_cuts(struct pep_conn *conn, struct pep_flow *flow)
 {
-	pep_release_cut(&conn->end[0], flow->leg[0].sk);
-	pep_release_cut(&conn->end[1], flow->leg[1].sk);
+	pep_release_cut(&conn->end[0], &flow->leg[0]);
+	pep_release_cut(&conn->end[1], &flow->leg[1]);
 	/* The round trips are not those of the handshake any more. */
 	conn->repeated = true;
 	WRITE_ONCE(conn->seen, jiffies);

@@ -287,8 +287,8 @@ enum pep_stat pep_repair_leg(struct pep_flow *flow, const struct pep_conn *conn,
 	/* And to where they go without it, unless the profile has a device. */
 	if (bound == vrf && pep_route_aside(sk, conn->end[!side].ifindex))
 		return PEP_STAT_SPLIT_PASS_ROUTE;
-	/* See pep_filter_device(). */
 	WRITE_ONCE(sk->sk_rx_dst_ifindex, vrf ?: peer->ifindex);
+	WRITE_ONCE(flow->leg[side].ifindex, vrf ? peer->ifindex : 0);
 	pep_repair_set_options(conn, side, sk);
 	pep_repair_set_windows(conn, side, &flow->leg[side]);
 	err = pep_repair_load(conn, side, sk, queue);

@@ -55,9 +55,10 @@ int pep_report_dev(struct sk_buff *skb, int attr, struct net *net, int ifindex)
 }
 
 /* The device that the latest packet of a leg's end came by, if there was one. */
-static int pep_report_leg_dev(struct sk_buff *skb, const struct sock *sk)
+static int pep_report_leg_dev(struct sk_buff *skb, const struct pep_leg *leg,
+			      const struct sock *sk)
 {
-	int ifindex = READ_ONCE(sk->sk_rx_dst_ifindex);
+	int ifindex = pep_leg_device(leg, sk);
 
 	if (!ifindex)
 		return 0;
@@ -177,7 +178,7 @@ static int pep_report_fill_leg(struct sk_buff *skb, int attr,
 	if (pep_report_leg_tcp(skb, leg, sk) ||
 	    nla_put(skb, PEP_A_LEG_RESIDENCE, sizeof(leg->residence.count),
 		    leg->residence.count) ||
-	    pep_report_leg_dev(skb, sk) ||
+	    pep_report_leg_dev(skb, leg, sk) ||
 	    pep_report_leg_cookie(skb, sk) ||
 	    pep_report_leg_source(skb, flow, side, sk) ||
 	    (side == PEP_SIDE_WIRELESS &&

@@ -782,10 +782,21 @@ def vrf_outside(family):
 
 @families("device deleted in a VRF")
 def vrf_detach(family):
-    """pepadm dev del finds the flows of a device that a VRF hides."""
+    """pepadm dev del finds the flows of a device that a VRF hides, and leaves
+    those of others alone."""
+    ip("pep", "link add d0 type dummy")
     with vrf("wl0", "sv0"):
+        ip("pep", "link set d0 master red")
+        pepadm("dev", "add", "d0", "side", "wireless")
         with grows(flow_released=1, flow_killed=0, flow_reset=0):
             both = split_pair(family)
+            exchange_part(both, 1000)
+            legs = pep.flows()[0]["legs"]
+            expect("devices", [legs[side]["dev"] for side in
+                               ("wireless", "server")], ["wl0", "sv0"])
+            pepadm("dev", "del", "d0")
+            ip("pep", "link del d0")
+            expect("released by another device", pep.stat("flows"), 1)
             exchange_part(both, 1000)
             pepadm("dev", "del", "wl0")
             pep.flows_end()

@@ -29,11 +29,15 @@ enum pep_exit pep_release(pep_release_ask *ask, void *data)
 	__u64 end = pep_wait_end(RELEASE_SECONDS);
 
 	for (;;) {
+		/* A request for many devices may take longer than all of it; the next one
+		 * finds the connections that were split meanwhile.
+		 */
+		bool last = pep_wait_over(end);
 		enum pep_exit err;
 		__u64 n = 0;
 
 		err = ask(data, &n);
-		if (err || !n || pep_wait_over(end))
+		if (err || !n || last)
 			return err;
 		usleep(RELEASE_EVERY);
 	}
