@@ -161,7 +161,7 @@ static bool pep_early_leaves(const struct pep_flow *flow, const struct sock *sk,
 		memset(&tuple.src, 0, sizeof(tuple.src));
 	dst = pep_route_out(pn->net, &tuple, sk->sk_bound_dev_if, sk->sk_mark,
 			    inet_sk(sk)->tos);
-	leaves = dst && pep_leave_soon(pn, dst->dev->ifindex);
+	leaves = dst && pep_leave_route(pn, dst);
 	dst_release(dst);
 	return leaves;
 }

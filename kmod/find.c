@@ -31,7 +31,7 @@ static bool pep_find_hears(const struct sock *sk, int bound, int vrf,
 
 /**
  * pep_find_leg() - find the leg that a packet of a split connection is for
- * @conn: connection in PEP_TRACK_SPLIT, or a moment before
+ * @conn: connection in PEP_TRACK_SPLIT, or that was until a moment ago
  * @vrf: VRF that the packet is received by, 0 for none
  * @pkt: parsed packet
  *

@@ -8,6 +8,10 @@
 
 #include "leave.h"
 
+#include <net/l3mdev.h>
+
+#include "route.h"
+
 /* How long a device takes over no connection, seconds: many devices that are detached
  * together are noted one after the other, again and again, and the first time each waits for
  * a grace period. More than 60, as a second may have begun long ago.
@@ -41,8 +45,8 @@ void pep_leave_clear(struct pep_net *pn)
  * @pn: instance
  * @ifindex: the device
  *
- * Afterwards no CPU takes over a connection by it as before: the first request of several
- * waits for a grace period, as of pep_adopt_leaving().
+ * On return no CPU is still taking a connection over that has passed pep_adopt_leaving()
+ * before the note; only the first of several requests waits for the grace period.
  *
  * Context: may sleep.
  * Return: 0 or -ENOMEM.
@@ -82,20 +86,50 @@ bool pep_leave_any(const struct pep_net *pn)
 	return !xa_empty(&pn->leaving);
 }
 
+static bool pep_leave_is_noted(struct pep_net *pn, int ifindex)
+{
+	void *until = xa_load(&pn->leaving, ifindex);
+
+	return until && ktime_get_seconds() < (time64_t)xa_to_value(until);
+}
+
 /**
  * pep_leave_soon() - is a device about to be detached?
  * @pn: instance
  * @ifindex: the device
  *
  * Context: any.
- * Return: true when it is so.
+ * Return: true when it is so, or when its VRF was named for "flow release".
  */
 bool pep_leave_soon(struct pep_net *pn, int ifindex)
 {
-	void *until;
+	int vrf;
 
 	if (likely(!pep_leave_any(pn)))
 		return false;
-	until = xa_load(&pn->leaving, ifindex);
-	return until && ktime_get_seconds() < (time64_t)xa_to_value(until);
+	if (pep_leave_is_noted(pn, ifindex))
+		return true;
+	vrf = l3mdev_master_ifindex_by_index(pn->net, ifindex);
+	return vrf && pep_leave_is_noted(pn, vrf);
+}
+
+/**
+ * pep_leave_route() - does a route use a device that is about to be detached?
+ * @pn: instance
+ * @dst: the route
+ *
+ * Context: RCU read side.
+ * Return: true when it does, as pep_route_uses() says.
+ */
+bool pep_leave_route(struct pep_net *pn, const struct dst_entry *dst)
+{
+	unsigned long ifindex;
+	void *until;
+
+	xa_for_each(&pn->leaving, ifindex, until) {
+		if (ktime_get_seconds() < (time64_t)xa_to_value(until) &&
+		    pep_route_uses(pn->net, dst, ifindex))
+			return true;
+	}
+	return false;
 }

@@ -169,8 +169,9 @@ static void pep_repair_set_windows(const struct pep_conn *conn,
 	tp->rcv_wnd = promised;
 	pep_compat_promised(tp);
 	if (tcp_full_space(sk) < (int)promised)
-		WRITE_ONCE(sk->sk_rcvbuf, min_t(u64, promised * scale,
-						PEP_REPAIR_RCVBUF));
+		WRITE_ONCE(sk->sk_rcvbuf,
+			   max_t(u64, sk->sk_rcvbuf,
+				 min_t(u64, promised * scale, PEP_REPAIR_RCVBUF)));
 	WRITE_ONCE(tp->window_clamp,
 		   min_t(u32, tcp_full_space(sk),
 			 U16_MAX << tp->rx_opt.rcv_wscale));
@@ -285,7 +286,8 @@ enum pep_stat pep_repair_leg(struct pep_flow *flow, const struct pep_conn *conn,
 	if (!pep_route_uses(flow->pn->net, __sk_dst_get(sk), peer->ifindex))
 		return PEP_STAT_SPLIT_PASS_ROUTE;
 	/* And to where they go without it, unless the profile has a device. */
-	if (bound == vrf && pep_route_aside(sk, conn->end[!side].ifindex))
+	if (bound == vrf &&
+	    pep_route_aside(sk, conn->end[!side].ifindex, conn->dsfield[!side]))
 		return PEP_STAT_SPLIT_PASS_ROUTE;
 	WRITE_ONCE(sk->sk_rx_dst_ifindex, vrf ?: peer->ifindex);
 	WRITE_ONCE(flow->leg[side].ifindex, vrf ? peer->ifindex : 0);
@@ -297,7 +299,7 @@ enum pep_stat pep_repair_leg(struct pep_flow *flow, const struct pep_conn *conn,
 
 /**
  * pep_repair_end() - end a flow without a packet to an end
- * @flow: flow, locked, with its legs locked
+ * @flow: flow with both legs, locked, with its legs locked
  * @cause: counter of the cause, as for pep_flow_end()
  *
  * Context: BH off.

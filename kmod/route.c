@@ -12,6 +12,7 @@
 #include <net/ip6_route.h>
 #include <net/ip_fib.h>
 #include <net/ipv6.h>
+#include <net/l3mdev.h>
 #include <net/nexthop.h>
 #include <net/route.h>
 
@@ -32,7 +33,8 @@ static struct dst_entry *pep_route_out4(struct net *net,
 
 #if IS_ENABLED(CONFIG_IPV6)
 /* Look up the route of a leg's packets, or, with @dev, of packets that are forwarded. */
-static struct dst_entry *pep_route_lookup6(const struct sock *sk, struct net_device *dev)
+static struct dst_entry *pep_route_lookup6(const struct sock *sk, struct net_device *dev,
+					   u8 dsfield)
 {
 	struct net *net = sock_net(sk);
 	struct flowi6 fl6 = {
@@ -40,8 +42,7 @@ static struct dst_entry *pep_route_lookup6(const struct sock *sk, struct net_dev
 		.flowi6_iif = dev ? dev->ifindex : LOOPBACK_IFINDEX,
 		.flowi6_mark = sk->sk_mark,
 		.flowi6_proto = IPPROTO_TCP,
-		.flowlabel = ip6_make_flowinfo(inet6_sk(sk)->tclass,
-					       inet6_sk(sk)->flow_label),
+		.flowlabel = ip6_make_flowinfo(dsfield, inet6_sk(sk)->flow_label),
 		.flowi6_uid = sock_net_uid(net, NULL),
 		.daddr = sk->sk_v6_daddr,
 		.saddr = inet6_sk(sk)->saddr,
@@ -53,18 +54,19 @@ static struct dst_entry *pep_route_lookup6(const struct sock *sk, struct net_dev
 				      RT6_LOOKUP_F_HAS_SADDR);
 }
 
-static bool pep_route_aside6(const struct sock *sk, struct net_device *dev)
+static bool pep_route_aside6(const struct sock *sk, struct net_device *dev, u8 dsfield)
 {
 	struct dst_entry *own, *forwarded;
 	bool aside;
 
 	if (!fib6_has_custom_rules(sock_net(sk)))
 		return false;
-	own = pep_route_lookup6(sk, NULL);
-	forwarded = pep_route_lookup6(sk, dev);
-	aside = !own->error && !forwarded->error && own->dev == forwarded->dev &&
-		!ipv6_addr_equal(&dst_rt6_info(own)->rt6i_gateway,
-				 &dst_rt6_info(forwarded)->rt6i_gateway);
+	own = pep_route_lookup6(sk, NULL, inet6_sk(sk)->tclass);
+	forwarded = pep_route_lookup6(sk, dev, dsfield);
+	aside = !own->error && !forwarded->error && !netif_is_l3_master(forwarded->dev) &&
+		(own->dev != forwarded->dev ||
+		 !ipv6_addr_equal(&dst_rt6_info(own)->rt6i_gateway,
+				  &dst_rt6_info(forwarded)->rt6i_gateway));
 	dst_release(own);
 	dst_release(forwarded);
 	return aside;
@@ -135,7 +137,7 @@ u32 pep_route_hash6(const struct sock *sk)
 	return 0;
 }
 
-static bool pep_route_aside6(const struct sock *sk, struct net_device *dev)
+static bool pep_route_aside6(const struct sock *sk, struct net_device *dev, u8 dsfield)
 {
 	return false;
 }
@@ -152,7 +154,7 @@ static struct dst_entry *pep_route_out6(struct net *net,
  * Return: its next hops, NULL without any.
  */
 static struct fib_info *pep_route_lookup4(const struct sock *sk,
-					  const struct net_device *dev)
+					  const struct net_device *dev, u8 dsfield)
 {
 	const struct inet_sock *inet = inet_sk(sk);
 	struct net *net = sock_net(sk);
@@ -160,7 +162,7 @@ static struct fib_info *pep_route_lookup4(const struct sock *sk,
 	struct flowi4 fl4;
 
 	flowi4_init_output(&fl4, dev ? 0 : sk->sk_bound_dev_if, sk->sk_mark,
-			   inet->tos & INET_DSCP_MASK, RT_SCOPE_UNIVERSE,
+			   dsfield & INET_DSCP_MASK, RT_SCOPE_UNIVERSE,
 			   IPPROTO_TCP, 0, inet->inet_daddr, inet->inet_saddr,
 			   inet->inet_dport, inet->inet_sport,
 			   sock_net_uid(net, NULL));
@@ -171,39 +173,45 @@ static struct fib_info *pep_route_lookup4(const struct sock *sk,
 	return res.fi;
 }
 
-/* Do next hops use the device of another one, and none of them is that one? */
-static bool pep_route_lacks4(struct fib_info *fi, const struct fib_nh_common *hop)
+/* Is a next hop among those of a route, or may it be in another VRF? A group of next hops
+ * may lose one at any time, and fib_info_nhc() finds none then.
+ */
+static bool pep_route_has4(struct fib_info *fi, const struct fib_nh_common *hop)
 {
 	unsigned int n, hops = fib_info_num_path(fi);
 	const struct fib_nh_common *nhc;
-	bool lacks = false;
 
 	for (n = 0; n < hops; n++) {
 		nhc = fib_info_nhc(fi, n);
-		if (nhc->nhc_dev != hop->nhc_dev)
-			continue;
-		lacks = true;
-		/* An address is followed by zeros, and so is none. */
-		if (nhc->nhc_gw_family == hop->nhc_gw_family &&
-		    ipv6_addr_equal(&nhc->nhc_gw.ipv6, &hop->nhc_gw.ipv6))
+		if (!nhc)
 			return false;
+		/* An address is followed by zeros, and so is none. */
+		if (netif_is_l3_master(nhc->nhc_dev) ||
+		    (nhc->nhc_dev == hop->nhc_dev &&
+		     nhc->nhc_gw_family == hop->nhc_gw_family &&
+		     ipv6_addr_equal(&nhc->nhc_gw.ipv6, &hop->nhc_gw.ipv6)))
+			return true;
 	}
-	return lacks;
+	return false;
 }
 
-static bool pep_route_aside4(const struct sock *sk, const struct net_device *dev)
+static bool pep_route_aside4(const struct sock *sk, const struct net_device *dev,
+			     u8 dsfield)
 {
+	const struct fib_nh_common *hop;
 	struct fib_info *own, *forwarded;
-	unsigned int n;
+	unsigned int n, hops;
 
 	if (!fib4_has_custom_rules(sock_net(sk)))
 		return false;
-	own = pep_route_lookup4(sk, NULL);
-	forwarded = pep_route_lookup4(sk, dev);
+	own = pep_route_lookup4(sk, NULL, inet_sk(sk)->tos);
+	forwarded = pep_route_lookup4(sk, dev, dsfield);
 	if (!own || !forwarded || own == forwarded)
 		return false;
-	for (n = 0; n < fib_info_num_path(own); n++) {
-		if (pep_route_lacks4(forwarded, fib_info_nhc(own, n)))
+	hops = fib_info_num_path(own);
+	for (n = 0; n < hops; n++) {
+		hop = fib_info_nhc(own, n);
+		if (!hop || !pep_route_has4(forwarded, hop))
 			return true;
 	}
 	return false;
@@ -213,8 +221,8 @@ static bool pep_route_aside4(const struct sock *sk, const struct net_device *dev
  * pep_route_receiver() - find the device that routing sees packets arrive on
  * @dev: device that they come by
  *
- * A bridge receives the packets of its ports, and a bond those of its links; a VLAN
- * device above them is not looked for.
+ * A bridge receives the packets of its ports, a bond those of its links, and a VRF those of
+ * its devices; a VLAN device above them is not looked for.
  *
  * Context: RCU read side.
  * Return: the device, or one above it.
@@ -229,31 +237,31 @@ struct net_device *pep_route_receiver(struct net_device *dev)
 			break;
 		dev = upper;
 	}
-	return dev;
+	return l3mdev_master_dev_rcu(dev) ?: dev;
 }
 
 /**
  * pep_route_aside() - do a leg's packets go to another next hop than forwarded ones?
  * @sk: leg, connected
- * @ifindex: device that the packets come by that are forwarded when there is no leg
+ * @ifindex: device by which the packets arrive that would be forwarded without the leg
+ * @dsfield: their TOS or traffic class
  *
- * Rules for packets that come by a device, ``ip rule add iif``, are not for a leg's. Next
- * hops behind different devices are not compared: pep_route_uses() is for devices. The
- * packets have the leg's mark here, since the one that PREROUTING would give them is not
- * known.
+ * Rules for packets that come by a device, ``ip rule add iif``, or have a DSCP, are not for
+ * a leg's. The packets have the leg's mark here, since the one that PREROUTING would give
+ * them is not known. Routes that lead into another VRF are not compared.
  *
  * Context: BH off, RCU read side, with the socket locked.
- * Return: true when both have next hops behind one device, and not the same.
+ * Return: true when a next hop of the leg's is none of theirs.
  */
-bool pep_route_aside(const struct sock *sk, int ifindex)
+bool pep_route_aside(const struct sock *sk, int ifindex, u8 dsfield)
 {
 	struct net_device *dev = dev_get_by_index_rcu(sock_net(sk), ifindex);
 
 	if (!dev)
 		return false;
 	dev = pep_route_receiver(dev);
-	return sk->sk_family == AF_INET6 ? pep_route_aside6(sk, dev) :
-					   pep_route_aside4(sk, dev);
+	return sk->sk_family == AF_INET6 ? pep_route_aside6(sk, dev, dsfield) :
+					   pep_route_aside4(sk, dev, dsfield);
 }
 
 /**

@@ -204,6 +204,46 @@ def routers(family):
             ip(ns, f"address del {hop}/{length} dev eth0")
 
 
+@contextlib.contextmanager
+def grouped_hops(family, near):
+    """Within, the single table has the far network behind a group of next
+    hops, and the main one behind one of them."""
+    ip("pep", *(f"nexthop add id {number} via {hop} dev sv0" for number, hop in
+                zip((11, 12), (SECOND[family][0], near))),
+       "nexthop add id 13 group 11/12")
+    ip("pep", f"route replace {FAR[family]} table {TABLE} nhid 13",
+       f"route replace {FAR[family]} nhid 13", family=family)
+    try:
+        yield
+    finally:
+        far_network(family, "main")
+        ip("pep", "nexthop flush")
+
+
+@families("a rule for a VRF sends forwarded packets to another next hop")
+def next_hop_vrf(family):
+    """Routing sees packets of its devices arrive on the VRF."""
+    far = FAR[family]
+    with vrf("wl0", "sv0"), routers(family):
+        ip("pep", f"route add {far} via {addr('srv', family)} dev sv0 "
+           f"table {VRF_TABLE}",
+           f"route replace {far} via {SECOND[family][0]} dev sv0 "
+           f"table {TABLE}", family=family)
+        with ruled(family, "iif red"), grows(flow_established=0):
+            exchange(kept_pair(family, "split_pass_route", to=far), 10000)
+        with grows(flow_established=1, split_pass_route=0):
+            exchange(split_pair(family, to=far), 10000)
+
+
+@families("a rule for a DSCP sends the leg's packets to another next hop")
+def next_hop_dscp(family):
+    """The profile's, which the ends' packets do not have."""
+    far = FAR[family]
+    with routers(family), profile(dscp=2), ruled(family, "dsfield 0x08"), \
+         grows(flow_established=0):
+        exchange(kept_pair(family, "split_pass_route", to=far), 10000)
+
+
 @families("a rule sends forwarded packets to another next hop of the device")
 def next_hop(family):
     """A leg would use the usual one, where a firewall may not know the
@@ -224,6 +264,9 @@ def next_hop(family):
             ip("pep", f"route replace {far} table {table} {hops}",
                family=family)
         with ruled(family, "iif wl0"), grows(**split):
+            exchange(split_pair(family, to=far), 10000)
+        with ruled(family, "iif wl0"), grouped_hops(family, near), \
+             grows(**split):
             exchange(split_pair(family, to=far), 10000)
         with ruled(family, "iif wl0"), by_mark(family), \
              profile(mark=MARK), grows(**split):

@@ -114,6 +114,19 @@ families("the subscriber comes by another link, the server had opened",
          "srv")(roams)
 
 
+@families("a rule sends forwarded packets by another link: not split")
+def by_rule(family):
+    """A leg would use the link that the subscriber's packets come by."""
+    net = LINK["wl1"][family]
+    ip("pep", "rule add iif sv0 table 100 pref 100",
+       f"route add {HOME[family]} via {net}2 dev wl1 table 100",
+       family=family)
+    with grows(flow_established=0):
+        exchange(pep.kept_pair(family, "split_pass_route",
+                               bind=(HOME[family], 0)), 10000)
+    ip("pep", "rule del pref 100", "route flush table 100", family=family)
+
+
 @families("the link that a flow came by is deleted behind it")
 def old_link_deleted(family):
     """Then its device, without pepadm; the flow already uses the other one."""
