@@ -682,22 +682,22 @@ def waiting(text, seconds):
 
 @case("devices that are to come are waited for")
 def late():
-    """One exists before it is renamed, the other is named by a profile;
-    nothing changes before both exist."""
+    """One exists before it is renamed, the other is named by a profile that
+    no device has; nothing changes before both exist."""
     before = saved()
     text = PLAIN + "profile gold server-dev late1\n" \
-        "dev late0 side wireless profile gold\n"
+        "dev late0 side wireless\n"
     child, told = waiting(text, 60)
-    expect("it says", told, f"pepadm: {FILE}:6: conf sync: warning: "
-           'waiting for device "late0"\n')
-    ip("pep", "link add early0 type dummy", "link set early0 name late0")
-    expect("it says", child.stderr.readline(), f"pepadm: {FILE}:5: conf sync: "
-           'warning: waiting for device "late1"\n')
-    expect("conf save", saved(), before)
+    expect("it says", told, f"pepadm: {FILE}:5: conf sync: warning: "
+           'waiting for device "late1"\n')
     ip("pep", "link add late1 type dummy")
+    expect("it says", child.stderr.readline(), f"pepadm: {FILE}:6: conf sync: "
+           'warning: waiting for device "late0"\n')
+    expect("conf save", saved(), before)
+    ip("pep", "link add early0 type dummy", "link set early0 name late0")
     expect("exit code", child.wait(30), 0)
     expect("it says", child.stderr.read(), "")
-    if "dev late0 side wireless profile gold" not in saved():
+    if "dev late0 side wireless profile default" not in saved():
         fail(f"late0 is not attached: {saved()!r}")
     ip("pep", "link del late0", "link del late1")
 

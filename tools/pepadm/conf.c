@@ -21,37 +21,37 @@
 /* How messages call standard input. */
 #define STDIN_NAME "standard input"
 
-/* Wait for a device that is to be attached, and the one its profile names. */
-static enum pep_exit wait_dev(const struct pep_config *conf,
-			      const struct pep_config_line *line, __u64 end)
+/* Find the device without which a line cannot come into force, or NULL. */
+static const char *needed_dev(const struct pep_config_line *line)
 {
-	enum pep_exit err;
 	struct pep_args args;
-	const char *server;
 
-	pep_config_place(conf, line);
-	err = pep_wait_link(line->name, end);
-	line = pep_config_find(conf, PEP_CONFIG_PROFILE, line->dev.profile);
-	if (err || !line)
-		return err;
-	args = pep_config_args(line);
-	server = pep_profile_server_dev(&args);
-	pep_config_place(conf, line);
-	return server ? pep_wait_link(server, end) : PEP_OK;
+	switch (line->kind) {
+	case PEP_CONFIG_DEV:
+		return line->dev.optional ? NULL : line->name;
+	case PEP_CONFIG_PROFILE:
+		args = pep_config_args(line);
+		return pep_profile_server_dev(&args);
+	default:
+		return NULL;
+	}
 }
 
-/* Wait for the devices of a configuration that are not optional, some seconds for all
- * together.
+/* Wait for the devices of a configuration that are not optional, and those that its
+ * profiles name, some seconds for all together.
  */
 static enum pep_exit wait_devs(const struct pep_config *conf, __u32 seconds)
 {
 	__u64 end = pep_wait_end(seconds);
 	enum pep_exit err = PEP_OK;
 
-	for (size_t i = 0; i < conf->n && !err; i++)
-		if (conf->lines[i].kind == PEP_CONFIG_DEV &&
-		    !conf->lines[i].dev.optional)
-			err = wait_dev(conf, &conf->lines[i], end);
+	for (size_t i = 0; i < conf->n && !err; i++) {
+		const char *name = needed_dev(&conf->lines[i]);
+
+		pep_config_place(conf, &conf->lines[i]);
+		if (name)
+			err = pep_wait_link(name, end);
+	}
 	pep_err_place(NULL, 0);
 	return err;
 }
