@@ -160,7 +160,9 @@ static bool pep_filter_pending(const struct pep_flow *flow, int ifindex, int vrf
 	struct net *net = flow->pn->net;
 	const struct dst_entry *dst;
 
-	if (flow->ifindex == ifindex)
+	if (flow->ifindex == ifindex ||
+	    (ifindex == vrf &&
+	     l3mdev_master_ifindex_by_index(net, flow->ifindex) == vrf))
 		return true;
 	/* The target has answered. A VRF hides the device. */
 	if (rx && (rx == ifindex || rx == vrf))
@@ -168,6 +170,7 @@ static bool pep_filter_pending(const struct pep_flow *flow, int ifindex, int vrf
 	/* Nothing is known without a route. */
 	dst = target ? rcu_dereference(target->sk_dst_cache) : NULL;
 	return !dst || dst->dev->ifindex == vrf ||
+	       (ifindex == vrf && l3mdev_master_ifindex_rcu(dst->dev) == vrf) ||
 	       pep_route_uses(net, dst, ifindex);
 }
 

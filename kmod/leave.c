@@ -53,8 +53,8 @@ void pep_leave_clear(struct pep_net *pn)
  */
 int pep_leave_note(struct pep_net *pn, int ifindex)
 {
-	time64_t now = ktime_get_seconds();
 	unsigned long grace;
+	time64_t now;
 	void *until;
 	int err;
 
@@ -62,10 +62,12 @@ int pep_leave_note(struct pep_net *pn, int ifindex)
 	if (err)
 		return err;
 	xa_lock_bh(&pn->leaving);
+	now = ktime_get_seconds();
 	until = __xa_store(&pn->leaving, ifindex,
 			   xa_mk_value(now + PEP_LEAVE_SECONDS), GFP_ATOMIC);
 	err = xa_err(until);
-	if (!until || (!err && now >= (time64_t)xa_to_value(until)))
+	/* A note that is about to be over may not have kept every CPU from it. */
+	if (!until || (!err && now + 1 >= (time64_t)xa_to_value(until)))
 		pn->leave_grace = get_state_synchronize_rcu();
 	grace = pn->leave_grace;
 	xa_unlock_bh(&pn->leaving);

@@ -62,7 +62,7 @@ static bool pep_route_aside6(const struct sock *sk, struct net_device *dev, u8 d
 	if (!fib6_has_custom_rules(sock_net(sk)))
 		return false;
 	own = pep_route_lookup6(sk, NULL, inet6_sk(sk)->tclass);
-	forwarded = pep_route_lookup6(sk, dev, dsfield);
+	forwarded = pep_route_lookup6(sk, l3mdev_master_dev_rcu(dev) ?: dev, dsfield);
 	aside = !own->error && !forwarded->error && !netif_is_l3_master(forwarded->dev) &&
 		(own->dev != forwarded->dev ||
 		 !ipv6_addr_equal(&dst_rt6_info(own)->rt6i_gateway,
@@ -221,11 +221,12 @@ static bool pep_route_aside4(const struct sock *sk, const struct net_device *dev
  * pep_route_receiver() - find the device that routing sees packets arrive on
  * @dev: device that they come by
  *
- * A bridge receives the packets of its ports, a bond those of its links, and a VRF those of
- * its devices; a VLAN device above them is not looked for.
+ * A bridge receives the packets of its ports, and a bond those of its links; a VLAN device
+ * above them is not looked for. Over IPv6 a VRF receives those of its devices, but routing
+ * over IPv4 looks at the device, see ip_rcv_finish().
  *
  * Context: RCU read side.
- * Return: the device, or one above it.
+ * Return: the device, or the bridge or bond above it.
  */
 struct net_device *pep_route_receiver(struct net_device *dev)
 {
@@ -237,7 +238,7 @@ struct net_device *pep_route_receiver(struct net_device *dev)
 			break;
 		dev = upper;
 	}
-	return l3mdev_master_dev_rcu(dev) ?: dev;
+	return dev;
 }
 
 /**

@@ -330,6 +330,7 @@ retry:
 	/* The connection is followed now, and has to hear the reset. */
 	if (!again) {
 		again = true;
+		sk = NULL;
 		goto retry;
 	}
 	return pep_steer_pass(pn, reason);

@@ -206,8 +206,8 @@ def routers(family):
 
 @contextlib.contextmanager
 def grouped_hops(family, near):
-    """Within, the single table has the far network behind a group of next
-    hops, and the main one behind one of them."""
+    """Within, both tables have the far network behind a group of next
+    hops."""
     ip("pep", *(f"nexthop add id {number} via {hop} dev sv0" for number, hop in
                 zip((11, 12), (SECOND[family][0], near))),
        "nexthop add id 13 group 11/12")
@@ -220,19 +220,32 @@ def grouped_hops(family, near):
         ip("pep", "nexthop flush")
 
 
+def kept_route(family, **kwargs):
+    """A connection that is not split because of a route."""
+    return kept_pair(family, "split_pass_route", **kwargs)
+
+
+def far_hop(table, hop):
+    """Have a table lead to the far network over IPv4 by one next hop."""
+    ip("pep", f"route replace {FAR[4]} via {hop} dev sv0 table {table}")
+
+
 @families("a rule for a VRF sends forwarded packets to another next hop")
 def next_hop_vrf(family):
-    """Routing sees packets of its devices arrive on the VRF."""
-    far = FAR[family]
+    """Routing sees packets of its devices arrive on the VRF, over IPv4 on the
+    devices."""
+    far, fits = FAR[family], {4: "wl0", 6: "red"}[family]
     with vrf("wl0", "sv0"), routers(family):
         ip("pep", f"route add {far} via {addr('srv', family)} dev sv0 "
            f"table {VRF_TABLE}",
            f"route replace {far} via {SECOND[family][0]} dev sv0 "
            f"table {TABLE}", family=family)
-        with ruled(family, "iif red"), grows(flow_established=0):
+        with ruled(family, f"iif {fits}"), grows(flow_established=0):
             exchange(kept_pair(family, "split_pass_route", to=far), 10000)
-        with grows(flow_established=1, split_pass_route=0):
-            exchange(split_pair(family, to=far), 10000)
+        for other in {"wl0", "red"} - {fits}:
+            with ruled(family, f"iif {other}"), \
+                    grows(flow_established=1, split_pass_route=0):
+                exchange(split_pair(family, to=far), 10000)
 
 
 @families("a rule for a DSCP sends the leg's packets to another next hop")
@@ -265,6 +278,14 @@ def next_hop(family):
                family=family)
         with ruled(family, "iif wl0"), grows(**split):
             exchange(split_pair(family, to=far), 10000)
+        if family == 4:
+            for table, kind, ends in ("main", split, split_pair), \
+                                     (TABLE, kept, kept_route):
+                # The other table keeps both.
+                far_hop(table, near)
+                with ruled(family, "iif wl0"), grows(**kind):
+                    exchange(ends(family, to=far), 10000)
+                ip("pep", f"route replace {far} table {table} {hops}")
         with ruled(family, "iif wl0"), grouped_hops(family, near), \
              grows(**split):
             exchange(split_pair(family, to=far), 10000)

@@ -121,10 +121,12 @@ def by_rule(family):
     ip("pep", "rule add iif sv0 table 100 pref 100",
        f"route add {HOME[family]} via {net}2 dev wl1 table 100",
        family=family)
-    with grows(flow_established=0):
-        exchange(pep.kept_pair(family, "split_pass_route",
-                               bind=(HOME[family], 0)), 10000)
-    ip("pep", "rule del pref 100", "route flush table 100", family=family)
+    try:
+        with grows(flow_established=0):
+            exchange(pep.kept_pair(family, "split_pass_route",
+                                   bind=(HOME[family], 0)), 10000)
+    finally:
+        ip("pep", "rule del pref 100", "route flush table 100", family=family)
 
 
 @families("the link that a flow came by is deleted behind it")
