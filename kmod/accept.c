@@ -151,6 +151,7 @@ static bool pep_accept_join(struct pep_flow *flow, struct sock *child,
 	if (flow->state != PEP_FLOW_STATE_CONNECTING ||
 	    pep_flow_opener(flow)->sk)
 		return false;
+	WRITE_ONCE(pep_flow_opener(flow)->ifindex, flow->ifindex);
 	pep_flow_set_leg(flow, flow->opener, child, shell);
 	pep_leg_lock(child, flow->opener);
 	sock_graft(child, shell->sock);

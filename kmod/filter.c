@@ -152,49 +152,40 @@ int pep_filter_parse(const struct genl_info *info, struct pep_filter *filter)
 				    &filter->family, &filter->end[PEP_SIDE_SERVER]);
 }
 
-/* Does a flow that is being opened receive from a device, or is it going to? */
-static bool pep_filter_pending(const struct pep_flow *flow, int ifindex, int vrf)
+/* Does a leg receive from a device, or from a VRF? */
+static bool pep_filter_leg(const struct pep_leg *leg, int ifindex)
 {
-	const struct sock *target = READ_ONCE(flow->leg[!flow->opener].sk);
-	int rx = target ? READ_ONCE(target->sk_rx_dst_ifindex) : 0;
+	const struct sock *sk = READ_ONCE(leg->sk);
+
+	return sk && (READ_ONCE(sk->sk_rx_dst_ifindex) == ifindex ||
+		      pep_leg_device(leg, sk) == ifindex);
+}
+
+/* Does a flow that is being opened receive from a device, or is it going to? */
+static bool pep_filter_pending(const struct pep_flow *flow, int ifindex)
+{
+	const struct pep_leg *leg = &flow->leg[!flow->opener];
+	const struct sock *target = READ_ONCE(leg->sk);
 	struct net *net = flow->pn->net;
 	const struct dst_entry *dst;
 
 	if (flow->ifindex == ifindex ||
-	    (ifindex == vrf &&
-	     l3mdev_master_ifindex_by_index(net, flow->ifindex) == vrf))
-		return true;
-	/* The target has answered. A VRF hides the device. */
-	if (rx && (rx == ifindex || rx == vrf))
+	    l3mdev_master_ifindex_by_index(net, flow->ifindex) == ifindex ||
+	    pep_filter_leg(leg, ifindex))
 		return true;
 	/* Nothing is known without a route. */
 	dst = target ? rcu_dereference(target->sk_dst_cache) : NULL;
-	return !dst || dst->dev->ifindex == vrf ||
-	       (ifindex == vrf && l3mdev_master_ifindex_rcu(dst->dev) == vrf) ||
+	return !dst || l3mdev_master_ifindex_rcu(dst->dev) == ifindex ||
 	       pep_route_uses(net, dst, ifindex);
 }
 
 /* Does the flow receive from a device, or is it going to? */
 static bool pep_filter_device(const struct pep_flow *flow, int ifindex)
 {
-	int vrf = l3mdev_master_ifindex_by_index(flow->pn->net, ifindex);
-	enum pep_side side;
-
 	if (READ_ONCE(flow->state) < PEP_FLOW_STATE_ESTABLISHED)
-		return pep_filter_pending(flow, ifindex, vrf);
-	for (side = 0; side < 2; side++) {
-		const struct pep_leg *leg = &flow->leg[side];
-		const struct sock *sk = READ_ONCE(leg->sk);
-		int rx;
-
-		if (!sk)
-			continue;
-		rx = ifindex == vrf ? READ_ONCE(sk->sk_rx_dst_ifindex) :
-				      pep_leg_device(leg, sk);
-		if (rx && (rx == ifindex || rx == vrf))
-			return true;
-	}
-	return false;
+		return pep_filter_pending(flow, ifindex);
+	return pep_filter_leg(&flow->leg[0], ifindex) ||
+	       pep_filter_leg(&flow->leg[1], ifindex);
 }
 
 /* An IPv4 address is at the beginning of the union, the rest is zero. */

@@ -116,6 +116,18 @@ static bool pep_hand_bloated(const struct sock *sk, const struct sk_buff *skb,
 		ntohl(pkt->th->seq) != READ_ONCE(tcp_sk(sk)->rcv_nxt));
 }
 
+/* Note the device in a VRF that a packet for a leg has come by. */
+static void pep_hand_note(const struct sock *sk, const struct net_device *dev)
+{
+	struct pep_flow *flow;
+
+	if (!((1 << sk->sk_state) & (PEP_HAND_SYNCED | TCPF_SYN_SENT)))
+		return;
+	flow = rcu_dereference_sk_user_data(sk);
+	if (flow)
+		WRITE_ONCE(flow->leg[pep_flow_side(flow, sk)].ifindex, dev->ifindex);
+}
+
 /* Hand a packet over. */
 static void pep_hand_packet(struct pep_net *pn, struct sock *sk,
 			    struct sk_buff *skb, struct pep_packet *pkt)
@@ -126,9 +138,8 @@ static void pep_hand_packet(struct pep_net *pn, struct sock *sk,
 		pep_hand_catch_up(sk, skb, pkt);
 	if ((1 << sk->sk_state) & PEP_HAND_SYNCED)
 		flow = rcu_dereference_sk_user_data(sk);
-	if (unlikely(flow && netif_is_l3_slave(skb->dev)))
-		WRITE_ONCE(flow->leg[pep_flow_side(flow, sk)].ifindex,
-			   skb->dev->ifindex);
+	if (unlikely(netif_is_l3_slave(skb->dev)))
+		pep_hand_note(sk, skb->dev);
 	if (flow && flow->leg[PEP_SIDE_WIRELESS].sk != sk)
 		flow = NULL;
 	if (unlikely(pep_hand_bloated(sk, skb, pkt)))

@@ -37,6 +37,7 @@ void pep_leave_init(struct pep_net *pn)
  */
 void pep_leave_clear(struct pep_net *pn)
 {
+	WRITE_ONCE(pn->leave_until, 0);
 	xa_destroy(&pn->leaving);
 }
 
@@ -53,8 +54,7 @@ void pep_leave_clear(struct pep_net *pn)
  */
 int pep_leave_note(struct pep_net *pn, int ifindex)
 {
-	unsigned long grace;
-	time64_t now;
+	unsigned long grace, next;
 	void *until;
 	int err;
 
@@ -62,12 +62,12 @@ int pep_leave_note(struct pep_net *pn, int ifindex)
 	if (err)
 		return err;
 	xa_lock_bh(&pn->leaving);
-	now = ktime_get_seconds();
-	until = __xa_store(&pn->leaving, ifindex,
-			   xa_mk_value(now + PEP_LEAVE_SECONDS), GFP_ATOMIC);
+	next = ktime_get_seconds() + PEP_LEAVE_SECONDS;
+	until = __xa_store(&pn->leaving, ifindex, xa_mk_value(next), GFP_ATOMIC);
 	err = xa_err(until);
+	WRITE_ONCE(pn->leave_until, next);
 	/* A note that is about to be over may not have kept every CPU from it. */
-	if (!until || (!err && now + 1 >= (time64_t)xa_to_value(until)))
+	if (!until || (!err && next >= xa_to_value(until) + PEP_LEAVE_SECONDS - 1))
 		pn->leave_grace = get_state_synchronize_rcu();
 	grace = pn->leave_grace;
 	xa_unlock_bh(&pn->leaving);
@@ -85,7 +85,7 @@ int pep_leave_note(struct pep_net *pn, int ifindex)
  */
 bool pep_leave_any(const struct pep_net *pn)
 {
-	return !xa_empty(&pn->leaving);
+	return ktime_get_seconds() < (time64_t)READ_ONCE(pn->leave_until);
 }
 
 static bool pep_leave_is_noted(struct pep_net *pn, int ifindex)

@@ -20,8 +20,6 @@ struct pep_values;
  *	exists. Set once under pep_flow.lock, read locklessly
  * @ps: its owner in the pool's sense; NULL once it is being released
  * @relayed: payload handed to it, bytes
- * @ifindex: device in a VRF that a packet of the end came by last, 0 for none; noted by
- *	hand.c without a lock, as TCP sees the VRF alone
  * @again: numbers for the repetitions of its reset while it is being closed, else NULL;
  *	taken by xchg(), as a rule may queue the reset to a program
  * @reset_sent: a reset of it was on its way out; set with the flow locked, unless a rule
@@ -30,6 +28,8 @@ struct pep_values;
  * @stalled: payload waits in the other leg for room in this one
  * @coupled: the other leg's rate bounds the payload that the end may send; see
  *	window.c
+ * @ifindex: device that the end's packets came by at first, and in a VRF at last, where TCP
+ *	sees the VRF alone; 0 before any; written without a lock
  * @acked: part of tcp_sock.bytes_acked from before the leg's time, modulo 2^32, bytes;
  *	set before the flow is up
  * @window: window offered to the end when no payload waits here, as last
@@ -45,12 +45,12 @@ struct pep_leg {
 	struct sock *sk;
 	struct pep_sock *ps;
 	u64 relayed;
-	int ifindex;
 	struct pep_again *again;
 	bool reset_sent;
 	bool fin_sent;
 	bool stalled;
 	bool coupled;
+	int ifindex;
 	u32 acked;
 	u32 window;
 	u32 open;
@@ -66,15 +66,15 @@ struct pep_leg {
  * @sk: its socket
  *
  * Context: RCU read side.
- * Return: its index, that of its VRF when the end has sent nothing since the leg came up, or
- * 0 for none.
+ * Return: its index, or 0 when the end has sent nothing.
  */
 static inline int pep_leg_device(const struct pep_leg *leg, const struct sock *sk)
 {
 	int rx = READ_ONCE(sk->sk_rx_dst_ifindex);
-	int below = READ_ONCE(leg->ifindex);
 
-	return below && netif_index_is_l3_master(sock_net(sk), rx) ? below : rx;
+	if (rx && !netif_index_is_l3_master(sock_net(sk), rx))
+		return rx;
+	return READ_ONCE(leg->ifindex);
 }
 
 /**

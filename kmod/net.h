@@ -90,6 +90,8 @@ struct pep_limits {
  * @leaving: devices whose connections are handed back: no connection with packets from
  *	one of them is taken over until the second that its value has, of
  *	ktime_get_seconds(), or until a device is attached; see leave.c
+ * @leave_until: the latest of these seconds; written with the lock of @leaving, or by the
+ *	clearer, read locklessly
  * @leave_grace: grace period after which the latest of @leaving holds, for
  *	cond_synchronize_rcu(); guarded by the lock of @leaving
  * @copied: memory that the copies of unacknowledged payload keep, bytes, except
@@ -157,6 +159,7 @@ struct pep_net {
 	u32 max_followed;
 	atomic_t gaps;
 	struct xarray leaving;
+	unsigned long leave_until;
 	unsigned long leave_grace;
 	struct percpu_counter copied;
 	struct rhashtable paths;

@@ -290,7 +290,7 @@ enum pep_stat pep_repair_leg(struct pep_flow *flow, const struct pep_conn *conn,
 	    pep_route_aside(sk, conn->end[!side].ifindex, conn->dsfield[!side]))
 		return PEP_STAT_SPLIT_PASS_ROUTE;
 	WRITE_ONCE(sk->sk_rx_dst_ifindex, vrf ?: peer->ifindex);
-	WRITE_ONCE(flow->leg[side].ifindex, vrf ? peer->ifindex : 0);
+	WRITE_ONCE(flow->leg[side].ifindex, peer->ifindex);
 	pep_repair_set_options(conn, side, sk);
 	pep_repair_set_windows(conn, side, &flow->leg[side]);
 	err = pep_repair_load(conn, side, sk, queue);

@@ -32,24 +32,41 @@ static struct dst_entry *pep_route_out4(struct net *net,
 }
 
 #if IS_ENABLED(CONFIG_IPV6)
-/* Look up the route of a leg's packets, or, with @dev, of packets that are forwarded. */
-static struct dst_entry *pep_route_lookup6(const struct sock *sk, struct net_device *dev,
-					   u8 dsfield)
+/* Describe a leg's packets to routing. */
+static void pep_route_flow6(struct flowi6 *fl6, const struct sock *sk)
 {
-	struct net *net = sock_net(sk);
-	struct flowi6 fl6 = {
-		.flowi6_oif = dev ? 0 : sk->sk_bound_dev_if,
-		.flowi6_iif = dev ? dev->ifindex : LOOPBACK_IFINDEX,
+	*fl6 = (struct flowi6){
+		.flowi6_oif = sk->sk_bound_dev_if,
+		.flowi6_iif = LOOPBACK_IFINDEX,
 		.flowi6_mark = sk->sk_mark,
 		.flowi6_proto = IPPROTO_TCP,
-		.flowlabel = ip6_make_flowinfo(dsfield, inet6_sk(sk)->flow_label),
-		.flowi6_uid = sock_net_uid(net, NULL),
+		.flowi6_flags = FLOWI_FLAG_ANYSRC,
+		.flowlabel = ip6_make_flowinfo(inet6_sk(sk)->tclass,
+					       inet6_sk(sk)->flow_label),
+		.flowi6_uid = sock_net_uid(sock_net(sk), sk),
 		.daddr = sk->sk_v6_daddr,
 		.saddr = inet6_sk(sk)->saddr,
 		.fl6_dport = inet_sk(sk)->inet_dport,
 		.fl6_sport = inet_sk(sk)->inet_sport,
 	};
+}
 
+/* Look up the route of a leg's packets, or, with @dev, of packets that are forwarded with
+ * another traffic class.
+ */
+static struct dst_entry *pep_route_lookup6(const struct sock *sk, struct net_device *dev,
+					   u8 dsfield)
+{
+	struct net *net = sock_net(sk);
+	struct flowi6 fl6;
+
+	pep_route_flow6(&fl6, sk);
+	if (dev) {
+		fl6.flowi6_oif = 0;
+		fl6.flowi6_iif = dev->ifindex;
+		fl6.flowi6_uid = sock_net_uid(net, NULL);
+		fl6.flowlabel = ip6_make_flowinfo(dsfield, inet6_sk(sk)->flow_label);
+	}
 	return ip6_route_input_lookup(net, dev ?: net->loopback_dev, &fl6, NULL,
 				      RT6_LOOKUP_F_HAS_SADDR);
 }
@@ -61,7 +78,7 @@ static bool pep_route_aside6(const struct sock *sk, struct net_device *dev, u8 d
 
 	if (!fib6_has_custom_rules(sock_net(sk)))
 		return false;
-	own = pep_route_lookup6(sk, NULL, inet6_sk(sk)->tclass);
+	own = pep_route_lookup6(sk, NULL, 0);
 	forwarded = pep_route_lookup6(sk, l3mdev_master_dev_rcu(dev) ?: dev, dsfield);
 	aside = !own->error && !forwarded->error && !netif_is_l3_master(forwarded->dev) &&
 		(own->dev != forwarded->dev ||
@@ -106,25 +123,14 @@ u32 pep_route_hash6(const struct sock *sk)
 {
 	const struct dst_entry *used = __sk_dst_get(sk);
 	const struct fib6_info *from;
-	struct flowi6 fl6 = {
-		.flowi6_oif = sk->sk_bound_dev_if,
-		.flowi6_mark = sk->sk_mark,
-		.flowi6_proto = IPPROTO_TCP,
-		.flowi6_flags = FLOWI_FLAG_ANYSRC,
-		.flowlabel = ip6_make_flowinfo(inet6_sk(sk)->tclass,
-					       inet6_sk(sk)->flow_label),
-		.flowi6_uid = sock_net_uid(sock_net(sk), sk),
-		.daddr = sk->sk_v6_daddr,
-		.saddr = inet6_sk(sk)->saddr,
-		.fl6_dport = inet_sk(sk)->inet_dport,
-		.fl6_sport = inet_sk(sk)->inet_sport,
-	};
 	struct dst_entry *dst;
+	struct flowi6 fl6;
 
 	/* Most routes have one next hop: look nothing up for them. */
 	from = used ? rcu_dereference(dst_rt6_info(used)->from) : NULL;
 	if (from && !from->nh && !READ_ONCE(from->fib6_nsiblings))
 		return 0;
+	pep_route_flow6(&fl6, sk);
 	dst = ip6_dst_lookup_flow(sock_net(sk), NULL, &fl6, NULL);
 	if (IS_ERR(dst))
 		return 0;
@@ -150,8 +156,8 @@ static struct dst_entry *pep_route_out6(struct net *net,
 }
 #endif
 
-/* Look up the route of a leg's packets, or, with @dev, of packets that are forwarded.
- * Return: its next hops, NULL without any.
+/* Look up the route of a leg's packets, or, with @dev, of packets that are forwarded with
+ * another TOS. Return: its next hops, NULL without any.
  */
 static struct fib_info *pep_route_lookup4(const struct sock *sk,
 					  const struct net_device *dev, u8 dsfield)
@@ -162,7 +168,7 @@ static struct fib_info *pep_route_lookup4(const struct sock *sk,
 	struct flowi4 fl4;
 
 	flowi4_init_output(&fl4, dev ? 0 : sk->sk_bound_dev_if, sk->sk_mark,
-			   dsfield & INET_DSCP_MASK, RT_SCOPE_UNIVERSE,
+			   (dev ? dsfield : inet->tos) & INET_DSCP_MASK, RT_SCOPE_UNIVERSE,
 			   IPPROTO_TCP, 0, inet->inet_daddr, inet->inet_saddr,
 			   inet->inet_dport, inet->inet_sport,
 			   sock_net_uid(net, NULL));
@@ -204,7 +210,7 @@ static bool pep_route_aside4(const struct sock *sk, const struct net_device *dev
 
 	if (!fib4_has_custom_rules(sock_net(sk)))
 		return false;
-	own = pep_route_lookup4(sk, NULL, inet_sk(sk)->tos);
+	own = pep_route_lookup4(sk, NULL, 0);
 	forwarded = pep_route_lookup4(sk, dev, dsfield);
 	if (!own || !forwarded || own == forwarded)
 		return false;

@@ -844,10 +844,28 @@ def vrf_outside(family):
         ip(ns, f"link del {dev}.22")
 
 
+@families("device deleted in a VRF, early")
+def vrf_detach_early(family):
+    """Neither end has sent anything but its handshake."""
+    ip("pep", "link add d0 type dummy")
+    with vrf("wl0", "sv0"), profile(connect="early"):
+        ip("pep", "link set d0 master red")
+        pepadm("dev", "add", "d0", "side", "wireless")
+        for dev in "wl0", "sv0":
+            near, far = split_pair(family)
+            with grows(ended=False, flow_killed=0):
+                pepadm("flow", "kill", "dev", "d0")
+            with grows(flow_killed=1):
+                pepadm("flow", "kill", "dev", dev)
+                for sock in near, far:
+                    expect_reset(sock)
+        ip("pep", "link del d0")
+
+
 @families("device deleted in a VRF")
 def vrf_detach(family):
     """pepadm dev del finds the flows of a device that a VRF hides, and leaves
-    those of others alone."""
+    those of others alone. The VRF has them all."""
     ip("pep", "link add d0 type dummy")
     with vrf("wl0", "sv0"):
         ip("pep", "link set d0 master red")
@@ -858,6 +876,9 @@ def vrf_detach(family):
             legs = pep.flows()[0]["legs"]
             expect("devices", [legs[side]["dev"] for side in
                                ("wireless", "server")], ["wl0", "sv0"])
+            expect("flows by device", [
+                len(json.loads(pepadm("-j", "flow", "show", "dev", dev).stdout))
+                for dev in ("wl0", "sv0", "red", "d0")], [1, 1, 1, 0])
             pepadm("dev", "del", "d0")
             ip("pep", "link del d0")
             expect("released by another device", pep.stat("flows"), 1)

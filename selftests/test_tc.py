@@ -170,10 +170,12 @@ def ifb(family):
         exchange(pep.split_pair(family), BYTES)
     expect_most("bytes of the split connection", redirected(), 5000)
     pepadm("profile", "set", "default", "split", "never")
-    with grows(follow_new=1, flow_established=0):
-        exchange(pair(family), BYTES)
+    try:
+        with grows(follow_new=1, flow_established=0):
+            exchange(pair(family), BYTES)
+    finally:
+        pepadm("profile", "set", "default", "split", "handshake")
     expect_least("bytes of the followed one", redirected(), 2 * BYTES)
-    pepadm("profile", "set", "default", "split", "handshake")
     ip("pep", "link del ifb0")
 
 
