@@ -876,9 +876,10 @@ def vrf_detach(family):
             legs = pep.flows()[0]["legs"]
             expect("devices", [legs[side]["dev"] for side in
                                ("wireless", "server")], ["wl0", "sv0"])
-            expect("flows by device", [
-                len(json.loads(pepadm("-j", "flow", "show", "dev", dev).stdout))
-                for dev in ("wl0", "sv0", "red", "d0")], [1, 1, 1, 0])
+            shown = [pepadm("-j", "flow", "show", "dev", dev).stdout
+                     for dev in ("wl0", "sv0", "red", "d0")]
+            expect("flows by device", [len(json.loads(text))
+                                       for text in shown], [1, 1, 1, 0])
             pepadm("dev", "del", "d0")
             ip("pep", "link del d0")
             expect("released by another device", pep.stat("flows"), 1)
