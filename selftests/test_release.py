@@ -363,7 +363,7 @@ def leaving(family):
     detaching = threading.Thread(target=pepadm, args=("dev", "del", "wl0"))
     try:
         # The other connection's trigger comes before the release is over.
-        with impaired(WIRELESS, "delay", "2s"), \
+        with impaired(WIRELESS, "delay", "3s"), \
                 grows(ended=False, flow_released=1, split_pass_device=1):
             far.sendall(bytes(1000))
             detaching.start()

@@ -140,7 +140,9 @@ def vanishes(family, lost):
 
 @families("both vanish after FINs")
 def both_gone(family):
-    """Legs in all states of closing: nothing is left."""
+    """Legs in all states of closing: nothing is left. No leg misses its end
+    before both are gone."""
+    pepadm("profile", "set", "default", "keepalive-idle", str(5 * UNIT))
     with grows(flow_closed=0, flow_reset=least(2)):
         pairs = [split_pair(family) for _ in range(4)]
         for both in pairs:
@@ -158,6 +160,7 @@ def both_gone(family):
         for both in pairs:
             for sock in both:
                 sock.close()
+    pepadm("profile", "set", "default", *SHORT)
 
 
 @families("an end's link goes down", "sub")
