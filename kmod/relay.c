@@ -5,7 +5,8 @@
  * The payload of the receive queue is gathered over as many packets as fit and
  * handed to the other leg in one call, which takes references to the pages; see
  * gather.c. Nothing is held back to wait for more: the last call of a run pushes
- * everything.
+ * everything, but where the leg is full, or has no memory; then the next one does, or an
+ * acknowledgment.
  *
  * Back-pressure: when a leg cannot take more, payload stays in the other leg's
  * receive queue. The receive window of that leg closes, and the full leg's
