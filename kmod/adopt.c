@@ -391,7 +391,7 @@ unsigned int pep_adopt_run(struct pep_job *job, struct pep_queue *queue)
 	else if (conn->stage == PEP_TRACK_SPLIT &&
 		 READ_ONCE(conn->flow->state) == PEP_FLOW_STATE_DEAD)
 		pep_track_advance(conn->flow->pn, conn, PEP_TRACK_END);
-	else if (conn->stage == PEP_TRACK_SPLIT)
+	else if (conn->stage == PEP_TRACK_SPLIT && !pep_release_detour(conn))
 		pep_release_idle(conn);
 	spin_unlock(&conn->lock);
 	pep_track_put(conn);

@@ -50,7 +50,8 @@ static bool pep_clock_end_goes_on(const struct pep_flow *flow,
 	u32 since = jiffies_to_msecs(tcp_jiffies32 - from->rcv_tstamp);
 	s32 ahead;
 
-	if (!from->rx_opt.tstamp_ok)
+	/* An end that is ahead of its leg has just taken packets of the other one. */
+	if (!from->rx_opt.tstamp_ok || READ_ONCE(flow->leg[!side].ahead))
 		return true;
 	ahead = (u32)tcp_clock_ms() + speaks->tsoffset -
 		(from->rx_opt.ts_recent + since);
@@ -122,24 +123,6 @@ bool pep_clock_shown(const struct pep_flow *flow)
 	return pep_clock_ahead(flow, PEP_SIDE_WIRELESS) <= PEP_CLOCK_AHEAD;
 }
 
-/* Have an end acknowledge an old number, that of a keepalive probe (RFC 9293, section
- * 3.8.4), once in a second. One that has payload under way is going to acknowledge that.
- * TCP's own time of the latest packet stays where it was, and so does the probe's clock,
- * which therefore makes the other end look no further behind.
- */
-static void pep_clock_probe(struct pep_leg *leg)
-{
-	struct tcp_sock *tp = tcp_sk(leg->sk);
-
-	if (tp->snd_una != tp->snd_nxt ||
-	    (leg->probed && (u32)jiffies - leg->probed < HZ))
-		return;
-	leg->probed = (u32)jiffies ?: 1;
-	WRITE_ONCE(tp->snd_nxt, tp->snd_nxt - 1);
-	__tcp_send_ack(leg->sk, tp->rcv_nxt, 0);
-	WRITE_ONCE(tp->snd_nxt, tp->snd_nxt + 1);
-}
-
 /**
  * pep_clock_ask() - ask an end for its clock where the other one has seen a newer one
  * @flow: flow that is up, locked, with its legs locked
@@ -157,7 +140,7 @@ bool pep_clock_ask(struct pep_flow *flow)
 
 	for (side = 0; side < 2; side++)
 		if (pep_clock_ahead(flow, side) > PEP_CLOCK_AHEAD_MOST) {
-			pep_clock_probe(&flow->leg[side]);
+			pep_leg_probe(&flow->leg[side]);
 			shown = false;
 		}
 	return shown;

@@ -82,6 +82,8 @@ enum pep_flow_time {
  * @mode: enum pep_connect_mode; constant
  * @idle_due: its connection is to be handed back, as it has been idle; until
  *	it makes progress, or some time later where an end or a socket was not ready
+ * @detour: its connection is to be handed back, as packets of it take another way, see
+ *	detour.c; set and cleared under @lock, read without
  * @killed: this host wants the flow to end; set once, without @lock
  * @pinned: a work item uses the legs' sockets: they are not released
  * @sending: a locked leg is taking payload; its write-space callback does nothing
@@ -100,7 +102,8 @@ enum pep_flow_time {
  * @share: counter in pep_net.early that counts the flow until it is up, or NULL; set
  *	before it has a leg
  * @ops: operations from pep_flow_create(); constant
- * @conn: the connection that it owns, with a reference, or NULL
+ * @conn: the connection that it owns, with a reference until pep_flow_end(), stale
+ *	behind it; or NULL
  * @live_seq: number of the generation's settings that the flow has
  * @idle_timeout: time without progress after which it ends, seconds; 0: never
  * @release_idle: time without progress after which its connection is handed back,
@@ -132,6 +135,7 @@ struct pep_flow {
 	u8 opener;
 	u8 mode;
 	bool idle_due;
+	bool detour;
 	bool killed;
 	bool pinned;
 	bool sending;

@@ -12,6 +12,7 @@
 
 #include "accept.h"
 #include "deliver.h"
+#include "detour.h"
 #include "flow.h"
 #include "gather.h"
 #include "leg.h"
@@ -44,13 +45,6 @@ static bool pep_hand_reuses(const struct sock *tw,
 	       (s32)(READ_ONCE(tcptw->tw_ts_recent) - options.tsval) < 0;
 }
 
-/* Does an end acknowledge bytes that its leg has not sent? */
-static bool pep_hand_ahead(const struct sock *sk, const struct pep_packet *pkt)
-{
-	return (1 << sk->sk_state) & PEP_HAND_SYNCED && pkt->th->ack &&
-	       after(ntohl(pkt->th->ack_seq), READ_ONCE(tcp_sk(sk)->snd_nxt));
-}
-
 /* The sequence number that a packet of an end has for its leg TP. An end whose window was
  * taken back has sent beyond it, and acknowledges with the number of its edge, see
  * tcp_acceptable_seq(): TCP would take that for a segment of before. The leg has offered no
@@ -75,15 +69,14 @@ static u32 pep_hand_seq(const struct tcp_sock *tp, const struct pep_packet *pkt)
  * it only then. An acknowledgment within the other leg's window is no forgery. The
  * packet may also have offered less than the leg had.
  */
-static void pep_hand_catch_up(struct sock *sk, struct sk_buff *skb,
-			      struct pep_packet *pkt)
+static void pep_hand_catch_up(const struct pep_flow *flow, struct sock *sk,
+			      struct sk_buff *skb, struct pep_packet *pkt)
 {
-	const struct pep_flow *flow = rcu_dereference_sk_user_data(sk);
 	const struct tcp_sock *tp;
 	const struct sock *other;
 	u32 sent, seq;
 
-	if (!flow || flow->mode != PEP_CONNECT_MODE_FOLLOW)
+	if (flow->mode != PEP_CONNECT_MODE_FOLLOW)
 		return;
 	/* TCP notes a segment as sent after it has sent it, under the lock. */
 	bh_lock_sock_nested(sk);
@@ -134,10 +127,11 @@ static void pep_hand_packet(struct pep_net *pn, struct sock *sk,
 {
 	struct pep_flow *flow = NULL;
 
-	if (unlikely(pep_hand_ahead(sk, pkt)))
-		pep_hand_catch_up(sk, skb, pkt);
 	if ((1 << sk->sk_state) & PEP_HAND_SYNCED)
 		flow = rcu_dereference_sk_user_data(sk);
+	if (flow && likely(!pkt->th->rst && !pkt->th->syn) &&
+	    unlikely(pep_detour_packet(flow, sk, skb, pkt)))
+		pep_hand_catch_up(flow, sk, skb, pkt);
 	if (unlikely(netif_is_l3_slave(skb->dev)))
 		pep_hand_note(sk, skb->dev);
 	if (flow && flow->leg[PEP_SIDE_WIRELESS].sk != sk)

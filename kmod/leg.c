@@ -394,6 +394,29 @@ void pep_leg_change(struct sock *sk, enum pep_side side,
 }
 
 /**
+ * pep_leg_probe() - have an end acknowledge an old number, once in a second
+ * @leg: leg that is up, its socket locked
+ *
+ * That of a keepalive probe, RFC 9293, section 3.8.4. An end that payload is under way to is
+ * going to acknowledge that. TCP's own time of the latest packet stays where it was, and so
+ * does the probe's clock, which therefore makes the other end look no further behind.
+ *
+ * Context: BH off.
+ */
+void pep_leg_probe(struct pep_leg *leg)
+{
+	struct tcp_sock *tp = tcp_sk(leg->sk);
+
+	if (tp->snd_una != tp->snd_nxt ||
+	    (leg->probed && (u32)jiffies - leg->probed < HZ))
+		return;
+	leg->probed = (u32)jiffies ?: 1;
+	WRITE_ONCE(tp->snd_nxt, tp->snd_nxt - 1);
+	__tcp_send_ack(leg->sk, tp->rcv_nxt, 0);
+	WRITE_ONCE(tp->snd_nxt, tp->snd_nxt + 1);
+}
+
+/**
  * pep_leg_abort() - close a leg at once, with a reset where one is due
  * @sk: locked socket
  *

@@ -38,7 +38,13 @@ struct pep_values;
  * @offer: window offered to the end at last, bytes: @open or less
  * @edge: sequence number up to which the end may send; guarded, as @coupled, @window, @open
  *	and @offer, by the socket's lock
- * @probed: when the end was last asked for its clock, jiffies, 0 for never; see clock.c
+ * @probed: when pep_leg_probe() last sent, jiffies, 0 for never
+ * @ahead: since when the end acknowledges payload that the leg has not sent, jiffies, 0
+ *	when it does not; see detour.c; written without a lock
+ * @hole: since when the end's packets come behind a hole, jiffies, 0 when they do not;
+ *	written without a lock
+ * @beyond: while it is @ahead: the latest of these acknowledgments; guarded by the socket's
+ *	lock
  * @residence: times for which payload stays here on its way to the leg
  */
 struct pep_leg {
@@ -57,6 +63,9 @@ struct pep_leg {
 	u32 offer;
 	u32 edge;
 	u32 probed;
+	u32 ahead;
+	u32 hole;
+	u32 beyond;
 	struct pep_residence residence;
 };
 
@@ -164,5 +173,6 @@ void pep_leg_abort(struct sock *sk);
 void pep_leg_start(struct sock *sk, u32 window);
 bool pep_leg_shutdown(struct sock *sk);
 void pep_leg_keep_alive(struct sock *sk);
+void pep_leg_probe(struct pep_leg *leg);
 
 #endif

@@ -111,6 +111,7 @@ static const char * const pep_stat_names[] = {
 	[PEP_STAT_SYN_PASS_IPSEC] = "syn_pass_ipsec",
 	[PEP_STAT_STRAY] = "stray",
 	[PEP_STAT_SPLIT_PASS_DEVICE] = "split_pass_device",
+	[PEP_STAT_FOLLOW_DETOUR] = "follow_detour",
 };
 
 static const u16 pep_stat_attrs[] = {
@@ -221,6 +222,7 @@ static const u16 pep_stat_attrs[] = {
 	[PEP_STAT_SYN_PASS_IPSEC] = PEP_A_STAT_SYN_PASS_IPSEC,
 	[PEP_STAT_STRAY] = PEP_A_STAT_STRAY,
 	[PEP_STAT_SPLIT_PASS_DEVICE] = PEP_A_STAT_SPLIT_PASS_DEVICE,
+	[PEP_STAT_FOLLOW_DETOUR] = PEP_A_STAT_FOLLOW_DETOUR,
 };
 
 #endif

@@ -21,6 +21,7 @@
 #include "compat.h"
 #include "gen.h"
 #include "idle.h"
+#include "meter.h"
 #include "repair.h"
 #include "stat.h"
 #include "untrack.h"
@@ -165,21 +166,38 @@ static void pep_release_align(struct pep_conn *conn, struct pep_flow *flow,
 	pep_release_move(conn, side);
 }
 
-/* Has each end acknowledged all bytes of the other before the cut? */
+/* Has the other end acknowledged all bytes of the end on a side before its cut? */
+static bool pep_release_arrived(const struct pep_conn *conn, const struct pep_flow *flow,
+				enum pep_side side)
+{
+	return !before(tcp_sk(flow->leg[!side].sk)->snd_una, conn->end[side].next) ||
+	       !before(conn->end[!side].ack, conn->end[side].next);
+}
+
 static bool pep_release_done(struct pep_conn *conn, struct pep_flow *flow)
+{
+	pep_release_align(conn, flow, 0);
+	pep_release_align(conn, flow, 1);
+	return pep_release_arrived(conn, flow, 0) && pep_release_arrived(conn, flow, 1);
+}
+
+/* Packets take another way: have the legs sent all, for so long that it has arrived, to an
+ * end of which nothing comes here any more? Its acknowledgments reach the other end.
+ */
+static bool pep_release_unheard(const struct pep_conn *conn, const struct pep_flow *flow)
 {
 	enum pep_side side;
 
-	pep_release_align(conn, flow, 0);
-	pep_release_align(conn, flow, 1);
 	for (side = 0; side < 2; side++) {
-		const struct tcp_sock *tp = tcp_sk(flow->leg[!side].sk);
+		const struct tcp_sock *in = tcp_sk(flow->leg[side].sk);
+		const struct tcp_sock *out = tcp_sk(flow->leg[!side].sk);
 
-		if (before(tp->snd_una, conn->end[side].next) &&
-		    before(conn->end[!side].ack, conn->end[side].next))
+		if (!pep_release_arrived(conn, flow, side) &&
+		    (conn->heard & BIT(!side) || in->copied_seq != in->rcv_nxt ||
+		     out->snd_nxt != out->write_seq))
 			return false;
 	}
-	return true;
+	return conn->resume;
 }
 
 /* Note the acknowledgment and the window of an end that its leg has received since the
@@ -245,8 +263,8 @@ static void pep_release_abort(struct pep_conn *conn, struct pep_flow *flow,
 
 /*
  * End the legs if that is possible by now, or in any case when there is a @cause, or the
- * relay has found one; a @cause waits where a process has a socket. Return: true when the
- * release is over.
+ * relay has found one; PEP_STAT_FLOW_RELEASED is the end of the time for it. A @cause waits
+ * where a process has a socket. Return: true when the release is over.
  */
 static bool pep_release_try(struct pep_conn *conn, enum pep_stat cause)
 {
@@ -265,10 +283,12 @@ static bool pep_release_try(struct pep_conn *conn, enum pep_stat cause)
 		flow->over = cause;
 		if (cause)
 			pep_flow_wake_in(flow, 1);
-	} else if (cause) {
+	} else if (cause && cause != PEP_STAT_FLOW_RELEASED) {
 		pep_release_abort(conn, flow, cause);
-	} else if (!pep_release_done(conn, flow)) {
+	} else if (!pep_release_done(conn, flow) && !cause) {
 		over = false;
+	} else if (cause && !pep_release_unheard(conn, flow)) {
+		pep_release_abort(conn, flow, PEP_STAT_FLOW_KILLED);
 	} else if (pep_leg_failed(flow->leg[0].sk) || pep_leg_failed(flow->leg[1].sk)) {
 		/* The other end is yet to know. */
 		pep_release_abort(conn, flow, PEP_STAT_FLOW_RESET);
@@ -291,7 +311,7 @@ void pep_release_poll(struct pep_conn *conn)
 {
 	if (!pep_release_try(conn, PEP_STAT_NONE) &&
 	    (u32)jiffies - conn->seen > PEP_RELEASE_DEADLINE)
-		pep_release_try(conn, PEP_STAT_FLOW_KILLED);
+		pep_release_try(conn, PEP_STAT_FLOW_RELEASED);
 }
 
 /* Begin to hand a flow's connection back, with all locked. */
@@ -364,6 +384,75 @@ void pep_release_idle(struct pep_conn *conn)
 		pep_flow_unlock_legs(flow);
 	}
 	spin_unlock(&flow->lock);
+}
+
+/* Let an end go on with what it has acknowledged past its leg. What its leg has not got
+ * acknowledged is its next packet's to say.
+ */
+static void pep_release_beyond(struct pep_conn *conn, const struct pep_flow *flow,
+			       enum pep_side side)
+{
+	const struct pep_leg *leg = &flow->leg[side];
+	struct pep_track_end *self = &conn->end[side];
+	struct pep_track_end *peer = &conn->end[!side];
+
+	if (!READ_ONCE(leg->ahead) || !after(leg->beyond, peer->high))
+		return;
+	self->edge = leg->beyond + pep_release_room(self);
+	peer->high = leg->beyond;
+}
+
+/* Hand back a connection whose packets take another way, with all locked. A leg forgets
+ * payload behind a hole: its end repeats it in time, although the leg has reported it.
+ */
+static void pep_release_elsewhere(struct pep_conn *conn, struct pep_flow *flow)
+{
+	bool back = pep_release_open(flow) && pep_clock_goes_on(flow, true);
+
+	pep_stat_inc(flow->pn, PEP_STAT_FOLLOW_DETOUR);
+	pep_release_cuts(conn, flow);
+	pep_release_beyond(conn, flow, 0);
+	pep_release_beyond(conn, flow, 1);
+	pep_meter_end(conn);
+	conn->resume = true;
+	conn->heard = 0;
+	conn->unseen = 0;
+	if (!back)
+		pep_release_abort(conn, flow, PEP_STAT_FLOW_KILLED);
+	else if (pep_release_done(conn, flow))
+		pep_release_finish(conn, flow, PEP_STAT_FLOW_RELEASED);
+}
+
+/**
+ * pep_release_detour() - hand back a connection whose packets take another way
+ * @conn: connection in PEP_TRACK_SPLIT, locked
+ *
+ * Does nothing unless pep_detour_note() has asked for it. The ends go on with the numbers
+ * that their next packets show, and once both have been heard their profile may split the
+ * connection again. One that cannot be handed back is reset, as nothing would move in it.
+ * While a process has a socket, or a work item, the end's next packet asks again.
+ *
+ * Context: softirq, RCU read side.
+ * Return: true when the connection is handed back, or reset.
+ */
+bool pep_release_detour(struct pep_conn *conn)
+{
+	struct pep_flow *flow = conn->flow;
+	bool ready = false;
+
+	if (likely(!READ_ONCE(flow->detour)))
+		return false;
+	spin_lock(&flow->lock);
+	WRITE_ONCE(flow->detour, false);
+	if (flow->state != PEP_FLOW_STATE_DEAD) {
+		pep_flow_lock_legs(flow);
+		ready = !flow->pinned && !pep_flow_legs_owned(flow);
+		if (ready)
+			pep_release_elsewhere(conn, flow);
+		pep_flow_unlock_legs(flow);
+	}
+	spin_unlock(&flow->lock);
+	return ready;
 }
 
 /* Begin to hand a flow's connection back; false when that is impossible. */
@@ -483,6 +572,7 @@ void pep_release_packet(struct pep_conn *conn, enum pep_side side,
 			pep_release_try(conn, PEP_STAT_FLOW_RESET);
 		return;
 	}
+	conn->heard |= BIT(side);
 	if (after(ack, peer->high))
 		peer->high = ack;
 	if (after(ack, self->ack))

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """A connection of which one direction bypasses the gateway works unsplit, as
 without pep, and pep keeps no state of it. A connection whose path has changed
-since its handshake is not split either, until it comes back.
+since its handshake is not split either, until it comes back. One that is split
+already is handed back.
 
 Besides the usual topology, a direct link from the server to the subscriber:
    srv back0 ---------------------------------- sub back0
@@ -9,20 +10,35 @@ Besides the usual topology, a direct link from the server to the subscriber:
 """
 
 import contextlib
+import errno
+import socket
 import time
 
 from peptest import pep
 from peptest.ktap import expect, families, wait_for
-from peptest.netns import addr, ip, nstat, sysctl
+from peptest.netns import addr, ip, nstat, run, sysctl
 from peptest.pep import grows, least
-from peptest.raw import SYN, Wire, link_address
-from peptest.tcp import (PORT, client, exchange, exchange_part, one_way,
-                         pair)
+from peptest.raw import SYN, Wire, link_address, renumbered
+from peptest.tcp import (PORT, client, close_all, exchange, exchange_part,
+                         expect_eof, expect_stream, next_offset, one_way,
+                         outcome, pair, pieces)
 
 TRAITS = {"waits", "simulated"}
 
 BYTES = 100000
 LITTLE = 5000           # bytes, below the trigger
+FAR = 20000000          # bytes, more than any window
+FORGED = 1000, FAR      # bytes that nobody has sent
+FORGERIES = 10
+AGAIN = 0.4             # seconds between them
+RESET = 30              # seconds within which ends are reset
+RELEASED = 30           # and flows are gone that never get an acknowledgment
+SILENCE = """table inet silence {
+    chain out {
+        type filter hook output priority 0
+        meta l4proto tcp drop
+    }
+}"""
 SPLIT = "12000"
 HEARD = 2               # seconds, after which an end counts as silent
 FORGOTTEN = 160         # seconds, limit for forgetting an unanswered SYN
@@ -141,6 +157,133 @@ def returned(family):
             exchange(both, BYTES)
     finally:
         pep.follow("handshake")
+
+
+def split(family):
+    """Both ends of a split connection through which payload has gone."""
+    both = pep.split_pair(family)
+    exchange_part(both, BYTES)
+    pep.quiet()
+    return dict(zip(("sub", "srv"), both))
+
+
+def one_direction(family, moved):
+    """The packets of one end do not come to its leg any more, and the other end
+    acknowledges to a leg that has not sent them."""
+    with grows(follow_detour=1, flow_released=1, flow_reset=0,
+               flow_killed=0):
+        ends = split(family)
+        with around(family, moved):
+            one_way(ends[moved], ends[OTHER[moved]], BYTES)
+            one_way(ends[OTHER[moved]], ends[moved], BYTES)
+            exchange(tuple(ends.values()), BYTES)
+
+
+def answered(family, moved):
+    """So it is, but the other end has sent payload by then: its leg never gets
+    an acknowledgment. The release takes its time, the connection does not."""
+    with grows(follow_detour=1, flow_released=1, flow_reset=0,
+               flow_killed=0):
+        ends = split(family)
+        with around(family, moved):
+            for _ in range(3):
+                one_way(ends[moved], ends[OTHER[moved]], LITTLE)
+                one_way(ends[OTHER[moved]], ends[moved], LITTLE)
+                time.sleep(HEARD)
+            wait_for("the release", lambda: not pep.stat("flows"), RELEASED)
+            exchange(tuple(ends.values()), BYTES)
+
+
+def both_directions(family, sender, size):
+    """Both ends' packets bypass the gateway and come back. One end has sent
+    payload meanwhile, and sends more when they are back; the other end has
+    nothing to send but acknowledgments."""
+    with grows(follow_detour=1, flow_released=1, flow_established=2,
+               flow_closed=1, flow_reset=0, flow_killed=0):
+        ends = split(family)
+        with around(family, "sub"), around(family, "srv"):
+            one_way(ends[sender], ends[OTHER[sender]], size)
+        one_way(ends[sender], ends[OTHER[sender]], BYTES)
+        one_way(ends[OTHER[sender]], ends[sender], BYTES)
+        exchange(tuple(ends.values()), BYTES)
+
+
+for _ns in OTHER:
+    families(f"{_ns}'s packets of a split connection take another way",
+             _ns)(one_direction)
+    families(f"{_ns}'s packets of a split connection take another way, and are "
+             "answered", _ns)(answered)
+    families("a split connection takes another way and comes back, "
+             f"{_ns} has sent little", _ns, LITTLE)(both_directions)
+    families("a split connection takes another way and comes back, "
+             f"{_ns} has sent much", _ns, FAR)(both_directions)
+
+
+@families("a split connection takes another way and comes back, both have sent")
+def both_sent(family):
+    """Neither end sends what its leg expects."""
+    with grows(follow_detour=1, flow_released=1, flow_established=2,
+               flow_closed=1, flow_reset=0, flow_killed=0):
+        both = tuple(split(family).values())
+        with around(family, "sub"), around(family, "srv"):
+            exchange_part(both, FAR)
+        exchange_part(both, BYTES)
+        exchange(both, BYTES)
+
+
+@families("a half-closed split connection takes another way and comes back")
+def half_closed(family):
+    """A leg cannot hand the FIN back, and nothing would move: both ends are
+    reset."""
+    with grows(follow_detour=1, flow_killed=1, flow_released=0):
+        ends = split(family)
+        ends["sub"].shutdown(socket.SHUT_WR)
+        expect_eof(ends["srv"])
+        with around(family, "sub"), around(family, "srv"):
+            one_way(ends["srv"], ends["sub"], BYTES)
+        ends["srv"].sendall(bytes(LITTLE))
+        expect("subscriber", outcome(ends["sub"], RESET), "ECONNRESET")
+        expect("server", wait_for(
+            "its reset", lambda: ends["srv"].getsockopt(
+                socket.SOL_SOCKET, socket.SO_ERROR), RESET), errno.EPIPE)
+        close_all()
+
+
+@families("forged packets of an end of a split connection hand nothing back",
+          "sub")
+@families("forged packets of a server hand nothing back", "srv")
+def forged(family, ns):
+    """They acknowledge what nobody has sent, within the window and beyond. The
+    end is asked, and answers."""
+    with grows(follow_detour=0, flow_closed=1, flow_reset=0, flow_killed=0):
+        wire = Wire(ns, "eth0", ("pep", {"sub": "wl0", "srv": "sv0"}[ns]))
+        ends = split(family)
+        pep.quiet()
+        seen = wire.segments(outgoing=True)[-1]
+        for ahead in FORGED:
+            for _ in range(FORGERIES):
+                wire.send(renumbered(seen, ack=ahead))
+                time.sleep(AGAIN)
+        exchange(tuple(ends.values()), BYTES)
+
+
+@families("forged packets of an end that does not answer hand nothing back")
+def forged_silent(family):
+    """Its payload is under way. Their number is not the one that its leg
+    expects, which others cannot know."""
+    wire = Wire("sub", "eth0", ("pep", "wl0"))
+    with grows(follow_detour=0, flow_closed=1, flow_reset=0, flow_killed=0):
+        ends = split(family)
+        seen = wire.segments(outgoing=True)[-1]
+        run("nft", "-f", "-", ns="sub", stdin=SILENCE)
+        offset = next_offset()
+        ends["srv"].sendall(b"".join(pieces(offset, LITTLE)))
+        for _ in range(FORGERIES):
+            wire.send(renumbered(seen, seq=LITTLE, ack=FAR))
+            time.sleep(AGAIN)
+        run("nft", "delete", "table", "inet", "silence", ns="sub")
+        expect_stream(ends["sub"], offset, LITTLE)
+        exchange(tuple(ends.values()), BYTES)
 
 
 def syns(wire, source):

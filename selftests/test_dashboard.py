@@ -59,6 +59,8 @@ FILTERS = {'pep_filters{instance="a",side="wireless"}': "2x60",
 LOUD = {"PepNothingSplit": {'pep_flows_established_total{instance="a"}': 0},
         "PepDraining": {'pep_draining{instance="a"}': 1},
         "PepStray": {'pep_stray_total{instance="a"}': 1},
+        "PepDetours": {'pep_connections_total{instance="a",'
+                       'event="detour"}': 1},
         "PepNothingRelayed": {
             'pep_relayed_bytes_total{instance="a",leg="server"}': 9000},
         "PepOverload": {'pep_connections_kept_total{instance="a",'

@@ -211,6 +211,7 @@ static const char * const names_stat[] = {
 	[107] = "syn_pass_ipsec",
 	[108] = "stray",
 	[109] = "split_pass_device",
+	[110] = "follow_detour",
 };
 
 static const char * const docs_stat[] = {
@@ -219,7 +220,7 @@ static const char * const docs_stat[] = {
 	[3] = "Flows answered early that wait for an end now (a gauge).",
 	[4] = "Sockets kept ready now (a gauge).",
 	[5] = "Packets handed to a socket of ours.",
-	[6] = "Packets of ours that were dropped as damaged or for lack of memory.",
+	[6] = "Packets of ours that were dropped as damaged, for lack of memory, or as their connection was about to end.",
 	[7] = "Packets passed that are neither TCP nor an ICMP error nor QUIC.",
 	[8] = "TCP packets other than SYNs passed that belong to no flow.",
 	[9] = "Packets passed that belong to another socket of this host.",
@@ -323,6 +324,7 @@ static const char * const docs_stat[] = {
 	[107] = "SYNs passed as an IPsec policy keeps them from sockets of this host.",
 	[108] = "Packets handed to legs that came by a device which is not attached; they count in delivered or dropped, too.",
 	[109] = "Connections not split as a side has no device, or is being detached, or their flow was to end just then.",
+	[110] = "Split connections handed back, or reset where that was impossible, as packets took another way.",
 };
 
 #endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _PEP_DETOUR_H
+#define _PEP_DETOUR_H
+
+#include <linux/jiffies.h>
+#include <net/tcp.h>
+
+#include "flow.h"
+#include "packet.h"
+
+void pep_detour_note(struct pep_flow *flow, enum pep_side side,
+		     const struct sk_buff *skb, const struct pep_packet *pkt);
+void pep_detour_ask(struct pep_flow *flow, enum pep_side side);
+
+/**
+ * pep_detour_packet() - note whether an end is in line with its leg
+ * @flow: flow of a connection that was taken over, or another one
+ * @sk: the leg, in a state that has sequence numbers of both ends
+ * @skb: packet for it, no SYN and no reset
+ * @pkt: parsed @skb
+ *
+ * The times are written without a lock, as a wrong one only delays.
+ *
+ * Context: BH off, RCU read side, no socket locked.
+ * Return: true when the end acknowledges payload that its leg has not sent.
+ */
+static inline bool pep_detour_packet(struct pep_flow *flow, struct sock *sk,
+				     const struct sk_buff *skb,
+				     const struct pep_packet *pkt)
+{
+	enum pep_side side = pep_flow_side(flow, sk);
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct pep_leg *leg = &flow->leg[side];
+	u32 hole = READ_ONCE(leg->hole);
+
+	if (unlikely(pkt->th->ack &&
+		     after(ntohl(pkt->th->ack_seq), READ_ONCE(tp->snd_nxt)))) {
+		pep_detour_note(flow, side, skb, pkt);
+		return true;
+	}
+	if (unlikely(READ_ONCE(leg->ahead)))
+		WRITE_ONCE(leg->ahead, 0);
+	if (likely(!after(ntohl(pkt->th->seq), READ_ONCE(tp->rcv_nxt)))) {
+		if (unlikely(hole))
+			WRITE_ONCE(leg->hole, 0);
+	} else if (!hole) {
+		WRITE_ONCE(leg->hole, (u32)jiffies ?: 1);
+	} else if ((u32)jiffies - hole > HZ / 2) {
+		pep_detour_ask(flow, side);
+	}
+	return false;
+}
+
+#endif
