@@ -285,10 +285,11 @@ static bool pep_release_try(struct pep_conn *conn, enum pep_stat cause)
 			pep_flow_wake_in(flow, 1);
 	} else if (cause && cause != PEP_STAT_FLOW_RELEASED) {
 		pep_release_abort(conn, flow, cause);
-	} else if (!pep_release_done(conn, flow) && !cause) {
-		over = false;
-	} else if (cause && !pep_release_unheard(conn, flow)) {
-		pep_release_abort(conn, flow, PEP_STAT_FLOW_KILLED);
+	} else if (!pep_release_done(conn, flow) &&
+		   !(cause && pep_release_unheard(conn, flow))) {
+		over = cause;
+		if (over)
+			pep_release_abort(conn, flow, PEP_STAT_FLOW_KILLED);
 	} else if (pep_leg_failed(flow->leg[0].sk) || pep_leg_failed(flow->leg[1].sk)) {
 		/* The other end is yet to know. */
 		pep_release_abort(conn, flow, PEP_STAT_FLOW_RESET);
@@ -427,10 +428,9 @@ static void pep_release_elsewhere(struct pep_conn *conn, struct pep_flow *flow)
  * pep_release_detour() - hand back a connection whose packets take another way
  * @conn: connection in PEP_TRACK_SPLIT, locked
  *
- * Does nothing unless pep_detour_note() has asked for it. The ends go on with the numbers
- * that their next packets show, and once both have been heard their profile may split the
- * connection again. One that cannot be handed back is reset, as nothing would move in it.
- * While a process has a socket, or a work item, the end's next packet asks again.
+ * Does nothing unless pep_detour_note() has asked for it. Once both ends have been heard
+ * their profile may split the connection again. One that cannot be handed back is reset, as
+ * nothing would move in it. While a process has a socket, the end's next packet asks again.
  *
  * Context: softirq, RCU read side.
  * Return: true when the connection is handed back, or reset.
