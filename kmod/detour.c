@@ -49,76 +49,67 @@ static bool pep_detour_genuine(const struct pep_flow *flow, enum pep_side side,
 	       (READ_ONCE(other->ahead) && other->beyond - seq <= 1);
 }
 
-/* Lock the legs of a flow that relays a connection; false, without locks, where it does not,
- * or a process owns a leg.
+/* The end on a side acknowledges payload that its leg has not sent: hand the connection
+ * back when the other leg has not received it either although it had the time.
  */
-static bool pep_detour_lock(struct pep_flow *flow)
+static void pep_detour_ahead(struct pep_flow *flow, enum pep_side side,
+			     const struct pep_packet *pkt)
 {
-	if (flow->mode != PEP_CONNECT_MODE_FOLLOW)
-		return false;
-	spin_lock(&flow->lock);
-	if (flow->conn && (flow->state == PEP_FLOW_STATE_ESTABLISHED ||
-			   flow->state == PEP_FLOW_STATE_CLOSING)) {
-		pep_flow_lock_legs(flow);
-		if (!pep_flow_legs_owned(flow))
-			return true;
-		pep_flow_unlock_legs(flow);
+	struct pep_leg *leg = &flow->leg[side];
+	u32 ack = ntohl(pkt->th->ack_seq);
+
+	if (!after(ack, tcp_sk(flow->leg[!side].sk)->rcv_nxt))
+		return;
+	leg->beyond = ack;
+	if (!READ_ONCE(leg->ahead))
+		WRITE_ONCE(leg->ahead, (u32)jiffies ?: 1);
+	if (pep_detour_lasts(flow, side) && pep_detour_genuine(flow, side, pkt)) {
+		WRITE_ONCE(flow->detour, true);
+		pep_track_schedule(flow->conn);
 	}
-	spin_unlock(&flow->lock);
-	return false;
+	pep_leg_probe(leg);
 }
 
-static void pep_detour_unlock(struct pep_flow *flow)
+/* The packets of the end on a side stay behind a hole. */
+static void pep_detour_behind(struct pep_flow *flow, enum pep_side side)
 {
-	pep_flow_unlock_legs(flow);
-	spin_unlock(&flow->lock);
+	pep_leg_probe(&flow->leg[!side]);
+	WRITE_ONCE(flow->leg[side].hole, (u32)jiffies ?: 1);
+}
+
+static void pep_detour_locked(struct pep_flow *flow, enum pep_side side,
+			      const struct pep_packet *pkt)
+{
+	if (pep_detour_is_ahead(flow->leg[side].sk, pkt))
+		pep_detour_ahead(flow, side, pkt);
+	else
+		pep_detour_behind(flow, side);
 }
 
 /**
- * pep_detour_note() - note that an end acknowledges payload that its leg has not sent
+ * pep_detour_note() - note a packet which shows that others may have taken another way
  * @flow: flow
- * @side: side of the end
+ * @side: side of the end that has sent it
  * @skb: packet
  * @pkt: parsed @skb
  *
- * Asks the end, and schedules pep_release_detour() when the other leg has not received that
- * payload either although it had the time.
+ * Asks the end that may be ahead of its leg, and schedules pep_release_detour() when it has
+ * been for too long. Does nothing while a process owns a leg.
  *
  * Context: BH off, RCU read side, no socket locked.
  */
 void pep_detour_note(struct pep_flow *flow, enum pep_side side,
 		     const struct sk_buff *skb, const struct pep_packet *pkt)
 {
-	struct pep_leg *leg = &flow->leg[side];
-	u32 ack = ntohl(pkt->th->ack_seq);
-
-	if (!pep_packet_csum_ok(skb, pkt) || !pep_detour_lock(flow))
+	if (flow->mode != PEP_CONNECT_MODE_FOLLOW || !pep_packet_csum_ok(skb, pkt))
 		return;
-	if (after(ack, tcp_sk(flow->leg[!side].sk)->rcv_nxt)) {
-		leg->beyond = ack;
-		if (!READ_ONCE(leg->ahead))
-			WRITE_ONCE(leg->ahead, (u32)jiffies ?: 1);
-		if (pep_detour_lasts(flow, side) && pep_detour_genuine(flow, side, pkt)) {
-			WRITE_ONCE(flow->detour, true);
-			pep_track_schedule(flow->conn);
-		}
-		pep_leg_probe(leg);
+	spin_lock(&flow->lock);
+	if (flow->conn && (flow->state == PEP_FLOW_STATE_ESTABLISHED ||
+			   flow->state == PEP_FLOW_STATE_CLOSING)) {
+		pep_flow_lock_legs(flow);
+		if (!pep_flow_legs_owned(flow))
+			pep_detour_locked(flow, side, pkt);
+		pep_flow_unlock_legs(flow);
 	}
-	pep_detour_unlock(flow);
-}
-
-/**
- * pep_detour_ask() - ask the other end about a hole that stays in front of an end's payload
- * @flow: flow
- * @side: side of the end
- *
- * Context: BH off, RCU read side, no socket locked.
- */
-void pep_detour_ask(struct pep_flow *flow, enum pep_side side)
-{
-	if (!pep_detour_lock(flow))
-		return;
-	pep_leg_probe(&flow->leg[!side]);
-	WRITE_ONCE(flow->leg[side].hole, (u32)jiffies ?: 1);
-	pep_detour_unlock(flow);
+	spin_unlock(&flow->lock);
 }

@@ -10,7 +10,19 @@
 
 void pep_detour_note(struct pep_flow *flow, enum pep_side side,
 		     const struct sk_buff *skb, const struct pep_packet *pkt);
-void pep_detour_ask(struct pep_flow *flow, enum pep_side side);
+
+/**
+ * pep_detour_is_ahead() - does an end acknowledge payload that its leg has not sent?
+ * @sk: the leg
+ * @pkt: parsed packet of the end
+ *
+ * Return: true when it does.
+ */
+static inline bool pep_detour_is_ahead(const struct sock *sk, const struct pep_packet *pkt)
+{
+	return pkt->th->ack &&
+	       after(ntohl(pkt->th->ack_seq), READ_ONCE(tcp_sk(sk)->snd_nxt));
+}
 
 /**
  * pep_detour_packet() - note whether an end is in line with its leg
@@ -29,24 +41,22 @@ static inline bool pep_detour_packet(struct pep_flow *flow, struct sock *sk,
 				     const struct pep_packet *pkt)
 {
 	enum pep_side side = pep_flow_side(flow, sk);
-	const struct tcp_sock *tp = tcp_sk(sk);
 	struct pep_leg *leg = &flow->leg[side];
 	u32 hole = READ_ONCE(leg->hole);
 
-	if (unlikely(pkt->th->ack &&
-		     after(ntohl(pkt->th->ack_seq), READ_ONCE(tp->snd_nxt)))) {
+	if (unlikely(pep_detour_is_ahead(sk, pkt))) {
 		pep_detour_note(flow, side, skb, pkt);
 		return true;
 	}
 	if (unlikely(READ_ONCE(leg->ahead)))
 		WRITE_ONCE(leg->ahead, 0);
-	if (likely(!after(ntohl(pkt->th->seq), READ_ONCE(tp->rcv_nxt)))) {
+	if (likely(!after(ntohl(pkt->th->seq), READ_ONCE(tcp_sk(sk)->rcv_nxt)))) {
 		if (unlikely(hole))
 			WRITE_ONCE(leg->hole, 0);
 	} else if (!hole) {
 		WRITE_ONCE(leg->hole, (u32)jiffies ?: 1);
 	} else if ((u32)jiffies - hole > HZ / 2) {
-		pep_detour_ask(flow, side);
+		pep_detour_note(flow, side, skb, pkt);
 	}
 	return false;
 }

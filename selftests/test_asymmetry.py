@@ -168,7 +168,7 @@ def split(family):
 
 
 def one_direction(family, moved):
-    """The packets of one end do not come to its leg any more, and the other end
+    """One end's packets do not come to its leg any more, and the other end
     acknowledges to a leg that has not sent them."""
     with grows(follow_detour=1, flow_released=1, flow_reset=0,
                flow_killed=0):
