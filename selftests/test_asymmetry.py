@@ -211,15 +211,15 @@ def both_directions(family, sender, size):
 for _ns in OTHER:
     families(f"{_ns}'s packets of a split connection take another way",
              _ns)(one_direction)
-    families(f"{_ns}'s packets of a split connection take another way, and are "
-             "answered", _ns)(answered)
+    families(f"{_ns}'s packets of a split connection take another way, and "
+             "are answered", _ns)(answered)
     families("a split connection takes another way and comes back, "
              f"{_ns} has sent little", _ns, LITTLE)(both_directions)
     families("a split connection takes another way and comes back, "
              f"{_ns} has sent much", _ns, FAR)(both_directions)
 
 
-@families("a split connection takes another way and comes back, both have sent")
+@families("a split connection takes another way and comes back, both send")
 def both_sent(family):
     """Neither end sends what its leg expects."""
     with grows(follow_detour=1, flow_released=1, flow_established=2,
