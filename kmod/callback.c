@@ -28,7 +28,7 @@ static void pep_callback_data_ready(struct sock *sk)
 	rcu_read_lock();
 	flow = rcu_dereference_sk_user_data(sk);
 	if (flow) {
-		pep_window_hold(&flow->leg[flow->leg[PEP_SIDE_WIRELESS].sk != sk]);
+		pep_window_hold(&flow->leg[pep_flow_side(flow, sk)]);
 		pep_flow_schedule(flow);
 	}
 	rcu_read_unlock();

@@ -73,6 +73,18 @@ enum pep_flow_time {
 };
 
 /**
+ * pep_flow_time_on() - find the number of an event on a side
+ * @event: its number, to which that of the side is to be added
+ * @side: the side
+ *
+ * Return: the number.
+ */
+static inline enum pep_flow_time pep_flow_time_on(enum pep_flow_time event, enum pep_side side)
+{
+	return event + side;
+}
+
+/**
  * struct pep_flow - one split connection
  * @job: runs the flow; holds a reference while queued
  * @lock: guards all below unless stated otherwise; taken before the locks of

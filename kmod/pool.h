@@ -94,7 +94,9 @@ static inline enum pep_pool_kind pep_pool_shell(int family)
 static inline enum pep_pool_kind pep_pool_connector(enum pep_side side,
 						    int family)
 {
-	return PEP_POOL_WIRELESS4 + 2 * side + (family == AF_INET6);
+	if (family == AF_INET6)
+		return side == PEP_SIDE_SERVER ? PEP_POOL_SERVER6 : PEP_POOL_WIRELESS6;
+	return side == PEP_SIDE_SERVER ? PEP_POOL_SERVER4 : PEP_POOL_WIRELESS4;
 }
 
 /**

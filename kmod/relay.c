@@ -96,7 +96,7 @@ static void pep_relay_count(struct pep_flow *flow, enum pep_side from, u32 n,
 	if (copied)
 		WRITE_ONCE(flow->copied, flow->copied + copied);
 	if (unlikely(!to->relayed))
-		pep_stamp(flow, PEP_FLOW_TIME_FIRST + !from);
+		pep_stamp(flow, pep_flow_time_on(PEP_FLOW_TIME_FIRST, !from));
 	WRITE_ONCE(to->relayed, to->relayed + n);
 }
 
@@ -223,7 +223,7 @@ static enum pep_relay_result pep_relay_fin(struct pep_flow *flow,
 	if (sk_unhashed(leg->sk) && leg->sk->sk_state == TCP_ESTABLISHED)
 		return PEP_RELAY_IDLE;
 	leg->fin_sent = true;
-	pep_stamp(flow, PEP_FLOW_TIME_FIN + to);
+	pep_stamp(flow, pep_flow_time_on(PEP_FLOW_TIME_FIN, to));
 	pep_flow_advance(flow, PEP_FLOW_FIN);
 	return pep_leg_shutdown(leg->sk) ? PEP_RELAY_IDLE : PEP_RELAY_BROKEN;
 }

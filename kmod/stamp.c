@@ -43,12 +43,12 @@ static bool pep_stamp_was_reset(const struct sock *sk)
  */
 void pep_stamp_leg(struct pep_flow *flow, const struct sock *sk)
 {
-	enum pep_side side = flow->leg[PEP_SIDE_WIRELESS].sk != sk;
+	enum pep_side side = pep_flow_side(flow, sk);
 
 	if (READ_ONCE(flow->state) == PEP_FLOW_STATE_DEAD)
 		return;
 	if (sock_flag(sk, SOCK_DONE))
-		pep_stamp(flow, PEP_FLOW_TIME_FIN_FROM + side);
+		pep_stamp(flow, pep_flow_time_on(PEP_FLOW_TIME_FIN_FROM, side));
 	if (pep_stamp_was_reset(sk))
-		pep_stamp(flow, PEP_FLOW_TIME_RST_FROM + side);
+		pep_stamp(flow, pep_flow_time_on(PEP_FLOW_TIME_RST_FROM, side));
 }
