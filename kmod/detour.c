@@ -7,12 +7,13 @@
  * behind: an end acknowledges payload that its leg has not sent, which TCP ignores, and the
  * other end does not repeat it, as that acknowledgment has reached it. Both would wait.
  *
- * An end that is ahead of its leg shows that in each of its packets; one that has nothing to
- * send is asked, as packets behind a hole are all that the other one shows. When it has been
- * ahead for longer than a repetition takes, the connection is handed back, see
- * pep_release_detour(). Its packet must have the number that the leg expects next, which
- * only the end and hosts on the way know, or the one that the other end has acknowledged
- * when both are ahead; and an end in line answers the question, which starts this again.
+ * An end that is ahead of its leg shows that in each of its packets. It is asked for its
+ * numbers, since packets can be forged: one that is in line answers so. It is also asked
+ * when packets of the other end stay behind a hole, as it may have nothing to send. When it
+ * has been ahead for longer than a repetition takes, and its packet has the number that the
+ * leg expects next, which only the end and hosts on the way know, the connection is handed
+ * back, see pep_release_detour(). Where both ends are ahead for so long, neither of which has
+ * answered that it is in line, a number near the other's acknowledgment will do.
  */
 
 #include "detour.h"
@@ -35,18 +36,25 @@ static bool pep_detour_lasts(const struct pep_flow *flow, enum pep_side side)
 			PEP_DETOUR_WAIT + usecs_to_jiffies(2 * rtt);
 }
 
-/* Has a packet of the end on a side a number that others cannot guess? That of a keepalive
- * probe is one less.
+/* Has a packet of the end on a side the number that its leg expects next, or a keepalive
+ * probe's, which is one less? Or, where both ends are ahead, one that fits the other?
  */
 static bool pep_detour_genuine(const struct pep_flow *flow, enum pep_side side,
 			       const struct pep_packet *pkt)
 {
-	const struct tcp_sock *tp = tcp_sk(flow->leg[side].sk);
 	const struct pep_leg *other = &flow->leg[!side];
 	u32 seq = ntohl(pkt->th->seq);
+	u32 most = tcp_sk(other->sk)->max_window;
 
-	return tp->rcv_nxt - seq <= 1 ||
-	       (READ_ONCE(other->ahead) && other->beyond - seq <= 1);
+	return tcp_sk(flow->leg[side].sk)->rcv_nxt - seq <= 1 ||
+	       (pep_detour_lasts(flow, !side) && seq - other->beyond + most <= 2 * most);
+}
+
+/* Ask the end of a leg for its numbers. */
+static void pep_detour_ask(struct pep_leg *leg)
+{
+	if (pep_leg_probe(leg) && !READ_ONCE(leg->asked))
+		WRITE_ONCE(leg->asked, (u32)jiffies ?: 1);
 }
 
 /* The end on a side acknowledges payload that its leg has not sent: hand the connection
@@ -60,6 +68,10 @@ static void pep_detour_ahead(struct pep_flow *flow, enum pep_side side,
 
 	if (!after(ack, tcp_sk(flow->leg[!side].sk)->rcv_nxt))
 		return;
+	pep_detour_ask(leg);
+	/* It has answered the latest question, and this may be forged. */
+	if (!READ_ONCE(leg->asked))
+		return;
 	leg->beyond = ack;
 	if (!READ_ONCE(leg->ahead))
 		WRITE_ONCE(leg->ahead, (u32)jiffies ?: 1);
@@ -67,23 +79,19 @@ static void pep_detour_ahead(struct pep_flow *flow, enum pep_side side,
 		WRITE_ONCE(flow->detour, true);
 		pep_track_schedule(flow->conn);
 	}
-	pep_leg_probe(leg);
-}
-
-/* The packets of the end on a side stay behind a hole. */
-static void pep_detour_behind(struct pep_flow *flow, enum pep_side side)
-{
-	pep_leg_probe(&flow->leg[!side]);
-	WRITE_ONCE(flow->leg[side].hole, (u32)jiffies ?: 1);
 }
 
 static void pep_detour_locked(struct pep_flow *flow, enum pep_side side,
 			      const struct pep_packet *pkt)
 {
-	if (pep_detour_is_ahead(flow->leg[side].sk, pkt))
+	const struct sock *sk = flow->leg[side].sk;
+
+	if (pep_detour_is_ahead(sk, pkt)) {
 		pep_detour_ahead(flow, side, pkt);
-	else
-		pep_detour_behind(flow, side);
+	} else if (after(ntohl(pkt->th->seq), tcp_sk(sk)->rcv_nxt)) {
+		pep_detour_ask(&flow->leg[!side]);
+		WRITE_ONCE(flow->leg[side].hole, (u32)jiffies ?: 1);
+	}
 }
 
 /**
@@ -112,4 +120,27 @@ void pep_detour_note(struct pep_flow *flow, enum pep_side side,
 		pep_flow_unlock_legs(flow);
 	}
 	spin_unlock(&flow->lock);
+}
+
+/**
+ * pep_detour_beyond() - let an end go on with what it has acknowledged past its leg
+ * @conn: connection, locked, with the numbers that the legs of its ends have
+ * @flow: its flow, locked, with its legs locked
+ * @side: side of the end
+ *
+ * Only its next packet may say that it has what its leg is still sending.
+ *
+ * Context: BH off.
+ */
+void pep_detour_beyond(struct pep_conn *conn, const struct pep_flow *flow,
+		       enum pep_side side)
+{
+	const struct pep_leg *leg = &flow->leg[side];
+	struct pep_track_end *self = &conn->end[side];
+	struct pep_track_end *peer = &conn->end[!side];
+
+	if (!READ_ONCE(leg->ahead) || !after(leg->beyond, peer->high))
+		return;
+	self->edge += leg->beyond - self->ack;
+	peer->high = leg->beyond;
 }

@@ -10,6 +10,8 @@
 
 void pep_detour_note(struct pep_flow *flow, enum pep_side side,
 		     const struct sk_buff *skb, const struct pep_packet *pkt);
+void pep_detour_beyond(struct pep_conn *conn, const struct pep_flow *flow,
+		       enum pep_side side);
 
 /**
  * pep_detour_is_ahead() - does an end acknowledge payload that its leg has not sent?
@@ -48,8 +50,10 @@ static inline bool pep_detour_packet(struct pep_flow *flow, struct sock *sk,
 		pep_detour_note(flow, side, skb, pkt);
 		return true;
 	}
-	if (unlikely(READ_ONCE(leg->ahead)))
+	if (unlikely(READ_ONCE(leg->asked))) {
+		WRITE_ONCE(leg->asked, 0);
 		WRITE_ONCE(leg->ahead, 0);
+	}
 	if (likely(!after(ntohl(pkt->th->seq), READ_ONCE(tcp_sk(sk)->rcv_nxt)))) {
 		if (unlikely(hole))
 			WRITE_ONCE(leg->hole, 0);

@@ -397,23 +397,50 @@ void pep_leg_change(struct sock *sk, enum pep_side side,
  * pep_leg_probe() - have an end acknowledge an old number, once in a second
  * @leg: leg that is up, its socket locked
  *
- * That of a keepalive probe, RFC 9293, section 3.8.4. An end that payload is under way to is
- * going to acknowledge that. TCP's own time of the latest packet stays where it was, and so
- * does the probe's clock, which therefore makes the other end look no further behind.
+ * That of a keepalive probe, RFC 9293, section 3.8.4, in front of what is under way. TCP's
+ * own time of the latest packet stays where it was, and so does the probe's clock, which
+ * therefore makes the other end look no further behind.
  *
  * Context: BH off.
+ * Return: false when the end was asked within the last second.
  */
-void pep_leg_probe(struct pep_leg *leg)
+bool pep_leg_probe(struct pep_leg *leg)
 {
 	struct tcp_sock *tp = tcp_sk(leg->sk);
+	u32 next = tp->snd_nxt;
 
-	if (tp->snd_una != tp->snd_nxt ||
-	    (leg->probed && (u32)jiffies - leg->probed < HZ))
-		return;
+	if (leg->probed && (u32)jiffies - leg->probed < HZ)
+		return false;
 	leg->probed = (u32)jiffies ?: 1;
-	WRITE_ONCE(tp->snd_nxt, tp->snd_nxt - 1);
+	WRITE_ONCE(tp->snd_nxt, tp->snd_una - 1);
 	__tcp_send_ack(leg->sk, tp->rcv_nxt, 0);
-	WRITE_ONCE(tp->snd_nxt, tp->snd_nxt + 1);
+	WRITE_ONCE(tp->snd_nxt, next);
+	return true;
+}
+
+/**
+ * pep_leg_repeat() - repeat all payload that a time-out has marked as lost
+ * @sk: leg that is up, locked, and that no process owns
+ *
+ * TCP repeats the first segment at each time-out, and the others as acknowledgments come;
+ * tcp_release_cb() sends them when the congestion window has room. The end is not heard,
+ * and TCP must not lose patience with it.
+ *
+ * Context: BH off.
+ * Return: true when all that is under way has been repeated since the latest time-out.
+ */
+bool pep_leg_repeat(struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	WRITE_ONCE(inet_csk(sk)->icsk_user_timeout, 0);
+	if (tp->lost_out > tp->retrans_out) {
+		tcp_snd_cwnd_set(tp, max(tcp_snd_cwnd(tp), 2 * tp->packets_out));
+		if (!test_and_set_bit(TCP_TSQ_DEFERRED, &sk->sk_tsq_flags))
+			sock_hold(sk);
+		sk->sk_prot->release_cb(sk);
+	}
+	return tp->retrans_out == tp->packets_out;
 }
 
 /**

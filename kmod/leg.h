@@ -39,8 +39,10 @@ struct pep_values;
  * @edge: sequence number up to which the end may send; guarded, as @coupled, @window, @open
  *	and @offer, by the socket's lock
  * @probed: when pep_leg_probe() last sent, jiffies, 0 for never
- * @ahead: since when the end acknowledges payload that the leg has not sent, jiffies, 0
- *	when it does not; see detour.c; written without a lock
+ * @asked: when the end was first asked for its numbers since it was last in line,
+ *	jiffies, 0 when it was not; see detour.c, as for the following; written without a lock
+ * @ahead: since when, while it is @asked, the end acknowledges payload that the leg has not
+ *	sent, jiffies, 0 when it does not; written without a lock
  * @hole: since when the end's packets come behind a hole, jiffies, 0 when they do not;
  *	written without a lock
  * @beyond: while it is @ahead: the latest of these acknowledgments; guarded by the socket's
@@ -63,6 +65,7 @@ struct pep_leg {
 	u32 offer;
 	u32 edge;
 	u32 probed;
+	u32 asked;
 	u32 ahead;
 	u32 hole;
 	u32 beyond;
@@ -173,6 +176,7 @@ void pep_leg_abort(struct sock *sk);
 void pep_leg_start(struct sock *sk, u32 window);
 bool pep_leg_shutdown(struct sock *sk);
 void pep_leg_keep_alive(struct sock *sk);
-void pep_leg_probe(struct pep_leg *leg);
+bool pep_leg_probe(struct pep_leg *leg);
+bool pep_leg_repeat(struct sock *sk);
 
 #endif

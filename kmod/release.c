@@ -19,6 +19,7 @@
 
 #include "clock.h"
 #include "compat.h"
+#include "detour.h"
 #include "gen.h"
 #include "idle.h"
 #include "meter.h"
@@ -29,6 +30,9 @@
 /* How long a release may take, jiffies; pep_sweep_work() looks after it. */
 #define PEP_RELEASE_DEADLINE	(10 * HZ)
 
+/* The same where an end is not heard at all, see pep_release_unheard(). */
+#define PEP_RELEASE_UNHEARD	(90 * HZ)
+
 /* When to try again with a flow whose sockets a process owns, jiffies. */
 #define PEP_RELEASE_AGAIN	HZ
 
@@ -36,6 +40,12 @@
  * average, so that the attempts do not keep step with keepalive probes.
  */
 #define PEP_RELEASE_SHOWN	(5 * HZ)
+
+/* Time since the cuts, jiffies. */
+static u32 pep_release_takes(const struct pep_conn *conn)
+{
+	return (u32)jiffies - conn->seen;
+}
 
 /* Are both ends there, with nothing that only the legs know? */
 static bool pep_release_open(const struct pep_flow *flow)
@@ -181,20 +191,22 @@ static bool pep_release_done(struct pep_conn *conn, struct pep_flow *flow)
 	return pep_release_arrived(conn, flow, 0) && pep_release_arrived(conn, flow, 1);
 }
 
-/* Packets take another way: have the legs sent all, for so long that it has arrived, to an
- * end of which nothing comes here any more? Its acknowledgments reach the other end.
+/* Packets take another way: have the legs sent all, and repeated it if it is @late, to an end
+ * of which nothing comes here any more? Its acknowledgments reach the other end.
  */
-static bool pep_release_unheard(const struct pep_conn *conn, const struct pep_flow *flow)
+static bool pep_release_unheard(const struct pep_conn *conn, const struct pep_flow *flow,
+				bool late)
 {
 	enum pep_side side;
 
-	for (side = 0; side < 2; side++) {
+	for (side = 0; conn->resume && side < 2; side++) {
 		const struct tcp_sock *in = tcp_sk(flow->leg[side].sk);
-		const struct tcp_sock *out = tcp_sk(flow->leg[!side].sk);
+		struct sock *out = flow->leg[!side].sk;
 
 		if (!pep_release_arrived(conn, flow, side) &&
 		    (conn->heard & BIT(!side) || in->copied_seq != in->rcv_nxt ||
-		     out->snd_nxt != out->write_seq))
+		     tcp_sk(out)->snd_nxt != tcp_sk(out)->write_seq ||
+		     (!pep_leg_repeat(out) && late)))
 			return false;
 	}
 	return conn->resume;
@@ -269,14 +281,14 @@ static void pep_release_abort(struct pep_conn *conn, struct pep_flow *flow,
 static bool pep_release_try(struct pep_conn *conn, enum pep_stat cause)
 {
 	struct pep_flow *flow = conn->flow;
-	bool over = true;
+	bool over = true, unheard;
 
 	spin_lock(&flow->lock);
 	if (flow->state == PEP_FLOW_STATE_DEAD) {
 		pep_track_advance(flow->pn, conn, PEP_TRACK_END);
 		goto out;
 	}
-	cause = cause ?: flow->over;
+	cause = flow->over ?: cause;
 	pep_flow_lock_legs(flow);
 	if (pep_flow_legs_owned(flow)) {
 		over = false;
@@ -286,8 +298,10 @@ static bool pep_release_try(struct pep_conn *conn, enum pep_stat cause)
 	} else if (cause && cause != PEP_STAT_FLOW_RELEASED) {
 		pep_release_abort(conn, flow, cause);
 	} else if (!pep_release_done(conn, flow) &&
-		   !(cause && pep_release_unheard(conn, flow))) {
-		over = cause;
+		   !(cause && pep_release_unheard(conn, flow, true))) {
+		/* What has just been repeated may need another time-out. */
+		unheard = pep_release_unheard(conn, flow, false);
+		over = cause && !(unheard && pep_release_takes(conn) < PEP_RELEASE_UNHEARD);
 		if (over)
 			pep_release_abort(conn, flow, PEP_STAT_FLOW_KILLED);
 	} else if (pep_leg_failed(flow->leg[0].sk) || pep_leg_failed(flow->leg[1].sk)) {
@@ -311,7 +325,7 @@ out:
 void pep_release_poll(struct pep_conn *conn)
 {
 	if (!pep_release_try(conn, PEP_STAT_NONE) &&
-	    (u32)jiffies - conn->seen > PEP_RELEASE_DEADLINE)
+	    pep_release_takes(conn) > PEP_RELEASE_DEADLINE)
 		pep_release_try(conn, PEP_STAT_FLOW_RELEASED);
 }
 
@@ -387,22 +401,6 @@ void pep_release_idle(struct pep_conn *conn)
 	spin_unlock(&flow->lock);
 }
 
-/* Let an end go on with what it has acknowledged past its leg. What its leg has not got
- * acknowledged is its next packet's to say.
- */
-static void pep_release_beyond(struct pep_conn *conn, const struct pep_flow *flow,
-			       enum pep_side side)
-{
-	const struct pep_leg *leg = &flow->leg[side];
-	struct pep_track_end *self = &conn->end[side];
-	struct pep_track_end *peer = &conn->end[!side];
-
-	if (!READ_ONCE(leg->ahead) || !after(leg->beyond, peer->high))
-		return;
-	self->edge = leg->beyond + pep_release_room(self);
-	peer->high = leg->beyond;
-}
-
 /* Hand back a connection whose packets take another way, with all locked. A leg forgets
  * payload behind a hole: its end repeats it in time, although the leg has reported it.
  */
@@ -412,8 +410,8 @@ static void pep_release_elsewhere(struct pep_conn *conn, struct pep_flow *flow)
 
 	pep_stat_inc(flow->pn, PEP_STAT_FOLLOW_DETOUR);
 	pep_release_cuts(conn, flow);
-	pep_release_beyond(conn, flow, 0);
-	pep_release_beyond(conn, flow, 1);
+	pep_detour_beyond(conn, flow, 0);
+	pep_detour_beyond(conn, flow, 1);
 	pep_meter_end(conn);
 	conn->resume = true;
 	conn->heard = 0;

@@ -168,7 +168,7 @@ static inline bool pep_track_acks(const struct pep_track_end *end,
  *	back: the handshake's round trips are not known
  * @early: its opener is to be answered early; constant
  * @resume: packets may have passed unseen since its numbers were noted: it was
- *	imported, or a side had no device meanwhile
+ *	imported, a side had no device meanwhile, or its packets took another way
  * @heard: the ends that have sent since @resume was set, a mask of BIT(side)
  * @renew: its SYN-ACK may be sent again when that gets lost, see synack.c; constant
  * @crowded: its subscriber had no room to split it again, which has been counted

@@ -11,12 +11,14 @@ Besides the usual topology, a direct link from the server to the subscriber:
 
 import contextlib
 import errno
+import itertools
 import socket
+import threading
 import time
 
 from peptest import pep
 from peptest.ktap import expect, families, wait_for
-from peptest.netns import addr, ip, nstat, run, sysctl
+from peptest.netns import WIRELESS, addr, impaired, ip, nstat, run, sysctl
 from peptest.pep import grows, least
 from peptest.raw import SYN, Wire, link_address, renumbered
 from peptest.tcp import (PORT, client, close_all, exchange, exchange_part,
@@ -28,11 +30,23 @@ TRAITS = {"waits", "simulated"}
 BYTES = 100000
 LITTLE = 5000           # bytes, below the trigger
 FAR = 20000000          # bytes, more than any window
+BULK = 5000000          # bytes, for 2 s of the link
+FLIGHT = 0.5            # seconds
 FORGED = 1000, FAR      # bytes that nobody has sent
-FORGERIES = 10
-AGAIN = 0.4             # seconds between them
+# Seconds behind a forged packet: the second comes soon after a question,
+# the third more than a second later.
+PAUSES = 5 * (0.7, 1.2)
+DEVICE = {"sub": "wl0", "srv": "sv0"}
+BACKS = ("srv", "back0"), ("sub", "back0")
 RESET = 30              # seconds within which ends are reset
-RELEASED = 30           # and flows are gone that never get an acknowledgment
+RELEASED = 60           # and flows are gone that never get an acknowledgment
+# All segments of several but the last one.
+LOST = """table inet lost {
+    chain in {
+        type filter hook input priority 0
+        meta l4proto tcp meta length > 1000 drop
+    }
+}"""
 SILENCE = """table inet silence {
     chain out {
         type filter hook output priority 0
@@ -179,17 +193,32 @@ def one_direction(family, moved):
             exchange(tuple(ends.values()), BYTES)
 
 
+def sent(sock):
+    """Send a little; return the offset of its stream."""
+    offset = next_offset()
+    sock.sendall(b"".join(pieces(offset, LITTLE)))
+    return offset
+
+
 def answered(family, moved):
     """So it is, but the other end has sent payload by then: its leg never gets
-    an acknowledgment. The release takes its time, the connection does not."""
+    an acknowledgment. The release takes its time, the connection does not, and
+    segments that get lost are all repeated before."""
     with grows(follow_detour=1, flow_released=1, flow_reset=0,
                flow_killed=0):
         ends = split(family)
         with around(family, moved):
+            one_way(ends[moved], ends[OTHER[moved]], LITTLE)
+            run("nft", "-f", "-", ns=moved, stdin=LOST)
+            for sock in ends.values():
+                sock.settimeout(RELEASED)
+            answer = sent(ends[OTHER[moved]])
+            pep.quiet()
+            run("nft", "delete", "table", "inet", "lost", ns=moved)
             for _ in range(3):
-                one_way(ends[moved], ends[OTHER[moved]], LITTLE)
-                one_way(ends[OTHER[moved]], ends[moved], LITTLE)
+                expect_stream(ends[OTHER[moved]], sent(ends[moved]), LITTLE)
                 time.sleep(HEARD)
+            expect_stream(ends[moved], answer, LITTLE)
             wait_for("the release", lambda: not pep.stat("flows"), RELEASED)
             exchange(tuple(ends.values()), BYTES)
 
@@ -231,6 +260,25 @@ def both_sent(family):
         exchange(both, BYTES)
 
 
+@families("a split connection takes another way and comes back in full flight")
+def in_flight(family):
+    """Payload and acknowledgments of both directions are under way both
+    times."""
+    def away():
+        time.sleep(FLIGHT)
+        with around(family, "sub"), around(family, "srv"):
+            time.sleep(FLIGHT)
+
+    with grows(flow_reset=0, flow_killed=0), \
+            impaired(WIRELESS + BACKS, "delay", "20ms", "rate", "20mbit"):
+        both = tuple(split(family).values())
+        moving = threading.Thread(target=away)
+        moving.start()
+        exchange_part(both, BULK)
+        moving.join()
+        exchange(both, BYTES)
+
+
 @families("a half-closed split connection takes another way and comes back")
 def half_closed(family):
     """A leg cannot hand the FIN back, and nothing would move: both ends are
@@ -249,21 +297,22 @@ def half_closed(family):
         close_all()
 
 
-@families("forged packets of an end of a split connection hand nothing back",
-          "sub")
-@families("forged packets of a server hand nothing back", "srv")
-def forged(family, ns):
-    """They acknowledge what nobody has sent, within the window and beyond. The
-    end is asked, and answers."""
+@families("forged packets of the subscriber hand nothing back", "sub")
+@families("forged packets of the server hand nothing back", "srv")
+@families("forged packets of both ends hand nothing back", "sub", "srv")
+def forged(family, *froms):
+    """They acknowledge what nobody has sent, within the window and beyond, and
+    those of both ends fit each other. The ends are asked, and answer."""
     with grows(follow_detour=0, flow_closed=1, flow_reset=0, flow_killed=0):
-        wire = Wire(ns, "eth0", ("pep", {"sub": "wl0", "srv": "sv0"}[ns]))
+        wires = {ns: Wire(ns, "eth0", ("pep", DEVICE[ns])) for ns in froms}
         ends = split(family)
-        pep.quiet()
-        seen = wire.segments(outgoing=True)[-1]
-        for ahead in FORGED:
-            for _ in range(FORGERIES):
-                wire.send(renumbered(seen, ack=ahead))
-                time.sleep(AGAIN)
+        acks = {ns: [seen for seen in wire.segments(outgoing=True)
+                     if not seen.data][-1] for ns, wire in wires.items()}
+        for ahead, pause in itertools.product(FORGED, PAUSES):
+            for ns, wire in wires.items():
+                wire.send(renumbered(
+                    acks[ns], seq=ahead * (len(froms) - 1), ack=ahead))
+            time.sleep(pause)
         exchange(tuple(ends.values()), BYTES)
 
 
@@ -276,13 +325,12 @@ def forged_silent(family):
         ends = split(family)
         seen = wire.segments(outgoing=True)[-1]
         run("nft", "-f", "-", ns="sub", stdin=SILENCE)
-        offset = next_offset()
-        ends["srv"].sendall(b"".join(pieces(offset, LITTLE)))
-        for _ in range(FORGERIES):
+        answer = sent(ends["srv"])
+        for pause in PAUSES:
             wire.send(renumbered(seen, seq=LITTLE, ack=FAR))
-            time.sleep(AGAIN)
+            time.sleep(pause)
         run("nft", "delete", "table", "inet", "silence", ns="sub")
-        expect_stream(ends["sub"], offset, LITTLE)
+        expect_stream(ends["sub"], answer, LITTLE)
         exchange(tuple(ends.values()), BYTES)
 
 
