@@ -74,12 +74,12 @@ enum pep_flow_time {
 
 /**
  * pep_flow_time_on() - find the number of an event on a side
- * @event: its number, to which that of the side is to be added
+ * @event: enum pep_flow_time, to which the number of the side is to be added
  * @side: the side
  *
  * Return: the number.
  */
-static inline enum pep_flow_time pep_flow_time_on(enum pep_flow_time event, enum pep_side side)
+static inline unsigned int pep_flow_time_on(unsigned int event, enum pep_side side)
 {
 	return event + side;
 }
