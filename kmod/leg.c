@@ -427,7 +427,8 @@ bool pep_leg_probe(struct pep_leg *leg)
  * and TCP must not lose patience with it.
  *
  * Context: BH off.
- * Return: true when all that is under way has been repeated since the latest time-out.
+ * Return: true when all that is under way has been repeated since the latest time-out, but
+ * for what the end has acknowledged selectively.
  */
 bool pep_leg_repeat(struct sock *sk)
 {
@@ -440,7 +441,7 @@ bool pep_leg_repeat(struct sock *sk)
 			sock_hold(sk);
 		sk->sk_prot->release_cb(sk);
 	}
-	return tp->retrans_out == tp->packets_out;
+	return tp->retrans_out + tp->sacked_out == tp->packets_out;
 }
 
 /**
