@@ -14,7 +14,7 @@ from concurrent import futures
 
 from peptest import pep
 from peptest.env import amount
-from peptest.ktap import expect, expect_least, families, wait_for
+from peptest.ktap import Failure, expect, expect_least, families, wait_for
 from peptest.netns import addr, impaired, ip, nstat, run
 from peptest.pep import grows, split_pair
 from peptest.raw import ACK, FIN, RST, Wire, segment
@@ -501,8 +501,10 @@ def deleted(family):
                 "ss", "-tnH", "state", "established", ns="srv").stdout)
             pep.pepadm("dev", "del", "wl0")
             expect("the end", outcome(near, 20), "ECONNRESET")
-    finally:
+    except Failure:
         pep.pepadm("dev", "add", "wl0", "side", "wireless", check=False)
+        raise
+    pep.pepadm("dev", "add", "wl0", "side", "wireless")
 
 
 @contextlib.contextmanager
