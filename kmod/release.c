@@ -24,6 +24,7 @@
 #include "idle.h"
 #include "meter.h"
 #include "repair.h"
+#include "segment.h"
 #include "stat.h"
 #include "untrack.h"
 
@@ -191,25 +192,51 @@ static bool pep_release_done(struct pep_conn *conn, struct pep_flow *flow)
 	return pep_release_arrived(conn, flow, 0) && pep_release_arrived(conn, flow, 1);
 }
 
-/* Packets take another way: have the legs sent all, and repeated it if it is @late, to an end
- * of which nothing comes here any more? Its acknowledgments reach the other end.
+/* Do only ends still owe acknowledgments whose packets take another way? These get all that
+ * the legs have, and acknowledge it to each other past this host.
  */
-static bool pep_release_unheard(const struct pep_conn *conn, const struct pep_flow *flow,
-				bool late)
+static bool pep_release_unheard(const struct pep_conn *conn, const struct pep_flow *flow)
 {
 	enum pep_side side;
 
-	for (side = 0; conn->resume && side < 2; side++) {
+	for (side = 0; side < 2; side++) {
 		const struct tcp_sock *in = tcp_sk(flow->leg[side].sk);
-		struct sock *out = flow->leg[!side].sk;
+		const struct tcp_sock *out = tcp_sk(flow->leg[!side].sk);
 
 		if (!pep_release_arrived(conn, flow, side) &&
 		    (conn->heard & BIT(!side) || in->copied_seq != in->rcv_nxt ||
-		     tcp_sk(out)->snd_nxt != tcp_sk(out)->write_seq ||
-		     (!pep_leg_repeat(out) && late)))
+		     out->snd_nxt != out->write_seq))
 			return false;
 	}
 	return conn->resume;
+}
+
+/* Repeat the payload of such ends. Return: true when all has been, see pep_leg_repeat(). */
+static bool pep_release_repeat(const struct pep_conn *conn, const struct pep_flow *flow)
+{
+	bool repeated = true;
+	enum pep_side side;
+
+	for (side = 0; side < 2; side++)
+		if (!pep_release_arrived(conn, flow, side) &&
+		    !pep_leg_repeat(flow->leg[!side].sk))
+			repeated = false;
+	return repeated;
+}
+
+/* How does a release end, whose time is over when it is @late? Return: counter of the cause,
+ * or PEP_STAT_NONE while it goes on. What was just repeated may need another time-out.
+ */
+static enum pep_stat pep_release_cause(struct pep_conn *conn, struct pep_flow *flow, bool late)
+{
+	if (pep_release_done(conn, flow))
+		return PEP_STAT_FLOW_RELEASED;
+	if (pep_release_unheard(conn, flow)) {
+		if (pep_release_repeat(conn, flow) && late)
+			return PEP_STAT_FLOW_RELEASED;
+		late = late && pep_release_takes(conn) >= PEP_RELEASE_UNHEARD;
+	}
+	return late ? PEP_STAT_FLOW_KILLED : PEP_STAT_NONE;
 }
 
 /* Note the acknowledgment and the window of an end that its leg has received since the
@@ -280,36 +307,36 @@ static void pep_release_abort(struct pep_conn *conn, struct pep_flow *flow,
  */
 static bool pep_release_try(struct pep_conn *conn, enum pep_stat cause)
 {
+	bool late = cause == PEP_STAT_FLOW_RELEASED;
 	struct pep_flow *flow = conn->flow;
-	bool over = true, unheard;
+	bool over = true;
 
 	spin_lock(&flow->lock);
 	if (flow->state == PEP_FLOW_STATE_DEAD) {
 		pep_track_advance(flow->pn, conn, PEP_TRACK_END);
 		goto out;
 	}
-	cause = flow->over ?: cause;
+	cause = flow->over ?: late ? PEP_STAT_NONE : cause;
 	pep_flow_lock_legs(flow);
 	if (pep_flow_legs_owned(flow)) {
 		over = false;
 		flow->over = cause;
 		if (cause)
 			pep_flow_wake_in(flow, 1);
-	} else if (cause && cause != PEP_STAT_FLOW_RELEASED) {
-		pep_release_abort(conn, flow, cause);
-	} else if (!pep_release_done(conn, flow) &&
-		   !(cause && pep_release_unheard(conn, flow, true))) {
-		/* What has just been repeated may need another time-out. */
-		unheard = pep_release_unheard(conn, flow, false);
-		over = cause && !(unheard && pep_release_takes(conn) < PEP_RELEASE_UNHEARD);
-		if (over)
-			pep_release_abort(conn, flow, PEP_STAT_FLOW_KILLED);
-	} else if (pep_leg_failed(flow->leg[0].sk) || pep_leg_failed(flow->leg[1].sk)) {
-		/* The other end is yet to know. */
-		pep_release_abort(conn, flow, PEP_STAT_FLOW_RESET);
-	} else {
-		pep_release_finish(conn, flow, PEP_STAT_FLOW_RELEASED);
+		goto unlock;
 	}
+	cause = cause ?: pep_release_cause(conn, flow, late);
+	/* The other end is yet to know. */
+	if (cause == PEP_STAT_FLOW_RELEASED &&
+	    (pep_leg_failed(flow->leg[0].sk) || pep_leg_failed(flow->leg[1].sk)))
+		cause = PEP_STAT_FLOW_RESET;
+	if (!cause)
+		over = false;
+	else if (cause == PEP_STAT_FLOW_RELEASED)
+		pep_release_finish(conn, flow, cause);
+	else
+		pep_release_abort(conn, flow, cause);
+unlock:
 	pep_flow_unlock_legs(flow);
 out:
 	spin_unlock(&flow->lock);
@@ -503,40 +530,6 @@ unsigned int pep_release_flows(struct pep_net *pn, pep_flow_match *match,
 	return pep_flow_each(pn, match, filter, pep_release_begin);
 }
 
-/* Is an acknowledgment plausible? Payload may have come by another way, see
- * pep_segment_unseen().
- */
-static bool pep_release_acks(const struct pep_track_end *self,
-			     const struct pep_track_end *peer, u32 ack)
-{
-	return pep_track_acks(self, peer, ack) ||
-	       (after(ack, peer->high) &&
-		!after(ack, self->edge + pep_track_window(self)));
-}
-
-/* Are the packet's numbers and checksum plausible? The other end drops others. */
-static bool pep_release_plausible(const struct pep_conn *conn,
-				  enum pep_side side, const struct sk_buff *skb,
-				  const struct pep_packet *pkt)
-{
-	const struct tcp_sock *tp = tcp_sk(conn->flow->leg[side].sk);
-	const struct pep_track_end *self = &conn->end[side];
-	const struct pep_track_end *peer = &conn->end[!side];
-	u32 edge = READ_ONCE(tp->rcv_wup) + READ_ONCE(tp->rcv_wnd);
-	u32 seq = ntohl(pkt->th->seq);
-
-	/* The leg may have offered more than the other end. */
-	if (after(peer->edge, edge))
-		edge = peer->edge;
-	return (pkt->th->ack || pkt->th->rst) && !pkt->th->syn &&
-	       !before(seq + pkt->payload,
-		       self->next - pep_track_window(peer)) &&
-	       !after(seq, edge) &&
-	       (!pkt->th->ack ||
-		pep_release_acks(self, peer, ntohl(pkt->th->ack_seq))) &&
-	       pep_packet_csum_ok(skb, pkt);
-}
-
 /**
  * pep_release_packet() - handle a packet of a connection that is released
  * @conn: connection in PEP_TRACK_RELEASING, locked
@@ -562,7 +555,7 @@ void pep_release_packet(struct pep_conn *conn, enum pep_side side,
 	way->pass = true;
 	pep_release_move(conn, 0);
 	pep_release_move(conn, 1);
-	if (!pep_release_plausible(conn, side, skb, pkt))
+	if (!pep_segment_released(conn, side, skb, pkt))
 		return;
 	if (th->rst) {
 		/* RFC 5961: the end itself would challenge other resets. */

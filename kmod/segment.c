@@ -11,6 +11,7 @@
 #include <linux/unaligned.h>
 #include <net/tcp.h>
 
+#include "flow.h"
 #include "packet.h"
 #include "track.h"
 
@@ -122,6 +123,51 @@ bool pep_segment_unseen(const struct pep_conn *conn, enum pep_side side,
 	return pkt->th->ack && after(ack, peer->high) &&
 	       !after(ack, self->edge + pep_track_window(self)) &&
 	       !before(seq, peer->ack) && !after(seq, peer->edge) &&
+	       pep_packet_csum_ok(skb, pkt);
+}
+
+/* Is an acknowledgment plausible? Payload may have come by another way, see
+ * pep_segment_unseen().
+ */
+static bool pep_segment_released_acks(const struct pep_track_end *self,
+				      const struct pep_track_end *peer, u32 ack)
+{
+	return pep_track_acks(self, peer, ack) ||
+	       (after(ack, peer->high) &&
+		!after(ack, self->edge + pep_track_window(self)));
+}
+
+/**
+ * pep_segment_released() - will the other end take a segment while both are handed back?
+ * @conn: connection in PEP_TRACK_RELEASING, locked
+ * @side: side that it came from, enum pep_side
+ * @skb: packet
+ * @pkt: parsed @skb
+ *
+ * The numbers and the checksum count.
+ *
+ * Context: softirq, RCU read side.
+ * Return: false when it would drop it.
+ */
+bool pep_segment_released(const struct pep_conn *conn, enum pep_side side,
+			  const struct sk_buff *skb,
+			  const struct pep_packet *pkt)
+{
+	const struct tcp_sock *tp = tcp_sk(conn->flow->leg[side].sk);
+	const struct pep_track_end *self = &conn->end[side];
+	const struct pep_track_end *peer = &conn->end[!side];
+	u32 edge = READ_ONCE(tp->rcv_wup) + READ_ONCE(tp->rcv_wnd);
+	u32 seq = ntohl(pkt->th->seq);
+
+	/* The leg may have offered more than the other end. */
+	if (after(peer->edge, edge))
+		edge = peer->edge;
+	return (pkt->th->ack || pkt->th->rst) && !pkt->th->syn &&
+	       !before(seq + pkt->payload,
+		       self->next - pep_track_window(peer)) &&
+	       !after(seq, edge) &&
+	       (!pkt->th->ack ||
+		pep_segment_released_acks(self, peer, ntohl(pkt->th->ack_seq))) &&
 	       pep_packet_csum_ok(skb, pkt);
 }
 

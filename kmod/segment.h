@@ -30,6 +30,9 @@ bool pep_segment_plausible(const struct pep_conn *conn, enum pep_side side,
 bool pep_segment_unseen(const struct pep_conn *conn, enum pep_side side,
 			const struct sk_buff *skb,
 			const struct pep_packet *pkt);
+bool pep_segment_released(const struct pep_conn *conn, enum pep_side side,
+			  const struct sk_buff *skb,
+			  const struct pep_packet *pkt);
 bool pep_segment_resets(const struct pep_conn *conn, enum pep_side side,
 			const struct tcphdr *th);
 
