@@ -39,7 +39,7 @@ PAUSES = 5 * (0.7, 1.2)
 DEVICE = {"sub": "wl0", "srv": "sv0"}
 BACKS = ("srv", "back0"), ("sub", "back0")
 RESET = 30              # seconds within which ends are reset
-RELEASED = 60           # and flows are gone that never get an acknowledgment
+RELEASED = 30           # and flows are gone that never get an acknowledgment
 # All segments of several but the last one.
 LOST = """table inet lost {
     chain in {
