@@ -57,6 +57,9 @@ QUIET = {'pep_connections_total{instance="a",event="new"}': 600,
 FILTERS = {'pep_filters{instance="a",side="wireless"}': "2x60",
            'pep_filters{instance="a",side="server"}': "2x60"}
 LOUD = {"PepNothingSplit": {'pep_flows_established_total{instance="a"}': 0},
+        "PepNeverSplit": {
+            'pep_flows_established_total{instance="a"}': 0,
+            'pep_connections_kept_total{instance="a",reason="option"}': 0},
         "PepDraining": {'pep_draining{instance="a"}': 1},
         "PepStray": {'pep_stray_total{instance="a"}': 1},
         "PepDetours": {'pep_connections_total{instance="a",'
