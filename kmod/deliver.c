@@ -97,14 +97,22 @@ static void pep_deliver_stop6(struct pep_net *pn)
 }
 #endif
 
-/*
- * The route of packets of a family, or NULL. A leg keeps the route of its last packet,
- * and for each packet TCP checks that it is still valid: ipv4_dst_check() and
- * ip6_dst_check() compare its generation with the namespace's, which any change of
- * routes advances. Our route never changes, so its generation follows; otherwise TCP
- * would drop and take a reference for each packet, on one cache line for all CPUs.
+/**
+ * pep_deliver_route() - the route of packets that are delivered locally
+ * @pn: instance
+ * @v4: IPv4, else IPv6
+ *
+ * A leg keeps the route of its last packet, and for each packet TCP checks that it is
+ * still valid: ipv4_dst_check() and ip6_dst_check() compare its generation with the
+ * namespace's, which any change of routes advances. Our route never changes, so its
+ * generation follows; otherwise TCP would drop and take a reference for each packet, on
+ * one cache line for all CPUs.
+ *
+ * Context: RCU read side or BH off.
+ * Return: the route, valid, without a reference, or NULL when there is none.
  */
-static struct dst_entry *pep_deliver_route(const struct pep_net *pn, bool v4)
+VISIBLE_IF_KUNIT
+struct dst_entry *pep_deliver_route(const struct pep_net *pn, bool v4)
 {
 	struct rtable *rt;
 	int now;
@@ -119,6 +127,7 @@ static struct dst_entry *pep_deliver_route(const struct pep_net *pn, bool v4)
 		WRITE_ONCE(rt->rt_genid, now);
 	return &rt->dst;
 }
+EXPORT_SYMBOL_IF_KUNIT(pep_deliver_route);
 
 /**
  * pep_deliver_start() - make the routes of locally delivered packets
@@ -143,6 +152,7 @@ int pep_deliver_start(struct pep_net *pn)
 		pep_deliver_stop(pn);
 	return err;
 }
+EXPORT_SYMBOL_IF_KUNIT(pep_deliver_start);
 
 /**
  * pep_deliver_stop() - release the routes
@@ -162,6 +172,7 @@ void pep_deliver_stop(struct pep_net *pn)
 	}
 	pep_deliver_stop6(pn);
 }
+EXPORT_SYMBOL_IF_KUNIT(pep_deliver_stop);
 
 /* Prepare an IPv4 packet as ip_rcv_core() does. Return: its length, bytes. */
 static u32 pep_deliver_prepare4(struct sk_buff *skb)

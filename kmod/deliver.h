@@ -29,5 +29,8 @@ struct sk_buff *pep_deliver_compact(struct sk_buff *skb);
 struct sk_buff *pep_deliver_hold(struct sk_buff *skb);
 bool pep_deliver_unhold(struct pep_net *pn, struct sk_buff *skb);
 void pep_deliver_pass(struct sk_buff *skb);
+#if IS_ENABLED(CONFIG_KUNIT)
+struct dst_entry *pep_deliver_route(const struct pep_net *pn, bool v4);
+#endif
 
 #endif

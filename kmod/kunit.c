@@ -6,6 +6,7 @@
 #include <linux/module.h>
 #include <linux/skbuff.h>
 #include <linux/string.h>
+#include <net/net_namespace.h>
 #include <net/tcp.h>
 
 #include "compat.h"
@@ -459,6 +460,37 @@ static void pep_kunit_deliver_compact(struct kunit *test)
 	}
 }
 
+/* The route that a leg keeps is valid again with the first packet after a change of
+ * other routes.
+ */
+static void pep_kunit_deliver_route(struct kunit *test)
+{
+	struct pep_net *pn = kunit_kzalloc(test, sizeof(*pn), GFP_KERNEL);
+	struct dst_entry *dst;
+	int v4;
+
+	KUNIT_ASSERT_NOT_NULL(test, pn);
+	pn->net = &init_net;
+	KUNIT_ASSERT_EQ(test, pep_deliver_start(pn), 0);
+	KUNIT_EXPECT_NOT_NULL(test, pep_deliver_route(pn, true));
+	rcu_read_lock();
+	for (v4 = 0; v4 < 2; v4++) {
+		dst = pep_deliver_route(pn, v4);
+		if (!dst)
+			continue;
+		KUNIT_EXPECT_PTR_EQ(test, dst->ops->check(dst, 0), dst);
+		if (v4)
+			rt_genid_bump_ipv4(&init_net);
+		else
+			rt_genid_bump_ipv6(&init_net);
+		KUNIT_EXPECT_NULL(test, dst->ops->check(dst, 0));
+		KUNIT_EXPECT_PTR_EQ(test, pep_deliver_route(pn, v4), dst);
+		KUNIT_EXPECT_PTR_EQ(test, dst->ops->check(dst, 0), dst);
+	}
+	rcu_read_unlock();
+	pep_deliver_stop(pn);
+}
+
 static struct kunit_case pep_kunit_cases[] = {
 	KUNIT_CASE(pep_kunit_flow_transitions),
 	KUNIT_CASE(pep_kunit_flow_out_of_range),
@@ -474,6 +506,7 @@ static struct kunit_case pep_kunit_cases[] = {
 #endif
 	KUNIT_CASE(pep_kunit_gather),
 	KUNIT_CASE(pep_kunit_deliver_compact),
+	KUNIT_CASE(pep_kunit_deliver_route),
 	KUNIT_CASE(pep_kunit_profile_names),
 	KUNIT_CASE(pep_kunit_profile_defaults),
 	KUNIT_CASE(pep_kunit_residence_bucket),
