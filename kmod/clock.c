@@ -140,7 +140,7 @@ bool pep_clock_ask(struct pep_flow *flow)
 
 	for (side = 0; side < 2; side++)
 		if (pep_clock_ahead(flow, side) > PEP_CLOCK_AHEAD_MOST) {
-			pep_leg_probe(&flow->leg[side]);
+			pep_leg_probe(&flow->leg[side], pep_clock_seen(flow, !side));
 			shown = false;
 		}
 	return shown;

@@ -18,6 +18,7 @@
 
 #include "detour.h"
 
+#include "segment.h"
 #include "track.h"
 
 /* How long payload of an end that passes its leg by may take to reach the leg as well, by a
@@ -50,10 +51,10 @@ static bool pep_detour_genuine(const struct pep_flow *flow, enum pep_side side,
 	       (pep_detour_lasts(flow, !side) && seq - other->beyond + most <= 2 * most);
 }
 
-/* Ask the end of a leg for its numbers. */
-static void pep_detour_ask(struct pep_leg *leg)
+/* Ask the end of a leg for its numbers; it has seen so much of the other end's clock. */
+static void pep_detour_ask(struct pep_leg *leg, u32 clock)
 {
-	if (pep_leg_probe(leg) && !READ_ONCE(leg->asked))
+	if (pep_leg_probe(leg, clock) && !READ_ONCE(leg->asked))
 		WRITE_ONCE(leg->asked, (u32)jiffies ?: 1);
 }
 
@@ -61,14 +62,14 @@ static void pep_detour_ask(struct pep_leg *leg)
  * back when the other leg has not received it either although it had the time.
  */
 static void pep_detour_ahead(struct pep_flow *flow, enum pep_side side,
-			     const struct pep_packet *pkt)
+			     const struct pep_packet *pkt, u32 clock)
 {
 	struct pep_leg *leg = &flow->leg[side];
 	u32 ack = ntohl(pkt->th->ack_seq);
 
 	if (!after(ack, tcp_sk(flow->leg[!side].sk)->rcv_nxt))
 		return;
-	pep_detour_ask(leg);
+	pep_detour_ask(leg, clock);
 	/* It has answered the latest question, and this may be forged. */
 	if (!READ_ONCE(leg->asked))
 		return;
@@ -85,11 +86,13 @@ static void pep_detour_locked(struct pep_flow *flow, enum pep_side side,
 			      const struct pep_packet *pkt)
 {
 	const struct sock *sk = flow->leg[side].sk;
+	struct pep_segment_options options;
 
+	pep_segment_scan(pkt, &options);
 	if (pep_detour_is_ahead(sk, pkt)) {
-		pep_detour_ahead(flow, side, pkt);
+		pep_detour_ahead(flow, side, pkt, options.tsecr);
 	} else if (after(ntohl(pkt->th->seq), tcp_sk(sk)->rcv_nxt)) {
-		pep_detour_ask(&flow->leg[!side]);
+		pep_detour_ask(&flow->leg[!side], options.tsval);
 		WRITE_ONCE(flow->leg[side].hole, (u32)jiffies ?: 1);
 	}
 }

@@ -396,25 +396,35 @@ void pep_leg_change(struct sock *sk, enum pep_side side,
 /**
  * pep_leg_probe() - have an end acknowledge an old number, once in a second
  * @leg: leg that is up, its socket locked
+ * @clock: what the end may have seen of the other end's clock; without meaning where they
+ *	have no timestamps
  *
- * That of a keepalive probe, RFC 9293, section 3.8.4, in front of what is under way. TCP's
- * own time of the latest packet stays where it was, and so does the probe's clock, which
- * therefore makes the other end look no further behind.
+ * That of a keepalive probe, RFC 9293, section 3.8.4, in front of what is under way. It
+ * shows @clock, or the time of TCP's latest packet when that is later: since 6.14 Linux
+ * does not answer an acknowledgment that is older than what it has seen (PAWS). As its
+ * number is old the end does not note its clock, RFC 7323, section 5.3.
  *
  * Context: BH off.
  * Return: false when the end was asked within the last second.
  */
-bool pep_leg_probe(struct pep_leg *leg)
+bool pep_leg_probe(struct pep_leg *leg, u32 clock)
 {
 	struct tcp_sock *tp = tcp_sk(leg->sk);
-	u32 next = tp->snd_nxt;
+	u32 next = tp->snd_nxt, offset = tp->tsoffset;
+	s32 later;
 
 	if (leg->probed && (u32)jiffies - leg->probed < HZ)
 		return false;
 	leg->probed = (u32)jiffies ?: 1;
+	/* As __tcp_transmit_skb(). */
+	later = clock - offset - (u32)div_u64(max(tp->tcp_wstamp_ns, tp->tcp_clock_cache),
+					      NSEC_PER_MSEC);
+	/* Any end answers a clock that far ahead, too, if it is forged. */
+	WRITE_ONCE(tp->tsoffset, offset + clamp(later, 0, S32_MAX / 2));
 	WRITE_ONCE(tp->snd_nxt, tp->snd_una - 1);
 	__tcp_send_ack(leg->sk, tp->rcv_nxt, 0);
 	WRITE_ONCE(tp->snd_nxt, next);
+	WRITE_ONCE(tp->tsoffset, offset);
 	return true;
 }
 

@@ -176,7 +176,7 @@ void pep_leg_abort(struct sock *sk);
 void pep_leg_start(struct sock *sk, u32 window);
 bool pep_leg_shutdown(struct sock *sk);
 void pep_leg_keep_alive(struct sock *sk);
-bool pep_leg_probe(struct pep_leg *leg);
+bool pep_leg_probe(struct pep_leg *leg, u32 clock);
 bool pep_leg_repeat(struct sock *sk);
 
 #endif

@@ -50,6 +50,7 @@ void pep_segment_scan(const struct pep_packet *pkt,
 	    get_unaligned((const __be32 *)opt) == PEP_SEGMENT_STAMP) {
 		found->has_ts = true;
 		found->tsval = get_unaligned_be32(opt + 4);
+		found->tsecr = get_unaligned_be32(opt + 8);
 		return;
 	}
 	for (; len && opt[0] != TCPOPT_EOL; opt += size, len -= size) {
@@ -62,6 +63,7 @@ void pep_segment_scan(const struct pep_packet *pkt,
 		if (opt[0] == TCPOPT_TIMESTAMP && size == TCPOLEN_TIMESTAMP) {
 			found->has_ts = true;
 			found->tsval = get_unaligned_be32(opt + 2);
+			found->tsecr = get_unaligned_be32(opt + 6);
 		} else if (opt[0] == TCPOPT_SACK) {
 			found->has_sack =
 				pep_segment_sacks(opt, size,

@@ -15,11 +15,13 @@ struct tcphdr;
  * @has_ts: there is a timestamp, RFC 7323
  * @has_sack: there are SACK blocks of payload behind a hole, RFC 2018
  * @tsval: the timestamp
+ * @tsecr: the one of the other end that it echoes
  */
 struct pep_segment_options {
 	bool has_ts;
 	bool has_sack;
 	u32 tsval;
+	u32 tsecr;
 };
 
 void pep_segment_scan(const struct pep_packet *pkt,
