@@ -2,25 +2,23 @@
 """A connection of which one direction bypasses the gateway works unsplit, as
 without pep, and pep keeps no state of it. A connection whose path has changed
 since its handshake is not split either, until it comes back. One that is split
-already is handed back.
-
-Besides the usual topology, a direct link from the server to the subscriber:
-   srv back0 ---------------------------------- sub back0
-   198.18.2.2, 2001:db8:2::2                198.18.2.1, 2001:db8:2::1
+already is handed back. Packets bypass it by the link of peptest/bypass.py.
 """
 
-import contextlib
 import errno
 import itertools
 import socket
 import threading
 import time
 
-from peptest import pep
+from peptest import bypass, pep
+from peptest.bypass import OTHER, around
+from peptest.env import KERNEL
+from peptest.env import KERNEL
 from peptest.ktap import expect, families, wait_for
-from peptest.netns import WIRELESS, addr, impaired, ip, nstat, run, sysctl
+from peptest.netns import WIRELESS, addr, impaired, ip, nstat, run
 from peptest.pep import grows, least
-from peptest.raw import SYN, Wire, link_address, renumbered
+from peptest.raw import SYN, Wire, renumbered
 from peptest.tcp import (PORT, client, close_all, exchange, exchange_part,
                          expect_eof, expect_stream, next_offset, one_way,
                          outcome, pair, pieces)
@@ -37,7 +35,6 @@ FORGED = 1000, FAR      # bytes that nobody has sent
 # the third more than a second later.
 PAUSES = 5 * (0.7, 1.2)
 DEVICE = {"sub": "wl0", "srv": "sv0"}
-BACKS = ("srv", "back0"), ("sub", "back0")
 RESET = 30              # seconds within which ends are reset
 RELEASED = 30           # and flows are gone that never get an acknowledgment
 # All segments of several but the last one.
@@ -56,43 +53,17 @@ SILENCE = """table inet silence {
 SPLIT = "12000"
 HEARD = 2               # seconds, after which an end counts as silent
 FORGOTTEN = 160         # seconds, limit for forgetting an unanswered SYN
-OTHER = {"sub": "srv", "srv": "sub"}
-BACK = {("sub", 4): "198.18.2.1", ("sub", 6): "2001:db8:2::1",
-        ("srv", 4): "198.18.2.2", ("srv", 6): "2001:db8:2::2"}
 SILENT = {4: "198.18.13.9", 6: "2001:db8:13::9"}
 
 
 def setup():
-    """The topology above; networks 13 are silent. IPv6 prefers a reachable
-    router, so these neighbours are resolved."""
+    """The link beside the gateway; networks 13 are silent."""
     pep.warmed()
-    ip(None, "link add back0 netns srv type veth peer name back0 netns sub")
-    for ns, end in ("srv", 2), ("sub", 1):
-        ip(ns, f"address add 198.18.2.{end}/24 dev back0",
-           f"address add 2001:db8:2::{end}/64 dev back0 nodad",
-           "link set back0 up")
-        sysctl(ns, "net.ipv4.conf.all.rp_filter=0",
-               "net.ipv4.conf.back0.rp_filter=0",
-               "net.ipv4.conf.eth0.rp_filter=0")
-    for (ns, _), address in BACK.items():
-        mac = link_address(ns, "back0").hex(":")
-        ip(OTHER[ns], f"neigh replace {address} lladdr {mac} dev back0")
+    bypass.linked()
     ip("srv", "route add blackhole 198.18.13.0/24",
        "route add blackhole 2001:db8:13::/64")
     ip("pep", "route add 198.18.13.0/24 via 198.18.1.2",
        "route add 2001:db8:13::/64 via 2001:db8:1::2")
-
-
-@contextlib.contextmanager
-def around(family, ns):
-    """Within, an end's packets to the other one bypass the gateway."""
-    to = addr(OTHER[ns], family) + ("/32" if family == 4 else "/128")
-    ip(ns, f"route add {to} via {BACK[OTHER[ns], family]} dev back0 "
-       f"src {addr(ns, family)}")
-    try:
-        yield
-    finally:
-        ip(ns, f"route del {to} via {BACK[OTHER[ns], family]} dev back0")
 
 
 def answers(family, opener, opened):
@@ -200,6 +171,12 @@ def sent(sock):
     return offset
 
 
+def old(ns):
+    """Number of packets that an end has dropped for their clock (PAWS)."""
+    newer = ("TcpExtPAWSOldAck",) if KERNEL == "next" else ()
+    return nstat(ns, "TcpExtPAWSEstab", *newer)
+
+
 def lost_before(family, moved):
     """So it is, but payload of the other end was under way, which its leg has
     acknowledged: the leg towards this end never gets an acknowledgment. The
@@ -226,13 +203,17 @@ def lost_before(family, moved):
 def both_directions(family, sender, size):
     """Both ends' packets bypass the gateway and come back. One end has sent
     payload meanwhile, and sends more when they are back; the other end has
-    nothing to send but acknowledgments."""
+    nothing to send but acknowledgments. No question to it is older than what
+    it has seen: since 6.14 it would not answer."""
     with grows(follow_detour=1, flow_released=1, flow_established=2,
                flow_closed=1, flow_reset=0, flow_killed=0):
         ends = split(family)
         with around(family, "sub"), around(family, "srv"):
             one_way(ends[sender], ends[OTHER[sender]], size)
+        before = old(OTHER[sender])
         one_way(ends[sender], ends[OTHER[sender]], BYTES)
+        expect("packets older than what the other end has seen",
+               old(OTHER[sender]) - before, 0)
         one_way(ends[OTHER[sender]], ends[sender], BYTES)
         exchange(tuple(ends.values()), BYTES)
 
@@ -270,7 +251,8 @@ def in_flight(family):
             time.sleep(FLIGHT)
 
     with grows(flow_reset=0, flow_killed=0), \
-            impaired(WIRELESS + BACKS, "delay", "20ms", "rate", "20mbit"):
+            impaired(WIRELESS + bypass.LINK, "delay", "20ms", "rate",
+                     "20mbit"):
         both = tuple(split(family).values())
         moving = threading.Thread(target=away)
         moving.start()

@@ -3,7 +3,7 @@
 kinds, administration and reloads of the module: no stream is wrong or hangs,
 the next try succeeds, and all memory is freed."""
 
-from peptest import pep, sites
+from peptest import pep, sites, soak
 from peptest.env import SLOW, SOAK_SECONDS, SOAK_SEED
 from peptest.faults import SITUATIONS, ScarceLife, bring_about
 from peptest.kmemleak import expect_none, jiffies
@@ -19,7 +19,7 @@ LEAST = 55 if SOAK_SECONDS else 30      # places that are reached within
 # The others take another minute.
 SHORT_SITUATIONS = SITUATIONS[:1]
 TALKERS = 6 if SLOW else 12
-setup = pep.attached
+setup = soak.setup
 
 
 def life(seed, seconds):

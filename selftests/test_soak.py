@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """Random load: connections of all kinds, over networks that drop, reorder,
-corrupt, go down and come up, on a gateway under administration. Every stream
-is compared, everything ends, nothing is left."""
+corrupt, go down and come up, and routing that takes other ways, on a gateway
+under administration. Every stream is compared, everything ends, nothing is
+left."""
 
-from peptest import pep
+from peptest import pep, soak
 from peptest.env import SLOW, SOAK_SECONDS, SOAK_SEED
 from peptest.ktap import Fatal, case, expect_least, note
 from peptest.soak import HANG, SLOWLY, Life
@@ -13,7 +14,7 @@ TRAITS = {"simulated", "races"}
 
 LIFE = 300              # seconds of one case
 TALKERS = 6 if SLOW else 12
-setup = pep.attached
+setup = soak.setup
 
 
 def life(seed, seconds):

@@ -19,6 +19,7 @@
   capture  segments at both ends' devices, and TCP's rules for them
   conntrack  entries of conntrack, by ctnetlink
   xdp     XDP programs for the ends' devices
+  bypass  a link between the ends, beside the gateway
   container, firewall, service, cpu, debugfs  other parts of the gateway
 
 Random load, test_soak.py and test_faults.py:

@@ -16,7 +16,7 @@ import struct
 import threading
 import time
 
-from . import debugfs, env, pep
+from . import bypass, debugfs, env, pep
 from .ktap import Failure, Fatal, wait_for
 from .netns import (SERVER, WIRELESS, Within, addr, ip, netem, netem_end, run,
                     spaces, spaces_down, sysctl, topology_up)
@@ -38,6 +38,12 @@ KEEPALIVE = ((socket.TCP_KEEPIDLE, 20), (socket.TCP_KEEPINTVL, 5),
 BROKEN = {errno.ECONNRESET, errno.EPIPE, errno.ETIMEDOUT, errno.EHOSTUNREACH,
           errno.ENETUNREACH, errno.ECONNABORTED, errno.ECONNREFUSED,
           errno.EACCES, errno.ENOTCONN}
+
+
+def setup():
+    """The usual topology, with another way for the packets of each end."""
+    pep.attached()
+    bypass.linked()
 
 
 class Party:
@@ -375,11 +381,22 @@ class Network:
         time.sleep(self.rnd.uniform(.05, 2))
         ip("pep", f"route del {kind} {end}", family=family)
 
+    def detour(self):
+        """Let the packets of one end, or of both, bypass the gateway for some
+        seconds."""
+        family = self.rnd.choice((4, 6))
+        ends = self.rnd.choice((("sub",), ("srv",), ("sub", "srv")))
+        self.life.did("detour", family, *ends)
+        with contextlib.ExitStack() as stack:
+            for ns in ends:
+                stack.enter_context(bypass.around(family, ns))
+            time.sleep(self.rnd.uniform(.05, 8))
+
     def live(self):
         """Run until the end of the load."""
         acts = [self.impair] * 8 + [self.mtu]
         if not self.life.early:
-            acts += [self.flap, self.route]
+            acts += [self.flap, self.route, self.detour]
         while self.life.goes_on():
             self.rnd.choice(acts)()
             time.sleep(self.rnd.uniform(.1, 4))
