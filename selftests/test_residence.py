@@ -13,6 +13,8 @@ from peptest.pep import grows
 from peptest.tcp import (End, expect_same, fill, one_way, pair, pump,
                          send_window)
 
+TRAITS = {"simulated"}
+
 BYTES = 1000000         # five seconds of the link
 PIECES = 4 * BYTES
 SETTLED = 250000        # bytes after which samples count

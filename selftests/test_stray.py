@@ -24,6 +24,8 @@ from peptest.tcp import (NO_TIME_WAIT, PORT, Load, client, exchange,
                          exchange_part, expect_reset, expect_stream,
                          next_offset, one_way, pair, pieces, reset)
 
+TRAITS = {"simulated"}
+
 RATE = amount(100000)   # bytes per second and end
 BYTES = amount(100000)
 PURGED = 2              # seconds until no socket is removed any more
