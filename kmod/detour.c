@@ -37,17 +37,41 @@ static bool pep_detour_lasts(const struct pep_flow *flow, enum pep_side side)
 			PEP_DETOUR_WAIT + usecs_to_jiffies(2 * rtt);
 }
 
+/**
+ * pep_detour_seq() - get the sequence number that a packet of an end has for its leg
+ * @tp: the leg, locked
+ * @pkt: parsed packet
+ *
+ * An end whose window was taken back has sent beyond it, and acknowledges with the number of
+ * its edge, see tcp_acceptable_seq(): TCP would take that for a segment of before. The leg
+ * has offered no more than its buffer holds.
+ *
+ * Context: BH off.
+ * Return: the number that the leg expects next for such an acknowledgment, else the packet's.
+ */
+u32 pep_detour_seq(const struct tcp_sock *tp, const struct pep_packet *pkt)
+{
+	u32 most = tcp_full_space((const struct sock *)tp);
+	u32 seq = ntohl(pkt->th->seq);
+
+	if (pkt->payload || pkt->th->syn || pkt->th->fin || pkt->th->rst ||
+	    !before(seq, tp->rcv_wup) || tp->rcv_wup - seq > most)
+		return seq;
+	return tp->rcv_nxt;
+}
+
 /* Has a packet of the end on a side the number that its leg expects next, or a keepalive
  * probe's, which is one less? Or, where both ends are ahead, one that fits the other?
  */
 static bool pep_detour_genuine(const struct pep_flow *flow, enum pep_side side,
 			       const struct pep_packet *pkt)
 {
+	const struct tcp_sock *tp = tcp_sk(flow->leg[side].sk);
 	const struct pep_leg *other = &flow->leg[!side];
-	u32 seq = ntohl(pkt->th->seq);
 	u32 most = tcp_sk(other->sk)->max_window;
+	u32 seq = pep_detour_seq(tp, pkt);
 
-	return tcp_sk(flow->leg[side].sk)->rcv_nxt - seq <= 1 ||
+	return tp->rcv_nxt - seq <= 1 ||
 	       (pep_detour_lasts(flow, !side) && seq - other->beyond + most <= 2 * most);
 }
 
@@ -105,7 +129,7 @@ static void pep_detour_locked(struct pep_flow *flow, enum pep_side side,
  * @pkt: parsed @skb
  *
  * Asks the end that may be ahead of its leg, and schedules pep_release_detour() when it has
- * been for too long. Does nothing while a process owns a leg.
+ * been for too long. Does nothing while that is to come, or a process owns a leg.
  *
  * Context: BH off, RCU read side, no socket locked.
  */
@@ -115,7 +139,7 @@ void pep_detour_note(struct pep_flow *flow, enum pep_side side,
 	if (flow->mode != PEP_CONNECT_MODE_FOLLOW || !pep_packet_csum_ok(skb, pkt))
 		return;
 	spin_lock(&flow->lock);
-	if (flow->conn && (flow->state == PEP_FLOW_STATE_ESTABLISHED ||
+	if (flow->conn && !flow->detour && (flow->state == PEP_FLOW_STATE_ESTABLISHED ||
 			   flow->state == PEP_FLOW_STATE_CLOSING)) {
 		pep_flow_lock_legs(flow);
 		if (!pep_flow_legs_owned(flow))
@@ -146,4 +170,23 @@ void pep_detour_beyond(struct pep_conn *conn, const struct pep_flow *flow,
 		return;
 	self->edge += leg->beyond - self->ack;
 	peer->high = leg->beyond;
+}
+
+/**
+ * pep_detour_acked() - note what an end has acknowledged past its leg, which is to end
+ * @conn: connection, locked
+ * @flow: its flow, locked, with its legs locked
+ * @side: side of the end
+ *
+ * Context: BH off.
+ */
+void pep_detour_acked(struct pep_conn *conn, const struct pep_flow *flow,
+		      enum pep_side side)
+{
+	const struct pep_leg *leg = &flow->leg[side];
+	struct pep_track_end *self = &conn->end[side];
+
+	if (READ_ONCE(leg->ahead) && after(leg->beyond, self->ack) &&
+	    !after(leg->beyond, conn->end[!side].high))
+		self->ack = leg->beyond;
 }

@@ -8,10 +8,13 @@
 #include "flow.h"
 #include "packet.h"
 
+u32 pep_detour_seq(const struct tcp_sock *tp, const struct pep_packet *pkt);
 void pep_detour_note(struct pep_flow *flow, enum pep_side side,
 		     const struct sk_buff *skb, const struct pep_packet *pkt);
 void pep_detour_beyond(struct pep_conn *conn, const struct pep_flow *flow,
 		       enum pep_side side);
+void pep_detour_acked(struct pep_conn *conn, const struct pep_flow *flow,
+		      enum pep_side side);
 
 /**
  * pep_detour_is_ahead() - does an end acknowledge payload that its leg has not sent?

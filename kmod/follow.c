@@ -361,6 +361,8 @@ static void pep_follow_resume(struct pep_net *pn, struct pep_gen *gen,
 	conn->resume = false;
 	if (pep_handshake_splittable(conn))
 		conn->trigger = gen->values.split_trigger;
+	if (conn->detours == PEP_TRACK_DETOURS)
+		pep_adopt_give_up(pn, conn, PEP_STAT_SPLIT_PASS_ROUTE);
 	if (conn->trigger && !pep_follow_held_back(pn, gen, conn))
 		pep_follow_keep(pn, gen, conn);
 	/* It may be the last packet of an exchange. */

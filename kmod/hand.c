@@ -45,22 +45,6 @@ static bool pep_hand_reuses(const struct sock *tw,
 	       (s32)(READ_ONCE(tcptw->tw_ts_recent) - options.tsval) < 0;
 }
 
-/* The sequence number that a packet of an end has for its leg TP. An end whose window was
- * taken back has sent beyond it, and acknowledges with the number of its edge, see
- * tcp_acceptable_seq(): TCP would take that for a segment of before. The leg has offered no
- * more than its buffer holds.
- */
-static u32 pep_hand_seq(const struct tcp_sock *tp, const struct pep_packet *pkt)
-{
-	u32 most = tcp_full_space((const struct sock *)tp);
-	u32 seq = ntohl(pkt->th->seq);
-
-	if (pkt->payload || pkt->th->syn || pkt->th->fin || pkt->th->rst ||
-	    !before(seq, tp->rcv_wup) || tp->rcv_wup - seq > most)
-		return seq;
-	return tp->rcv_nxt;
-}
-
 /*
  * A packet of the other end has come to this one past its leg: with a header that
  * pep does not skip, or by another route. Both ends have the same numbers where a
@@ -81,7 +65,7 @@ static void pep_hand_catch_up(const struct pep_flow *flow, struct sock *sk,
 	/* TCP notes a segment as sent after it has sent it, under the lock. */
 	bh_lock_sock_nested(sk);
 	sent = tcp_sk(sk)->snd_nxt;
-	seq = pep_hand_seq(tcp_sk(sk), pkt);
+	seq = pep_detour_seq(tcp_sk(sk), pkt);
 	bh_unlock_sock(sk);
 	other = flow->leg[!pep_flow_side(flow, sk)].sk;
 	tp = tcp_sk(other);

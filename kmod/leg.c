@@ -32,6 +32,9 @@
 /* Maximum rate for that, bytes per second. */
 #define PEP_LEG_START_RATE	(16 * 1000 * 1000)
 
+/* How often a leg that is not heard repeats its payload. */
+#define PEP_LEG_REPEATS	2
+
 /**
  * pep_leg_lock() - lock a leg's socket
  * @sk: socket
@@ -429,29 +432,31 @@ bool pep_leg_probe(struct pep_leg *leg, u32 clock)
 }
 
 /**
- * pep_leg_repeat() - repeat all payload that a time-out has marked as lost
+ * pep_leg_repeat() - send all payload that a time-out has marked as lost, and all that waits
  * @sk: leg that is up, locked, and that no process owns
  *
- * TCP repeats the first segment at each time-out, and the others as acknowledgments come;
- * tcp_release_cb() sends them when the congestion window has room. The end is not heard,
- * and TCP must not lose patience with it.
+ * TCP repeats the first segment at each time-out, and sends the others as acknowledgments
+ * come; tcp_release_cb() sends them when the congestion window has room. The end is not
+ * heard, and TCP must not lose patience with it.
  *
  * Context: BH off.
- * Return: true when all that is under way has been repeated since the latest time-out, but
- * for what the end has acknowledged selectively.
+ * Return: true when all payload had been repeated twice before this call, the second time
+ * since the latest time-out, but for what the end has acknowledged selectively.
  */
 bool pep_leg_repeat(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
+	bool waits = !tcp_write_queue_empty(sk);
 
 	WRITE_ONCE(inet_csk(sk)->icsk_user_timeout, 0);
-	if (tp->lost_out > tp->retrans_out) {
-		tcp_snd_cwnd_set(tp, max(tcp_snd_cwnd(tp), 2 * tp->packets_out));
-		if (!test_and_set_bit(TCP_TSQ_DEFERRED, &sk->sk_tsq_flags))
-			sock_hold(sk);
-		sk->sk_prot->release_cb(sk);
-	}
-	return tp->retrans_out + tp->sacked_out == tp->packets_out;
+	if (!waits && tp->lost_out <= tp->retrans_out)
+		return tp->retrans_out + tp->sacked_out == tp->packets_out &&
+		       inet_csk(sk)->icsk_retransmits >= PEP_LEG_REPEATS;
+	tcp_snd_cwnd_set(tp, max(tcp_snd_cwnd(tp), 2 * tp->packets_out));
+	if (!test_and_set_bit(TCP_TSQ_DEFERRED, &sk->sk_tsq_flags))
+		sock_hold(sk);
+	sk->sk_prot->release_cb(sk);
+	return false;
 }
 
 /**

@@ -26,12 +26,13 @@
 #include "repair.h"
 #include "segment.h"
 #include "stat.h"
+#include "unheard.h"
 #include "untrack.h"
 
 /* How long a release may take, jiffies; pep_sweep_work() looks after it. */
 #define PEP_RELEASE_DEADLINE	(10 * HZ)
 
-/* The same where an end is not heard at all, see pep_release_unheard(). */
+/* The same where an end is not heard at all, see unheard.c. */
 #define PEP_RELEASE_UNHEARD	(90 * HZ)
 
 /* When to try again with a flow whose sockets a process owns, jiffies. */
@@ -177,62 +178,22 @@ static void pep_release_align(struct pep_conn *conn, struct pep_flow *flow,
 	pep_release_move(conn, side);
 }
 
-/* Has the other end acknowledged all bytes of the end on a side before its cut? */
-static bool pep_release_arrived(const struct pep_conn *conn, const struct pep_flow *flow,
-				enum pep_side side)
-{
-	return !before(tcp_sk(flow->leg[!side].sk)->snd_una, conn->end[side].next) ||
-	       !before(conn->end[!side].ack, conn->end[side].next);
-}
-
 static bool pep_release_done(struct pep_conn *conn, struct pep_flow *flow)
 {
 	pep_release_align(conn, flow, 0);
 	pep_release_align(conn, flow, 1);
-	return pep_release_arrived(conn, flow, 0) && pep_release_arrived(conn, flow, 1);
-}
-
-/* Do only ends still owe acknowledgments whose packets take another way? These get all that
- * the legs have, and acknowledge it to each other past this host.
- */
-static bool pep_release_unheard(const struct pep_conn *conn, const struct pep_flow *flow)
-{
-	enum pep_side side;
-
-	for (side = 0; side < 2; side++) {
-		const struct tcp_sock *in = tcp_sk(flow->leg[side].sk);
-		const struct tcp_sock *out = tcp_sk(flow->leg[!side].sk);
-
-		if (!pep_release_arrived(conn, flow, side) &&
-		    (conn->heard & BIT(!side) || in->copied_seq != in->rcv_nxt ||
-		     out->snd_nxt != out->write_seq))
-			return false;
-	}
-	return conn->resume;
-}
-
-/* Repeat the payload of such ends. Return: true when all has been, see pep_leg_repeat(). */
-static bool pep_release_repeat(const struct pep_conn *conn, const struct pep_flow *flow)
-{
-	bool repeated = true;
-	enum pep_side side;
-
-	for (side = 0; side < 2; side++)
-		if (!pep_release_arrived(conn, flow, side) &&
-		    !pep_leg_repeat(flow->leg[!side].sk))
-			repeated = false;
-	return repeated;
+	return pep_unheard_arrived(conn, flow, 0) && pep_unheard_arrived(conn, flow, 1);
 }
 
 /* How does a release end, whose time is over when it is @late? Return: counter of the cause,
- * or PEP_STAT_NONE while it goes on. What was just repeated may need another time-out.
+ * or PEP_STAT_NONE while it goes on.
  */
 static enum pep_stat pep_release_cause(struct pep_conn *conn, struct pep_flow *flow, bool late)
 {
 	if (pep_release_done(conn, flow))
 		return PEP_STAT_FLOW_RELEASED;
-	if (pep_release_unheard(conn, flow)) {
-		if (pep_release_repeat(conn, flow) && late)
+	if (pep_unheard_only(conn, flow)) {
+		if (pep_unheard_repeat(conn, flow) && late)
 			return PEP_STAT_FLOW_RELEASED;
 		late = late && pep_release_takes(conn) >= PEP_RELEASE_UNHEARD;
 	}
@@ -263,6 +224,7 @@ static void pep_release_finish(struct pep_conn *conn, struct pep_flow *flow,
 	for (side = 0; side < 2; side++) {
 		pep_release_note(&conn->end[side],
 				 tcp_sk(flow->leg[side].sk));
+		pep_detour_acked(conn, flow, side);
 		conn->end[side].next = conn->end[side].high;
 		conn->end[side].tsval = pep_clock_seen(flow, side);
 		/* A FIN that was on its way to the leg at the cut. */
@@ -443,6 +405,8 @@ static void pep_release_elsewhere(struct pep_conn *conn, struct pep_flow *flow)
 	conn->resume = true;
 	conn->heard = 0;
 	conn->unseen = 0;
+	if (conn->detours < PEP_TRACK_DETOURS)
+		conn->detours++;
 	if (!back)
 		pep_release_abort(conn, flow, PEP_STAT_FLOW_KILLED);
 	else if (pep_release_done(conn, flow))

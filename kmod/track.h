@@ -150,6 +150,9 @@ static inline bool pep_track_acks(const struct pep_track_end *end,
 	       !before(ack, end->ack - pep_track_window(end));
 }
 
+/* So often a connection is handed back because its packets took another way. */
+#define PEP_TRACK_DETOURS	3
+
 /**
  * struct pep_conn - a connection that is followed
  * @node: in pep_net.track
@@ -176,6 +179,8 @@ static inline bool pep_track_acks(const struct pep_track_end *end,
  * @gaps: pep_net.gaps when its latest packet came, modulo 256
  * @dsfield: TOS or traffic class of the latest packet of the end on a side, enum
  *	pep_side
+ * @detours: how often it was handed back because its packets took another way, up to
+ *	PEP_TRACK_DETOURS, when it is not split again
  * @ref: one while in the table, one while @job is queued or waits for a socket, one
  *	of @flow, one while its SYN-ACK is kept, and those of callers
  * @seen: when its latest packet came, or the cut was made by which it is handed back,
@@ -215,6 +220,7 @@ struct pep_conn {
 	u8 heard:2;
 	u8 gaps;
 	u8 dsfield[2];
+	u8 detours;
 	refcount_t ref;
 	u32 seen;
 	u64 born;

@@ -14,14 +14,13 @@ import time
 from peptest import bypass, pep
 from peptest.bypass import OTHER, around
 from peptest.env import KERNEL
-from peptest.env import KERNEL
 from peptest.ktap import expect, families, wait_for
 from peptest.netns import WIRELESS, addr, impaired, ip, nstat, run
 from peptest.pep import grows, least
 from peptest.raw import SYN, Wire, renumbered
-from peptest.tcp import (PORT, client, close_all, exchange, exchange_part,
-                         expect_eof, expect_stream, next_offset, one_way,
-                         outcome, pair, pieces)
+from peptest.tcp import (PORT, End, client, close_all, exchange, exchange_part,
+                         expect_eof, expect_same, expect_stream, next_offset,
+                         one_way, outcome, pair, pieces, pump)
 
 TRAITS = {"waits", "simulated"}
 
@@ -36,7 +35,9 @@ FORGED = 1000, FAR      # bytes that nobody has sent
 PAUSES = 5 * (0.7, 1.2)
 DEVICE = {"sub": "wl0", "srv": "sv0"}
 RESET = 30              # seconds within which ends are reset
-RELEASED = 30           # and flows are gone that never get an acknowledgment
+RELEASED = 30           # and payload arrives that is not acknowledged here
+UNHEARD = 120           # and the flow of such payload is gone
+SLOW = 20000            # bytes per second
 # All segments of several but the last one.
 LOST = """table inet lost {
     chain in {
@@ -196,7 +197,26 @@ def lost_before(family, moved):
                 expect_stream(ends[OTHER[moved]], sent(ends[moved]), LITTLE)
                 time.sleep(HEARD)
             expect_stream(ends[moved], answer, LITTLE)
-            wait_for("the release", lambda: not pep.stat("flows"), RELEASED)
+            wait_for("the release", lambda: not pep.stat("flows"), UNHEARD)
+            exchange(tuple(ends.values()), BYTES)
+
+
+def in_bulk(family, moved):
+    """So it is, and the legs hold more for this end than is under way."""
+    other = OTHER[moved]
+    with grows(follow_detour=1, flow_released=1, flow_reset=0,
+               flow_killed=0), \
+            impaired(WIRELESS + bypass.LINK, "delay", "20ms", "rate",
+                     "20mbit"):
+        ends = split(family)
+        heavy = End(ends[other], BULK, fin=False, wanted=BYTES)
+        light = End(ends[moved], BYTES, fin=False, wanted=BULK, rate=SLOW)
+        pump([heavy, light], until=lambda: light.received > BULK // 4)
+        with around(family, moved):
+            pump([heavy, light])
+            expect_same(heavy, light)
+            expect_same(light, heavy)
+            wait_for("the release", lambda: not pep.stat("flows"), UNHEARD)
             exchange(tuple(ends.values()), BYTES)
 
 
@@ -223,10 +243,26 @@ for _ns in OTHER:
              _ns)(one_direction)
     families(f"{_ns}'s packets of a split connection take another way, and "
              "others have got lost", _ns)(lost_before)
+    families(f"{_ns}'s packets of a split connection take another way, in "
+             "the middle of a transfer", _ns)(in_bulk)
     families("a split connection takes another way and comes back, "
              f"{_ns} has sent little", _ns, LITTLE)(both_directions)
     families("a split connection takes another way and comes back, "
              f"{_ns} has sent much", _ns, FAR)(both_directions)
+
+
+@families("a split connection takes another way again and again")
+def flapping(family):
+    """After the third time it is not split any more."""
+    with grows(follow_detour=3, flow_released=3, flow_established=3,
+               split_pass_route=1, flow_reset=0, flow_killed=0):
+        ends = split(family)
+        both = tuple(ends.values())
+        for _ in range(3):
+            with around(family, "sub"), around(family, "srv"):
+                one_way(ends["sub"], ends["srv"], LITTLE)
+            exchange_part(both, BYTES)
+        exchange(both, BYTES)
 
 
 @families("a split connection takes another way and comes back, both send")

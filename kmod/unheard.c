@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Ends that owe acknowledgments to a connection that is being handed back, because their
+ * packets take another way.
+ *
+ * A reset would end a connection that works: they acknowledge to each other, past this
+ * host, and get all that the legs have.
+ */
+
+#include "unheard.h"
+
+#include "flow.h"
+#include "leg.h"
+
+/**
+ * pep_unheard_arrived() - has an end acknowledged all bytes of the other one before its cut?
+ * @conn: connection in PEP_TRACK_RELEASING, locked
+ * @flow: its flow, locked, with its legs locked
+ * @side: side of the other end, which has sent them
+ *
+ * Context: BH off.
+ * Return: true when it has.
+ */
+bool pep_unheard_arrived(const struct pep_conn *conn, const struct pep_flow *flow,
+			 enum pep_side side)
+{
+	return !before(tcp_sk(flow->leg[!side].sk)->snd_una, conn->end[side].next) ||
+	       !before(conn->end[!side].ack, conn->end[side].next);
+}
+
+/**
+ * pep_unheard_only() - do only ends still owe acknowledgments that are not heard?
+ * @conn: connection in PEP_TRACK_RELEASING, locked
+ * @flow: its flow, locked, with its legs locked
+ *
+ * Context: BH off.
+ * Return: true when it is so.
+ */
+bool pep_unheard_only(const struct pep_conn *conn, const struct pep_flow *flow)
+{
+	enum pep_side side;
+
+	for (side = 0; side < 2; side++)
+		if (!pep_unheard_arrived(conn, flow, side) && conn->heard & BIT(!side))
+			return false;
+	return conn->resume;
+}
+
+/* Let a leg send all that is left for its end. Payload that the other end itself has sent
+ * since the cut is within the window that this one offers. Return: true when all has been
+ * repeated, see pep_leg_repeat().
+ */
+static bool pep_unheard_push(struct pep_flow *flow, enum pep_side side,
+			     const struct pep_track_end *self)
+{
+	const struct tcp_sock *in = tcp_sk(flow->leg[side].sk);
+	struct sock *out = flow->leg[!side].sk;
+	u32 unread = in->rcv_nxt - in->copied_seq;
+	struct tcp_sock *tp = tcp_sk(out);
+
+	if (after(self->high, self->next) && after(self->high, tcp_wnd_end(tp)))
+		tp->snd_wnd = self->high - tp->snd_una;
+	if (unread) {
+		WRITE_ONCE(out->sk_sndbuf, out->sk_wmem_queued + 2 * unread);
+		pep_flow_wake_in(flow, 1);
+	}
+	return pep_leg_repeat(out) && !unread;
+}
+
+/**
+ * pep_unheard_repeat() - send what is left for ends that are not heard, and repeat it
+ * @conn: connection in PEP_TRACK_RELEASING, locked
+ * @flow: its flow, locked, with its legs locked, which no process owns
+ *
+ * Context: BH off.
+ * Return: true when all has been repeated so often that it will have arrived.
+ */
+bool pep_unheard_repeat(const struct pep_conn *conn, struct pep_flow *flow)
+{
+	bool repeated = true;
+	enum pep_side side;
+
+	for (side = 0; side < 2; side++)
+		if (!pep_unheard_arrived(conn, flow, side) &&
+		    !pep_unheard_push(flow, side, &conn->end[side]))
+			repeated = false;
+	return repeated;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _PEP_UNHEARD_H
+#define _PEP_UNHEARD_H
+
+#include "track.h"
+
+bool pep_unheard_arrived(const struct pep_conn *conn, const struct pep_flow *flow,
+			 enum pep_side side);
+bool pep_unheard_only(const struct pep_conn *conn, const struct pep_flow *flow);
+bool pep_unheard_repeat(const struct pep_conn *conn, struct pep_flow *flow);
+
+#endif
