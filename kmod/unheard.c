@@ -46,25 +46,34 @@ bool pep_unheard_only(const struct pep_conn *conn, const struct pep_flow *flow)
 	return conn->resume;
 }
 
-/* Let a leg send all that is left for its end. Payload that the other end itself has sent
- * since the cut is within the window that this one offers. Return: true when all has been
- * repeated, see pep_leg_repeat().
+/* Had an end room for all that the other one has sent before its cut? The other one itself
+ * goes on to send only when it has.
  */
-static bool pep_unheard_push(struct pep_flow *flow, enum pep_side side,
-			     const struct pep_track_end *self)
+static bool pep_unheard_fits(const struct pep_track_end *end, const struct pep_track_end *other)
+{
+	return !after(other->next, end->edge) || after(other->high, other->next);
+}
+
+/* Let a leg send all that is left for the end opposite @side. Its window is not known any
+ * more: it drops payload that has no room. Return: true when all has been repeated, see
+ * pep_leg_repeat().
+ */
+static bool pep_unheard_push(const struct pep_conn *conn, struct pep_flow *flow,
+			     enum pep_side side)
 {
 	const struct tcp_sock *in = tcp_sk(flow->leg[side].sk);
 	struct sock *out = flow->leg[!side].sk;
 	u32 unread = in->rcv_nxt - in->copied_seq;
 	struct tcp_sock *tp = tcp_sk(out);
 
-	if (after(self->high, self->next) && after(self->high, tcp_wnd_end(tp)))
-		tp->snd_wnd = self->high - tp->snd_una;
+	if (after(conn->end[side].next, tcp_wnd_end(tp)))
+		tp->snd_wnd = conn->end[side].next - tp->snd_una;
 	if (unread) {
 		WRITE_ONCE(out->sk_sndbuf, out->sk_wmem_queued + 2 * unread);
 		pep_flow_wake_in(flow, 1);
 	}
-	return pep_leg_repeat(out) && !unread;
+	return pep_leg_repeat(out) && !unread &&
+	       pep_unheard_fits(&conn->end[!side], &conn->end[side]);
 }
 
 /**
@@ -82,7 +91,7 @@ bool pep_unheard_repeat(const struct pep_conn *conn, struct pep_flow *flow)
 
 	for (side = 0; side < 2; side++)
 		if (!pep_unheard_arrived(conn, flow, side) &&
-		    !pep_unheard_push(flow, side, &conn->end[side]))
+		    !pep_unheard_push(conn, flow, side))
 			repeated = false;
 	return repeated;
 }
