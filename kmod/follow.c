@@ -31,6 +31,9 @@
 #include "tally.h"
 #include "track.h"
 
+/* Payload of a single segment without a push that counts as full, bytes. */
+#define PEP_FOLLOW_FULL		1000
+
 /* May copies be kept, or does the subscriber hold too much memory? Then a connection is
  * given up, unless it was handed back as idle: that one counts the first time, and asks
  * again at each payload until there is room.
@@ -407,6 +410,22 @@ static void pep_follow_fin(struct pep_net *pn, struct pep_conn *conn,
 	}
 }
 
+/* A full segment of an end shows which MSS it goes by: a rule of FORWARD, or a router behind
+ * this hook, may have lowered the one in the other end's SYN. Segments that the stack has
+ * merged are full, and long ones without a push.
+ */
+static void pep_follow_size(struct pep_track_end *peer, const struct sk_buff *skb,
+			    const struct pep_packet *pkt)
+{
+	u32 size = skb_shinfo(skb)->gso_size;
+
+	if (!size && pkt->payload >= PEP_FOLLOW_FULL && !pkt->th->psh && !pkt->th->fin)
+		size = pkt->payload;
+	size += pkt->options;
+	if (size >= TCP_MSS_DEFAULT && size < peer->mss)
+		peer->mss = size;
+}
+
 /* Note a segment that its receiver takes. */
 static void pep_follow_plausible(struct pep_net *pn, struct pep_gen *gen,
 				 struct pep_conn *conn, enum pep_side side,
@@ -423,8 +442,11 @@ static void pep_follow_plausible(struct pep_net *pn, struct pep_gen *gen,
 		pep_follow_rearm(pn, side == conn->opener ? gen : NULL, conn);
 	pep_follow_note(conn, side, skb, pkt);
 	pep_follow_ack(conn, side, pkt);
-	if (pkt->payload)
-		pep_follow_payload(pn, conn, side, skb, pkt);
+	if (!pkt->payload)
+		return;
+	if (conn->trigger)
+		pep_follow_size(&conn->end[!side], skb, pkt);
+	pep_follow_payload(pn, conn, side, skb, pkt);
 }
 
 /* Handle a packet of an established connection. */

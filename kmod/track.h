@@ -99,7 +99,8 @@ enum pep_track_event {
  * @rtt: round trip between here and the end, us, of the handshake, or the
  *	smallest that a leg has seen lately; 0 when unknown
  * @ifindex: device that its packets come by
- * @mss: largest segment that it accepts, bytes
+ * @mss: largest segment that it accepts, as its SYN says, or less where the other end's
+ *	full segments are smaller; bytes, with TCP's options behind the header
  * @wscale: shift of its windows
  * @flags: PEP_TRACK_SCALES and so on
  */

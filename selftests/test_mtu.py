@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """A link behind a router whose MTU shrinks in the middle of a transfer, on
 either side: the router's errors make the leg send smaller segments. Nothing is
-probed.
+probed. And one whose router sends no errors, for which a rule lowers the MSS.
 
    near ------- sub (router) ------- pep ------- srv (router) ------- far
    198.18.2.2   198.18.2.1                       198.18.3.1    198.18.3.2
 """
 
+import contextlib
 import fcntl
 import socket
 import struct
@@ -17,10 +18,11 @@ from peptest.ktap import expect, families, wait_for
 from peptest.netns import (ADDRESSES, Within, ip, offloads, run, space_up,
                            sysctl)
 from peptest.pep import grows, least
-from peptest.tcp import exchange, exchange_part, pair
+from peptest.tcp import exchange, exchange_part, one_way, pair
 
 BYTES = amount(1000000)
 SMALL = 1280
+LOWERED = 1200          # MSS
 SIOCSIFMTU = 0x8922
 SIDE = {"near": "wireless", "far": "server"}
 ROUTER = {"near": "sub", "far": "srv"}
@@ -78,5 +80,42 @@ def shrinks(family, ns, tso):
     expect("the leg's segments", flow["legs"][SIDE[ns]]["mss"],
            SMALL - overhead)
     link_mtu(ns, 1500)
+
+
+@contextlib.contextmanager
+def ruled(ns, words):
+    """Within, a rule for the packets that a namespace forwards."""
+    run("nft", "-f", "-", ns=ns, stdin=f"""table inet ruled {{
+        chain forward {{ type filter hook forward priority 0; {words}
+        }}
+    }}
+    """)
+    try:
+        yield
+    finally:
+        run("nft", "delete", "table", "inet", "ruled", ns=ns)
+
+
+@families("a rule of FORWARD lowers the MSS for the subscriber's network",
+          "near")
+@families("a rule of FORWARD lowers the MSS for the server's network", "far")
+def lowered(family, ns):
+    """Larger packets get lost there, without an error. The legs go by the
+    segments of the connection before it was split."""
+    other = {"near": "far", "far": "near"}[ns]
+    for where in "pep", "sub", "srv":
+        for dev in {"pep": ("wl0", "sv0")}.get(where, ("eth0", "eth1")):
+            offloads(where, dev, "tso", "off", "gso", "off", "gro", "off")
+    pep.follow("12000")
+    with ruled("pep", f"tcp flags syn tcp option maxseg size set {LOWERED}"), \
+            ruled(ROUTER[ns], f"meta length > {LOWERED + 100} drop"), \
+            grows(split_bytes=1, flow_closed=1):
+        ends = dict(zip(("near", "far"), pair(family, "near", "far")))
+        one_way(ends[other], ends[ns], BYTES)
+        flow, = pep.flows()
+        exchange(tuple(ends.values()), BYTES)
+    expect("the leg's segments, with timestamps",
+           flow["legs"][SIDE[ns]]["mss"], LOWERED - 12)
+    pep.follow("handshake")
     for which in 4, 6:
         ip("pep", "route flush cache", family=which)
