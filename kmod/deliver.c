@@ -310,7 +310,9 @@ EXPORT_SYMBOL_IF_KUNIT(pep_deliver_compact);
  *	reference; or NULL to leave the lookup to the protocol (ICMP)
  *
  * The packet passes the INPUT hooks untracked, and the immediate answers of
- * the stack pass the OUTPUT hooks untracked, too.
+ * the stack pass the OUTPUT hooks untracked, too. NF_HOOK() returns an error
+ * where a hook has dropped the packet, and 0 where the stack or a queue to user
+ * space has it.
  *
  * Context: BH off, RCU read side, no socket locked.
  */
@@ -320,6 +322,7 @@ void pep_deliver_local(struct pep_net *pn, struct sk_buff *skb,
 	bool v4 = skb->protocol == htons(ETH_P_IP);
 	struct pep_scope scope;
 	struct dst_entry *dst;
+	int err;
 
 	/* The routes are freed a grace period after the last socket has gone. */
 	dst = pep_deliver_route(pn, v4);
@@ -340,11 +343,10 @@ void pep_deliver_local(struct pep_net *pn, struct sk_buff *skb,
 	pep_untrack_skb(skb);
 	pep_stat_inc(pn, PEP_STAT_DELIVERED);
 	pep_scope_enter(&scope, pn->net);
-	if (v4)
-		ip_local_deliver(skb);
-	else
-		ip6_input(skb);
+	err = v4 ? ip_local_deliver(skb) : ip6_input(skb);
 	pep_scope_leave(&scope);
+	if (err < 0)
+		pep_stat_inc(pn, PEP_STAT_INPUT_DROPPED);
 }
 
 /**

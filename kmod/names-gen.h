@@ -112,6 +112,7 @@ static const char * const pep_stat_names[] = {
 	[PEP_STAT_STRAY] = "stray",
 	[PEP_STAT_SPLIT_PASS_DEVICE] = "split_pass_device",
 	[PEP_STAT_FOLLOW_DETOUR] = "follow_detour",
+	[PEP_STAT_INPUT_DROPPED] = "input_dropped",
 };
 
 static const u16 pep_stat_attrs[] = {
@@ -223,6 +224,7 @@ static const u16 pep_stat_attrs[] = {
 	[PEP_STAT_STRAY] = PEP_A_STAT_STRAY,
 	[PEP_STAT_SPLIT_PASS_DEVICE] = PEP_A_STAT_SPLIT_PASS_DEVICE,
 	[PEP_STAT_FOLLOW_DETOUR] = PEP_A_STAT_FOLLOW_DETOUR,
+	[PEP_STAT_INPUT_DROPPED] = PEP_A_STAT_INPUT_DROPPED,
 };
 
 #endif

@@ -10,7 +10,8 @@ import json
 import socket
 
 from peptest import env, pep
-from peptest.ktap import case, expect, expect_least, families, wait_for
+from peptest.ktap import (case, expect, expect_least, families, must,
+                          wait_for)
 from peptest.netns import addr, netem, run, sysctl, sysctl_get
 from peptest.pep import grows, least
 from peptest.tcp import (accept, client, connect_errno, exchange,
@@ -110,7 +111,7 @@ def split(family, near="sub", far="srv"):
 @families("payload both ways, the server opens", "srv", "sub")
 def payload(family, near, far):
     """From the split to TIME_WAIT, with the ends' own addresses."""
-    with grows(split_handshake=1, flow_closed=1):
+    with grows(split_handshake=1, flow_closed=1, input_dropped=0):
         both = split(family, near, far)
         with Untracked():
             expect("peer", both[1].getpeername()[0], addr(near, family))
@@ -320,6 +321,46 @@ def forbidden(family):
         expect("the client's error",
                connect_errno("sub", family, addr("srv", family), seconds=4),
                "ETIMEDOUT")
+
+
+@contextlib.contextmanager
+def refusing(verdict):
+    """INPUT has a rule against TCP within; a function returns the number of
+    packets that the rule has met."""
+    run("nft", "-f", "-", ns="pep", stdin=f"""table inet refusing {{
+        counter met {{}}
+        chain input {{ type filter hook input priority 10;
+            meta l4proto tcp counter name met {verdict}
+        }}
+    }}\n""")
+    try:
+        yield lambda: json.loads(run(
+            "nft", "-j", "list", "counters", "table", "inet", "refusing",
+            ns="pep").stdout)["nftables"][-1]["counter"]["packets"]
+    finally:
+        run("nft", "delete", "table", "inet", "refusing", ns="pep")
+
+
+@families("INPUT drops packets of a split connection", "drop", 1)
+@families("INPUT only sees packets of a split connection", "accept", 0)
+def refused_input(family, verdict, counts):
+    """Each dropped packet counts, and no other; payload arrives when the rule
+    has gone."""
+    both = split(family)
+    exchange_part(both, 1000)
+    with refusing(verdict) as met:
+        before = pep.stats()
+        both[0].send(bytes(1000))
+        wait_for("packets that meet the rule", lambda: met() > 1)
+        # A packet may come between the two.
+        wait_for("as many as count", lambda: counts * met() == pep.stat(
+            "input_dropped") - before["input_dropped"])
+        expect("dropped", pep.stat("dropped"), before["dropped"])
+    both[1].settimeout(60)
+    must("payload", both[1].recv(1000, socket.MSG_WAITALL), bytes(1000))
+    both[1].setblocking(False)
+    exchange(both, MORE)
+    pep.flows_end()
 
 
 @case("set early")

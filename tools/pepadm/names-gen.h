@@ -212,6 +212,7 @@ static const char * const names_stat[] = {
 	[108] = "stray",
 	[109] = "split_pass_device",
 	[110] = "follow_detour",
+	[111] = "input_dropped",
 };
 
 static const char * const docs_stat[] = {
@@ -325,6 +326,7 @@ static const char * const docs_stat[] = {
 	[108] = "Packets handed to legs that came by a device which is not attached; they count in delivered or dropped, too.",
 	[109] = "Connections not split as a side has no device, or is being detached, or their flow was to end just then.",
 	[110] = "Split connections handed back, or reset where that was impossible, as packets took another way.",
+	[111] = "Packets for legs that INPUT of the firewall has dropped; they count in delivered, too.",
 };
 
 #endif
