@@ -5,22 +5,25 @@ nothing."""
 
 import contextlib
 import ctypes
+import errno
 import fcntl
 import json
 import os
+import re
 import select
 import signal
+import socket
 import stat
 import subprocess
 import tempfile
 
 from peptest import pep
-from peptest.env import PEPADM, PLUGINS
+from peptest.env import PEPADM, PLUGINS, TOP
 from peptest.ktap import (after_case, case, expect, expect_least, fail,
-                          wait_for)
+                          families, wait_for)
 from peptest.netns import Within, ip, run
 from peptest.pep import PLAIN, grows, pepadm
-from peptest.tcp import exchange
+from peptest.tcp import exchange, exchange_part, expect_reset
 
 TRAITS = {"once"}
 
@@ -33,6 +36,7 @@ profile gold cc-wireless cubic residence 80
 IN_MODIFY = 2           # of inotify
 _path = tempfile.mkdtemp(prefix="pep-conf-")
 FILE = os.path.join(_path, "pep.conf")
+GUIDE = os.path.join(TOP, "Documentation/networking/pep-guide.rst")
 
 
 def saved():
@@ -53,13 +57,13 @@ def write(text):
         file.write(text)
 
 
-def tc(dev, words):
+def tc(dev, words, where="protocol ip"):
     """Add a filter to the ingress of a device, using tc with the plugin."""
     done = run("tc", "-n", "pep", "qdisc", "show", "dev", dev)
     if "clsact" not in done.stdout:
         run("tc", "-n", "pep", "qdisc", "add", "dev", dev, "clsact")
     run("env", f"TC_LIB_DIR={PLUGINS}", "tc", "-n", "pep", "filter", "add",
-        "dev", dev, "ingress", "protocol", "ip", *words.split())
+        "dev", dev, "ingress", *where.split(), *words.split())
 
 
 def uses(profile):
@@ -668,6 +672,60 @@ def alone():
         if present not in after:
             fail(f"it is not what was wanted: {after!r}")
     pepadm("conf", "sync", "-", stdin=PLAIN)
+
+
+def steps(filters):
+    """The commands by which the guide's service for filters of tc stops, with
+    the file that deletes these filters."""
+    with open(GUIDE, encoding="utf-8") as file:
+        found = re.findall(r"^    ExecStop=-?(.+)$", file.read(), re.MULTILINE)
+    expect("commands that delete the filters",
+           sum("/etc/pep/filters.del" in line for line in found), 1)
+    for line in found:
+        for name, here in (("/usr/sbin/pepadm", PEPADM),
+                           ("/usr/sbin/tc", "tc"),
+                           ("/etc/pep/filters.del", filters),
+                           ("/run/pep/flows", os.path.join(_path, "flows"))):
+            line = line.replace(name, here)
+        yield line
+
+
+@families("the guide's service for filters of tc stops")
+def by_hand(family):
+    """A connection that was taken over in mid-stream goes on; one that was
+    answered early and a half-closed one cannot, and both ends of these are
+    reset."""
+    pepadm("conf", "load", "/dev/null")
+    kinds = {4: "ip", 6: "ipv6"}
+    gone = [f"filter del dev {dev} ingress pref 1{version}\n"
+            for dev in ("wl0", "sv0") for version in kinds]
+    filters = os.path.join(_path, "filters.del")
+    with open(filters, "w", encoding="utf-8") as file:
+        file.writelines(gone)
+    for dev, side in ("wl0", "wireless"), ("sv0", "server"):
+        for version, kind in kinds.items():
+            tc(dev, f"matchall action pepsplit side {side}",
+               f"pref 1{version} protocol {kind}")
+    pep.follow("handshake")
+    kept, half = pep.split_pair(family), pep.split_pair(family)
+    half[0].shutdown(socket.SHUT_WR)
+    pep.early()
+    early = pep.split_pair(family)
+    exchange_part(early, 20000)
+    pep.wait_flows(3)
+    with grows(flow_released=1, flow_killed=2, flow_reset=0):
+        for line in steps(filters):
+            run("sh", "-c", line, ns="pep")
+        for sock in (*early, half[0]):
+            expect_reset(sock)
+        # The FIN has come before.
+        wait_for("the other end's reset", lambda: half[1].getsockopt(
+            socket.SOL_SOCKET, socket.SO_ERROR) == errno.EPIPE)
+        exchange(kept, 20000)
+    for dev in "wl0", "sv0":
+        expect("filters", run("tc", "-n", "pep", "filter", "show", "dev", dev,
+                              "ingress").stdout, "")
+    expect("devices", pep.devices(), [])
 
 
 def waiting(text, seconds):

@@ -512,6 +512,7 @@ ExecStartPost=-/usr/sbin/tc -force -batch /etc/pep/filters.add
 ExecStartPost=-/bin/sh -c '[ ! -e /run/pep/flows ] || /usr/sbin/pepadm flow restore /run/pep/flows && rm -f /run/pep/flows'
 ExecStop=
 ExecStop=-/bin/sh -c '[ ! -d /sys/module/pep ] || exec /usr/sbin/pepadm drain release'
+ExecStop=-/bin/sh -c '[ ! -d /sys/module/pep ] || exec /usr/sbin/pepadm flow kill all'
 ExecStop=-/usr/sbin/tc -force -batch /etc/pep/filters.del
 ExecStop=-/bin/sh -c '[ ! -d /sys/module/pep ] || exec /usr/sbin/pepadm drain off'
 ExecStop=/bin/sh -c '[ ! -d /sys/module/pep ] || exec /usr/sbin/pepadm conf load /dev/null'
