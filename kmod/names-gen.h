@@ -113,6 +113,7 @@ static const char * const pep_stat_names[] = {
 	[PEP_STAT_SPLIT_PASS_DEVICE] = "split_pass_device",
 	[PEP_STAT_FOLLOW_DETOUR] = "follow_detour",
 	[PEP_STAT_INPUT_DROPPED] = "input_dropped",
+	[PEP_STAT_FOLLOWED_LIMIT] = "followed_limit",
 };
 
 static const u16 pep_stat_attrs[] = {
@@ -225,6 +226,7 @@ static const u16 pep_stat_attrs[] = {
 	[PEP_STAT_SPLIT_PASS_DEVICE] = PEP_A_STAT_SPLIT_PASS_DEVICE,
 	[PEP_STAT_FOLLOW_DETOUR] = PEP_A_STAT_FOLLOW_DETOUR,
 	[PEP_STAT_INPUT_DROPPED] = PEP_A_STAT_INPUT_DROPPED,
+	[PEP_STAT_FOLLOWED_LIMIT] = PEP_A_STAT_FOLLOWED_LIMIT,
 };
 
 #endif

@@ -98,6 +98,8 @@ static u64 pep_counter_stat(struct pep_net *pn, enum pep_stat stat)
 		return atomic_read(&pn->npending);
 	case PEP_STAT_FOLLOWED:
 		return pn->started ? atomic_read(&pn->track.nelems) : 0;
+	case PEP_STAT_FOLLOWED_LIMIT:
+		return READ_ONCE(pn->max_followed);
 	case PEP_STAT_POOL_SOCKETS:
 		return pep_counter_count_ready(pn);
 	default:
@@ -144,7 +146,7 @@ static int pep_counter_fill_cpu(struct sk_buff *skb, const struct pep_net *pn,
 
 	if (nla_put_u32(skb, PEP_A_STAT_CPU, cpu))
 		return -EMSGSIZE;
-	/* Flows belong to no CPU: they read 0. */
+	/* Flows and limits belong to no CPU: they read 0. */
 	for (stat = PEP_STAT_NONE + 1; stat < PEP_STAT_NAMED; stat++) {
 		n = stat == PEP_STAT_POOL_SOCKETS ?
 		    pep_counter_ready(pn, cpu) : pep_stat_read(pn, stat, cpu);

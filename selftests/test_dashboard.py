@@ -43,6 +43,8 @@ QUIET = {'pep_connections_total{instance="a",event="new"}': 600,
          'pep_flows_limit{instance="a"}': 100,
          'pep_flows_pending{instance="a"}': 1,
          'pep_flows_pending_limit{instance="a"}': 10,
+         'pep_connections_followed{instance="a"}': 50,
+         'pep_connections_followed_limit{instance="a"}': 100,
          'pep_draining{instance="a"}': 0,
          'pep_residence_seconds_bucket{instance="a",leg="server",'
          'le="0.524288"}': 600,
@@ -69,6 +71,8 @@ LOUD = {"PepNothingSplit": {'pep_flows_established_total{instance="a"}': 0},
         "PepInputDrops": {'pep_input_dropped_total{instance="a"}': 1},
         "PepOverload": {'pep_connections_kept_total{instance="a",'
                         'reason="max_flows"}': 1},
+        "PepTableFull": {'pep_connections_total{instance="a",'
+                         'event="full"}': 1},
         "PepNearLimit": {'pep_flows_pending{instance="a"}': 10},
         "PepServersUnreached": {'pep_connects_failed_total{instance="a",'
                                 'cause="timeout"}': 400},
@@ -89,6 +93,10 @@ LOUD = {"PepNothingSplit": {'pep_flows_established_total{instance="a"}': 0},
             'le="0.262144",group="treated"}': 0,
             f'pep_compared_object_seconds_bucket{{{OBJECTS},'
             'le="1.048576",group="treated"}': 600}}
+# Changes that make an alert fire for another of its reasons.
+ALSO = [("PepTableFull", {'pep_connections_total{instance="a",'
+                          'event="evicted"}': 1}),
+        ("PepNearLimit", {'pep_connections_followed{instance="a"}': 95})]
 # Fires when the modification time of the counters' file does not change.
 STALE = "PepMetricsStale"
 # Fires when a side has no filters, and when it has fewer.
@@ -267,7 +275,7 @@ def alerts():
              *(alerting({**quiet, name: "2x30 1x30"}, [FEWER])
                for name in FILTERS),
              *(alerting({**quiet, **growing(series)}, [name])
-               for name, series in LOUD.items())]
+               for name, series in (*LOUD.items(), *ALSO))]
     with open(RULES, encoding="utf-8") as file:
         names = re.findall(r"alert: (\w+)", file.read())
     expect("alerts", sorted(names), sorted([STALE, DETACHED, FEWER, *LOUD]))

@@ -44,6 +44,7 @@ LABELLED = {"pep_packets_passed_total": "pass_{}",
             "pep_filters": "filters_{}"}
 RENAMED = {"pep_flows_pending": "pending",
            "pep_connections_followed": "followed",
+           "pep_connections_followed_limit": "followed_limit",
            "pep_packets_unseen_total": "follow_unseen",
            "pep_packets_delivered_total": "delivered",
            "pep_packets_dropped_total": "dropped",
@@ -160,8 +161,8 @@ def counters():
     expect("payload", found["bytes_to_wireless"], 2000)
     expect("gauges", sorted(m for m, kind in types.items()
                             if kind == "gauge"),
-           ["pep_connections_followed", "pep_draining", "pep_filters",
-            "pep_flows", "pep_flows_limit",
+           ["pep_connections_followed", "pep_connections_followed_limit",
+            "pep_draining", "pep_filters", "pep_flows", "pep_flows_limit",
             "pep_flows_pending", "pep_flows_pending_limit",
             "pep_pool_sockets"])
     expect("histograms", [m for m, kind in types.items()

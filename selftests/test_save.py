@@ -562,6 +562,7 @@ def full():
            f"{counts['restored'] + 2}: flow restore: "
            "the table of connections is full\n")
     expect("followed", pep.stat("followed"), restored)
+    expect("the limit", pep.stat("followed_limit"), restored)
     for family in 4, 6:
         with pep.grows(ended=False, followed=0, follow_full=1,
                        flow_established=0):

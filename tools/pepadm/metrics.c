@@ -42,6 +42,7 @@ static const struct rule rules[] = {
 	{ "syn_pass_", "syns_passed_total", "reason",
 	  "SYNs passed, by why they are not split or not answered early." },
 	{ "followed", "connections_followed", NULL, NULL },
+	{ "followed_limit", "connections_followed_limit", NULL, NULL },
 	{ "follow_unseen", "packets_unseen_total", NULL, NULL },
 	{ "follow_", "connections_total", "event",
 	  "Followed connections, by what happened to them." },
@@ -65,7 +66,9 @@ static const struct rule rules[] = {
 static bool counts(size_t stat)
 {
 	return stat != PEP_A_STAT_FLOWS && stat != PEP_A_STAT_PENDING &&
-	       stat != PEP_A_STAT_POOL_SOCKETS && stat != PEP_A_STAT_FOLLOWED;
+	       stat != PEP_A_STAT_POOL_SOCKETS &&
+	       stat != PEP_A_STAT_FOLLOWED &&
+	       stat != PEP_A_STAT_FOLLOWED_LIMIT;
 }
 
 /* Find the rule for a counter, or NULL. */

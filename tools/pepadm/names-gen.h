@@ -213,6 +213,7 @@ static const char * const names_stat[] = {
 	[109] = "split_pass_device",
 	[110] = "follow_detour",
 	[111] = "input_dropped",
+	[112] = "followed_limit",
 };
 
 static const char * const docs_stat[] = {
@@ -327,6 +328,7 @@ static const char * const docs_stat[] = {
 	[109] = "Connections not split as a side has no device, or is being detached, or their flow was to end just then.",
 	[110] = "Split connections handed back, or reset where that was impossible, as packets took another way.",
 	[111] = "Packets for legs that INPUT of the firewall has dropped; they count in delivered, too.",
+	[112] = "Connections that the table holds at most (a gauge).",
 };
 
 #endif
