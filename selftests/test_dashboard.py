@@ -55,6 +55,8 @@ QUIET = {'pep_connections_total{instance="a",event="new"}': 600,
             for kind in (f'bucket{{{OBJECTS},le="0.262144"',
                          f'bucket{{{OBJECTS},le="+Inf"',
                          f'count{{{OBJECTS}')}}
+# The gateway answers Prometheus.
+UP = {'up{instance="a"}': "1x60"}
 # Filters, present or not.
 FILTERS = {'pep_filters{instance="a",side="wireless"}': "2x60",
            'pep_filters{instance="a",side="server"}': "2x60"}
@@ -99,6 +101,8 @@ ALSO = [("PepTableFull", {'pep_connections_total{instance="a",'
         ("PepNearLimit", {'pep_connections_followed{instance="a"}': 95})]
 # Fires when the modification time of the counters' file does not change.
 STALE = "PepMetricsStale"
+# Fires when the counters are there no more, while the gateway answers.
+MISSING = "PepMetricsMissing"
 # Fires when a side has no filters, and when it has fewer.
 DETACHED = "PepNothingAttached"
 FEWER = "PepFiltersLost"
@@ -267,9 +271,12 @@ def alerts():
     def growing(series):
         return {name: f"0+{number}x60" for name, number in series.items()}
     stamp = 'node_textfile_mtime_seconds{instance="a",file="/x/pep.prom"}'
-    quiet = {**growing(QUIET), **FILTERS, stamp: "0+60x60"}
+    quiet = {**growing(QUIET), **FILTERS, **UP, stamp: "0+60x60"}
+    gone = {name: "1x30 _x30" for name in (*QUIET, *FILTERS, stamp)}
     tests = [alerting(quiet, []),
              alerting({**quiet, stamp: "0x60"}, [STALE]),
+             alerting({**gone, **UP}, [MISSING]),
+             alerting({**gone, 'up{instance="a"}': "1x30 0x30"}, []),
              *(alerting({**quiet, name: "0x60"}, [DETACHED])
                for name in FILTERS),
              *(alerting({**quiet, name: "2x30 1x30"}, [FEWER])
@@ -278,7 +285,8 @@ def alerts():
                for name, series in (*LOUD.items(), *ALSO))]
     with open(RULES, encoding="utf-8") as file:
         names = re.findall(r"alert: (\w+)", file.read())
-    expect("alerts", sorted(names), sorted([STALE, DETACHED, FEWER, *LOUD]))
+    expect("alerts", sorted(names),
+           sorted([STALE, MISSING, DETACHED, FEWER, *LOUD]))
     with tempfile.NamedTemporaryFile("w", suffix=".yml",
                                      encoding="utf-8") as file:
         json.dump({"rule_files": [RULES], "tests": tests}, file)
