@@ -27,6 +27,7 @@ OBJECTS = 'instance="a",profile="default",size="65536"'
 QUIET = {'pep_connections_total{instance="a",event="new"}': 600,
          'pep_connections_total{instance="a",event="established"}': 590,
          'pep_connections_kept_total{instance="a",reason="option"}': 600,
+         'pep_packets_passed_total{instance="a",reason="no_flow"}': 600,
          'pep_flows_established_total{instance="a"}': 600,
          'pep_syns_answered_total{instance="a"}': 600,
          'pep_syns_passed_total{instance="a",reason="mptcp"}': 600,
@@ -80,6 +81,10 @@ LOUD = {"PepNothingSplit": {'pep_flows_established_total{instance="a"}': 0},
                                 'cause="timeout"}': 400},
         "PepHandshakesUnseen": {'pep_connections_total{instance="a",'
                                 'event="established"}': 10},
+        "PepSynsUnseen": {
+            'pep_connections_total{instance="a",event="new"}': 0,
+            'pep_packets_passed_total{instance="a",reason="no_flow"}': 60000,
+            'pep_syns_answered_total{instance="a"}': 0},
         "PepResets": {'pep_flows_ended_total{instance="a",'
                       'cause="reset"}': 900},
         "PepEvictions": {'pep_flows_ended_total{instance="a",'
