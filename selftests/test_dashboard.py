@@ -34,6 +34,7 @@ QUIET = {'pep_connections_total{instance="a",event="new"}': 600,
          'pep_flows_ended_total{instance="a",cause="closed"}': 600,
          'pep_flows_ended_total{instance="a",cause="reset"}': 60,
          'pep_flows_ended_total{instance="a",cause="evicted"}': 1,
+         'pep_flows_ended_total{instance="a",cause="killed"}': 1,
          'pep_connects_failed_total{instance="a",cause="refused"}': 60,
          'pep_packets_delivered_total{instance="a"}': 6000,
          'pep_relayed_bytes_total{instance="a",leg="server"}': 6000000,
@@ -89,6 +90,8 @@ LOUD = {"PepNothingSplit": {'pep_flows_established_total{instance="a"}': 0},
                       'cause="reset"}': 900},
         "PepEvictions": {'pep_flows_ended_total{instance="a",'
                          'cause="evicted"}': 60},
+        "PepKilled": {'pep_flows_ended_total{instance="a",'
+                      'cause="killed"}': 60},
         "PepResidence": {'pep_residence_seconds_bucket{instance="a",'
                          'leg="server",le="4.194304"}': 700,
                          'pep_residence_seconds_bucket{instance="a",'
