@@ -295,11 +295,33 @@ def alerts():
         names = re.findall(r"alert: (\w+)", file.read())
     expect("alerts", sorted(names),
            sorted([STALE, MISSING, DETACHED, FEWER, *LOUD]))
+    fire(RULES, tests)
+
+
+def fire(rules, tests):
+    """Fail unless promtool finds that alerts fire as the tests say."""
     with tempfile.NamedTemporaryFile("w", suffix=".yml",
                                      encoding="utf-8") as file:
-        json.dump({"rule_files": [RULES], "tests": tests}, file)
+        json.dump({"rule_files": [rules], "tests": tests}, file)
         file.flush()
         done = run(env.PROMTOOL, "test", "rules", file.name, check=False,
                    seconds=400)
     if done.returncode:
         fail(f"promtool says {done.stdout}{done.stderr}")
+
+
+@case("filters that come and go with sessions", seconds=120)
+def sessions():
+    """The guide's matcher in the rule: only the servers' side has to keep its
+    filters."""
+    with open(RULES, encoding="utf-8") as file:
+        before, alert, after = re.split(
+            rf"(alert: {FEWER}\n.*?\n *for:)", file.read(), flags=re.DOTALL)
+    with tempfile.NamedTemporaryFile("w", suffix=".yml",
+                                     encoding="utf-8") as file:
+        file.write(before + alert.replace(
+            "pep_filters", 'pep_filters{side="server"}') + after)
+        file.flush()
+        fire(file.name, [
+            alerting({**FILTERS, name: "2x30 1x30"}, wanted)
+            for name, wanted in zip(FILTERS, ([], [FEWER]))])
