@@ -25,6 +25,8 @@ struct sock;
  *	pep_packet_label(); 0 while it is unknown
  * @shown: by side of the sender, while pep_conn.unseen has it: number after the payload
  *	that it is known to have sent
+ * @full: by side of the sender, its largest full segment, with the options behind the TCP
+ *	header, bytes; 0 while none has passed
  * @memory: memory that they keep, bytes
  * @count: how many they are, both ways
  * @restarts: number of calls of pep_copies_restart()
@@ -39,6 +41,7 @@ struct pep_copies {
 	u32 label[2];
 	u32 shown[2];
 	u32 memory;
+	u16 full[2];
 	u16 count;
 	u8 restarts;
 };

@@ -11,8 +11,8 @@
  * numbers, since packets can be forged: one that is in line answers so. It is also asked
  * when packets of the other end stay behind a hole, as it may have nothing to send. When it
  * has been ahead for longer than a repetition takes, and its packet has the number that the
- * leg expects next, which only the end and hosts on the way know, the connection is handed
- * back, see pep_release_detour(). Where both ends are ahead for so long, neither of which has
+ * leg expects next, or clocks that fit, which only the end and hosts on the way know, the
+ * connection is handed back, see pep_release_detour(). Where both ends are ahead for so long, neither of which has
  * answered that it is in line, a number near the other's acknowledgment will do.
  */
 
@@ -25,6 +25,9 @@
  * repetition, jiffies: two round trips of both ends more.
  */
 #define PEP_DETOUR_WAIT		HZ
+
+/* How far clocks may be apart that fit, ms. */
+#define PEP_DETOUR_CLOCK	(10 * 60 * 1000)
 
 /* Has the end on a side been ahead for so long? */
 static bool pep_detour_lasts(const struct pep_flow *flow, enum pep_side side)
@@ -60,17 +63,34 @@ u32 pep_detour_seq(const struct tcp_sock *tp, const struct pep_packet *pkt)
 	return tp->rcv_nxt;
 }
 
+/* Has a packet clocks that fit those of the leg? Hosts that are not on the way cannot know
+ * them. The leg's own may lag behind the other end's.
+ */
+static bool pep_detour_clocked(const struct tcp_sock *tp,
+			       const struct pep_segment_options *options)
+{
+	u32 own = options->tsval - tp->rx_opt.ts_recent;
+	u32 echo = options->tsecr - (u32)tcp_clock_ms() - tp->tsoffset;
+
+	return tp->rx_opt.tstamp_ok && options->has_ts &&
+	       own + PEP_DETOUR_CLOCK <= 2 * PEP_DETOUR_CLOCK &&
+	       echo + PEP_DETOUR_CLOCK <= 2 * PEP_DETOUR_CLOCK;
+}
+
 /* Has a packet of the end on a side the number that its leg expects next, or a keepalive
  * probe's, which is one less? Or, where both ends are ahead, one that fits the other?
  */
 static bool pep_detour_genuine(const struct pep_flow *flow, enum pep_side side,
-			       const struct pep_packet *pkt)
+			       const struct pep_packet *pkt,
+			       const struct pep_segment_options *options)
 {
 	const struct tcp_sock *tp = tcp_sk(flow->leg[side].sk);
 	const struct pep_leg *other = &flow->leg[!side];
 	u32 most = tcp_sk(other->sk)->max_window;
-	u32 seq = pep_detour_seq(tp, pkt);
+	u32 seq = ntohl(pkt->th->seq);
 
+	if (pep_detour_clocked(tp, options))
+		seq = pep_detour_seq(tp, pkt);
 	return tp->rcv_nxt - seq <= 1 ||
 	       (pep_detour_lasts(flow, !side) && seq - other->beyond + most <= 2 * most);
 }
@@ -86,21 +106,22 @@ static void pep_detour_ask(struct pep_leg *leg, u32 clock)
  * back when the other leg has not received it either although it had the time.
  */
 static void pep_detour_ahead(struct pep_flow *flow, enum pep_side side,
-			     const struct pep_packet *pkt, u32 clock)
+			     const struct pep_packet *pkt,
+			     const struct pep_segment_options *options)
 {
 	struct pep_leg *leg = &flow->leg[side];
 	u32 ack = ntohl(pkt->th->ack_seq);
 
 	if (!after(ack, tcp_sk(flow->leg[!side].sk)->rcv_nxt))
 		return;
-	pep_detour_ask(leg, clock);
+	pep_detour_ask(leg, options->tsecr);
 	/* It has answered the latest question, and this may be forged. */
 	if (!READ_ONCE(leg->asked))
 		return;
 	leg->beyond = ack;
 	if (!READ_ONCE(leg->ahead))
 		WRITE_ONCE(leg->ahead, (u32)jiffies ?: 1);
-	if (pep_detour_lasts(flow, side) && pep_detour_genuine(flow, side, pkt)) {
+	if (pep_detour_lasts(flow, side) && pep_detour_genuine(flow, side, pkt, options)) {
 		WRITE_ONCE(flow->detour, true);
 		pep_track_schedule(flow->conn);
 	}
@@ -114,7 +135,7 @@ static void pep_detour_locked(struct pep_flow *flow, enum pep_side side,
 
 	pep_segment_scan(pkt, &options);
 	if (pep_detour_is_ahead(sk, pkt)) {
-		pep_detour_ahead(flow, side, pkt, options.tsecr);
+		pep_detour_ahead(flow, side, pkt, &options);
 	} else if (after(ntohl(pkt->th->seq), tcp_sk(sk)->rcv_nxt)) {
 		pep_detour_ask(&flow->leg[!side], options.tsval);
 		WRITE_ONCE(flow->leg[side].hole, (u32)jiffies ?: 1);
@@ -139,8 +160,9 @@ void pep_detour_note(struct pep_flow *flow, enum pep_side side,
 	if (flow->mode != PEP_CONNECT_MODE_FOLLOW || !pep_packet_csum_ok(skb, pkt))
 		return;
 	spin_lock(&flow->lock);
-	if (flow->conn && !flow->detour && (flow->state == PEP_FLOW_STATE_ESTABLISHED ||
-			   flow->state == PEP_FLOW_STATE_CLOSING)) {
+	if (flow->conn && !flow->detour &&
+	    (flow->state == PEP_FLOW_STATE_ESTABLISHED ||
+	     flow->state == PEP_FLOW_STATE_CLOSING)) {
 		pep_flow_lock_legs(flow);
 		if (!pep_flow_legs_owned(flow))
 			pep_detour_locked(flow, side, pkt);

@@ -362,10 +362,12 @@ static void pep_follow_resume(struct pep_net *pn, struct pep_gen *gen,
 	    after(peer->high, self->edge))
 		return;
 	conn->resume = false;
-	if (pep_handshake_splittable(conn))
+	if (pep_handshake_splittable(conn) && conn->detours <= PEP_TRACK_DETOURS)
 		conn->trigger = gen->values.split_trigger;
-	if (conn->detours == PEP_TRACK_DETOURS)
+	if (conn->detours == PEP_TRACK_DETOURS) {
 		pep_adopt_give_up(pn, conn, PEP_STAT_SPLIT_PASS_ROUTE);
+		conn->detours++;
+	}
 	if (conn->trigger && !pep_follow_held_back(pn, gen, conn))
 		pep_follow_keep(pn, gen, conn);
 	/* It may be the last packet of an exchange. */
@@ -410,20 +412,19 @@ static void pep_follow_fin(struct pep_net *pn, struct pep_conn *conn,
 	}
 }
 
-/* A full segment of an end shows which MSS it goes by: a rule of FORWARD, or a router behind
- * this hook, may have lowered the one in the other end's SYN. Segments that the stack has
- * merged are full, and long ones without a push.
+/* Note the largest full segment of an end, which shows the MSS that it goes by: a rule of
+ * FORWARD, or a router behind this hook, may have lowered the one in the other end's SYN.
+ * Segments that the stack has merged are full, and long ones without a push.
  */
-static void pep_follow_size(struct pep_track_end *peer, const struct sk_buff *skb,
-			    const struct pep_packet *pkt)
+static void pep_follow_size(struct pep_copies *copies, enum pep_side side,
+			    const struct sk_buff *skb, const struct pep_packet *pkt)
 {
 	u32 size = skb_shinfo(skb)->gso_size;
 
 	if (!size && pkt->payload >= PEP_FOLLOW_FULL && !pkt->th->psh && !pkt->th->fin)
 		size = pkt->payload;
-	size += pkt->options;
-	if (size >= TCP_MSS_DEFAULT && size < peer->mss)
-		peer->mss = size;
+	if (size && size + pkt->options > copies->full[side])
+		copies->full[side] = min(size + pkt->options, U16_MAX);
 }
 
 /* Note a segment that its receiver takes. */
@@ -444,8 +445,8 @@ static void pep_follow_plausible(struct pep_net *pn, struct pep_gen *gen,
 	pep_follow_ack(conn, side, pkt);
 	if (!pkt->payload)
 		return;
-	if (conn->trigger)
-		pep_follow_size(&conn->end[!side], skb, pkt);
+	if (conn->copies)
+		pep_follow_size(conn->copies, side, skb, pkt);
 	pep_follow_payload(pn, conn, side, skb, pkt);
 }
 

@@ -433,29 +433,39 @@ bool pep_leg_probe(struct pep_leg *leg, u32 clock)
 
 /**
  * pep_leg_repeat() - send all payload that a time-out has marked as lost, and all that waits
- * @sk: leg that is up, locked, and that no process owns
+ * @leg: leg that is up, locked, and that no process owns
  *
  * TCP repeats the first segment at each time-out, and sends the others as acknowledgments
  * come; tcp_release_cb() sends them when the congestion window has room. The end is not
  * heard, and TCP must not lose patience with it.
  *
  * Context: BH off.
- * Return: true when all payload had been repeated twice before this call, the second time
- * since the latest time-out, but for what the end has acknowledged selectively.
+ * Return: true when all payload had been repeated behind two time-outs before this call, but
+ * for what the end has acknowledged selectively.
  */
-bool pep_leg_repeat(struct sock *sk)
+bool pep_leg_repeat(struct pep_leg *leg)
 {
+	struct sock *sk = leg->sk;
+	struct inet_connection_sock *icsk = inet_csk(sk);
 	struct tcp_sock *tp = tcp_sk(sk);
 	bool waits = !tcp_write_queue_empty(sk);
 
-	WRITE_ONCE(inet_csk(sk)->icsk_user_timeout, 0);
-	if (!waits && tp->lost_out <= tp->retrans_out)
-		return tp->retrans_out + tp->sacked_out == tp->packets_out &&
-		       inet_csk(sk)->icsk_retransmits >= PEP_LEG_REPEATS;
-	tcp_snd_cwnd_set(tp, max(tcp_snd_cwnd(tp), 2 * tp->packets_out));
-	if (!test_and_set_bit(TCP_TSQ_DEFERRED, &sk->sk_tsq_flags))
-		sock_hold(sk);
-	sk->sk_prot->release_cb(sk);
+	WRITE_ONCE(icsk->icsk_user_timeout, 0);
+	if (waits)
+		leg->repeats = 0;
+	if (waits || tp->lost_out > tp->retrans_out) {
+		tcp_snd_cwnd_set(tp, max(tcp_snd_cwnd(tp), 2 * tp->packets_out));
+		if (!test_and_set_bit(TCP_TSQ_DEFERRED, &sk->sk_tsq_flags))
+			sock_hold(sk);
+		sk->sk_prot->release_cb(sk);
+	}
+	if (leg->repeats >= PEP_LEG_REPEATS)
+		return true;
+	if (tcp_write_queue_empty(sk) && icsk->icsk_retransmits != leg->timeouts &&
+	    tp->retrans_out + tp->sacked_out == tp->packets_out) {
+		leg->timeouts = icsk->icsk_retransmits;
+		leg->repeats++;
+	}
 	return false;
 }
 

@@ -47,6 +47,9 @@ struct pep_values;
  *	written without a lock
  * @beyond: while it is @ahead: the latest of these acknowledgments; guarded by the socket's
  *	lock
+ * @repeats: how often all payload was repeated, see pep_leg_repeat(); guarded by the socket's
+ *	lock, as @timeouts
+ * @timeouts: icsk_retransmits when it last was
  * @residence: times for which payload stays here on its way to the leg
  */
 struct pep_leg {
@@ -69,6 +72,8 @@ struct pep_leg {
 	u32 ahead;
 	u32 hole;
 	u32 beyond;
+	u8 repeats;
+	u8 timeouts;
 	struct pep_residence residence;
 };
 
@@ -177,6 +182,6 @@ void pep_leg_start(struct sock *sk, u32 window);
 bool pep_leg_shutdown(struct sock *sk);
 void pep_leg_keep_alive(struct sock *sk);
 bool pep_leg_probe(struct pep_leg *leg, u32 clock);
-bool pep_leg_repeat(struct sock *sk);
+bool pep_leg_repeat(struct pep_leg *leg);
 
 #endif

@@ -29,6 +29,9 @@
 #include "unheard.h"
 #include "untrack.h"
 
+/* When an end counts as one that is not heard, jiffies: more than a round trip mostly. */
+#define PEP_RELEASE_HEARD	HZ
+
 /* How long a release may take, jiffies; pep_sweep_work() looks after it. */
 #define PEP_RELEASE_DEADLINE	(10 * HZ)
 
@@ -192,7 +195,7 @@ static enum pep_stat pep_release_cause(struct pep_conn *conn, struct pep_flow *f
 {
 	if (pep_release_done(conn, flow))
 		return PEP_STAT_FLOW_RELEASED;
-	if (pep_unheard_only(conn, flow)) {
+	if (pep_release_takes(conn) > PEP_RELEASE_HEARD && pep_unheard_only(conn, flow)) {
 		if (pep_unheard_repeat(conn, flow) && late)
 			return PEP_STAT_FLOW_RELEASED;
 		late = late && pep_release_takes(conn) >= PEP_RELEASE_UNHEARD;
@@ -313,9 +316,8 @@ out:
  */
 void pep_release_poll(struct pep_conn *conn)
 {
-	if (!pep_release_try(conn, PEP_STAT_NONE) &&
-	    pep_release_takes(conn) > PEP_RELEASE_DEADLINE)
-		pep_release_try(conn, PEP_STAT_FLOW_RELEASED);
+	pep_release_try(conn, pep_release_takes(conn) > PEP_RELEASE_DEADLINE ?
+			      PEP_STAT_FLOW_RELEASED : PEP_STAT_NONE);
 }
 
 /* Begin to hand a flow's connection back, with all locked. */

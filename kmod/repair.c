@@ -67,6 +67,17 @@ static int pep_repair_path(struct sock *sk)
 	return inet_csk(sk)->icsk_af_ops->rebuild_header(sk);
 }
 
+/* MSS towards the end on a side, bytes: that of its SYN, or the one that the other end has
+ * gone by.
+ */
+static u16 pep_repair_mss(const struct pep_conn *conn, enum pep_side side)
+{
+	u16 full = conn->copies ? conn->copies->full[!side] : 0;
+	u16 mss = conn->end[side].mss;
+
+	return full >= TCP_MSS_DEFAULT ? min(full, mss) : mss;
+}
+
 /*
  * Establish the leg of a side: set the state that precedes connect(), which
  * sends nothing under repair. Return: 0 or a negative error.
@@ -87,7 +98,7 @@ static int pep_repair_connect(const struct pep_conn *conn, enum pep_side side,
 	tp->repair = 1;
 	tp->repair_queue = TCP_SEND_QUEUE;
 	tp->rcv_nxt = peer->next;
-	tp->rx_opt.user_mss = peer->mss;
+	tp->rx_opt.user_mss = pep_repair_mss(conn, side);
 	pep_repair_set_rtt(tp, peer->rtt, peer->ack);
 	err = pep_leg_connect(sk, &tuple, peer->ack);
 	tp->rx_opt.user_mss = 0;

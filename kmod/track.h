@@ -99,8 +99,7 @@ enum pep_track_event {
  * @rtt: round trip between here and the end, us, of the handshake, or the
  *	smallest that a leg has seen lately; 0 when unknown
  * @ifindex: device that its packets come by
- * @mss: largest segment that it accepts, as its SYN says, or less where the other end's
- *	full segments are smaller; bytes, with TCP's options behind the header
+ * @mss: largest segment that it accepts, bytes
  * @wscale: shift of its windows
  * @flags: PEP_TRACK_SCALES and so on
  */
@@ -181,7 +180,7 @@ static inline bool pep_track_acks(const struct pep_track_end *end,
  * @dsfield: TOS or traffic class of the latest packet of the end on a side, enum
  *	pep_side
  * @detours: how often it was handed back because its packets took another way, up to
- *	PEP_TRACK_DETOURS, when it is not split again
+ *	PEP_TRACK_DETOURS, when it is not split again; one more when that has been counted
  * @ref: one while in the table, one while @job is queued or waits for a socket, one
  *	of @flow, one while its SYN-ACK is kept, and those of callers
  * @seen: when its latest packet came, or the cut was made by which it is handed back,

@@ -12,6 +12,17 @@
 #include "flow.h"
 #include "leg.h"
 
+/* Has an end sent beyond the window of its own leg? It follows acknowledgments of the other
+ * end then, which were not behind its leg's: payload that has not arrived is still in its
+ * queue.
+ */
+static bool pep_unheard_beyond(const struct pep_track_end *self, const struct pep_leg *leg)
+{
+	const struct tcp_sock *tp = tcp_sk(leg->sk);
+
+	return after(self->high, tp->rcv_wup + tp->rcv_wnd) && after(self->high, leg->edge);
+}
+
 /**
  * pep_unheard_arrived() - has an end acknowledged all bytes of the other one before its cut?
  * @conn: connection in PEP_TRACK_RELEASING, locked
@@ -19,13 +30,14 @@
  * @side: side of the other end, which has sent them
  *
  * Context: BH off.
- * Return: true when it has.
+ * Return: true when it has, or the other end knows how far it has, past this host.
  */
 bool pep_unheard_arrived(const struct pep_conn *conn, const struct pep_flow *flow,
 			 enum pep_side side)
 {
 	return !before(tcp_sk(flow->leg[!side].sk)->snd_una, conn->end[side].next) ||
-	       !before(conn->end[!side].ack, conn->end[side].next);
+	       !before(conn->end[!side].ack, conn->end[side].next) ||
+	       (conn->resume && pep_unheard_beyond(&conn->end[side], &flow->leg[side]));
 }
 
 /**
@@ -46,17 +58,9 @@ bool pep_unheard_only(const struct pep_conn *conn, const struct pep_flow *flow)
 	return conn->resume;
 }
 
-/* Had an end room for all that the other one has sent before its cut? The other one itself
- * goes on to send only when it has.
- */
-static bool pep_unheard_fits(const struct pep_track_end *end, const struct pep_track_end *other)
-{
-	return !after(other->next, end->edge) || after(other->high, other->next);
-}
-
 /* Let a leg send all that is left for the end opposite @side. Its window is not known any
  * more: it drops payload that has no room. Return: true when all has been repeated, see
- * pep_leg_repeat().
+ * pep_leg_repeat(), and it had room.
  */
 static bool pep_unheard_push(const struct pep_conn *conn, struct pep_flow *flow,
 			     enum pep_side side)
@@ -70,10 +74,10 @@ static bool pep_unheard_push(const struct pep_conn *conn, struct pep_flow *flow,
 		tp->snd_wnd = conn->end[side].next - tp->snd_una;
 	if (unread) {
 		WRITE_ONCE(out->sk_sndbuf, out->sk_wmem_queued + 2 * unread);
-		pep_flow_wake_in(flow, 1);
+		pep_flow_schedule(flow);
 	}
-	return pep_leg_repeat(out) && !unread &&
-	       pep_unheard_fits(&conn->end[!side], &conn->end[side]);
+	return pep_leg_repeat(&flow->leg[!side]) && !unread &&
+	       !after(conn->end[side].next, conn->end[!side].edge);
 }
 
 /**

@@ -156,8 +156,8 @@ void pep_untrack_split(struct net *net, const struct pep_tuple *tuple)
  * @other_high: the same of the other end
  *
  * Each end has acknowledged the payload that conntrack has not seen, or will past this host.
- * The entry lasts from now on as it would after such an acknowledgment; payload that is under way past the
- * legs is in packets that conntrack sees.
+ * The entry lasts from now on as it would after such an acknowledgment; payload that is
+ * under way past the legs is in packets that conntrack sees.
  *
  * Context: BH off, with the flow locked, see pep_untrack_prolong().
  */

@@ -15,8 +15,8 @@ from peptest import bypass, pep
 from peptest.bypass import OTHER, around
 from peptest.env import KERNEL
 from peptest.ktap import expect, families, wait_for
-from peptest.netns import WIRELESS, addr, impaired, ip, nstat, run
-from peptest.pep import grows, least
+from peptest.netns import WIRELESS, impaired, ip, nstat, run
+from peptest.pep import grows, least, pepadm
 from peptest.raw import SYN, Wire, renumbered
 from peptest.tcp import (PORT, End, client, close_all, exchange, exchange_part,
                          expect_eof, expect_same, expect_stream, next_offset,
@@ -202,8 +202,11 @@ def lost_before(family, moved):
 
 
 def in_bulk(family, moved):
-    """So it is, and the legs hold more for this end than is under way."""
+    """So it is, and the legs hold more for this end than is under way, but
+    less than a window: an end refuses packets that acknowledge less than that
+    before what its leg has acknowledged (RFC 5961, section 5.2)."""
     other = OTHER[moved]
+    pepadm("profile", "set", "default", "residence", "10")
     with grows(follow_detour=1, flow_released=1, flow_reset=0,
                flow_killed=0), \
             impaired(WIRELESS + bypass.LINK, "delay", "20ms", "rate",
@@ -218,6 +221,7 @@ def in_bulk(family, moved):
             expect_same(light, heavy)
             wait_for("the release", lambda: not pep.stat("flows"), UNHEARD)
             exchange(tuple(ends.values()), BYTES)
+    pepadm("profile", "set", "default", "residence", "50")
 
 
 def both_directions(family, sender, size):
@@ -242,9 +246,9 @@ for _ns in OTHER:
     families(f"{_ns}'s packets of a split connection take another way",
              _ns)(one_direction)
     families(f"{_ns}'s packets of a split connection take another way, and "
-             "others have got lost", _ns)(lost_before)
+             "others have got lost", _ns, seconds=UNHEARD + 100)(lost_before)
     families(f"{_ns}'s packets of a split connection take another way, in "
-             "the middle of a transfer", _ns)(in_bulk)
+             "the middle of a transfer", _ns, seconds=UNHEARD + 100)(in_bulk)
     families("a split connection takes another way and comes back, "
              f"{_ns} has sent little", _ns, LITTLE)(both_directions)
     families("a split connection takes another way and comes back, "
@@ -337,7 +341,7 @@ def forged(family, *froms):
 @families("forged packets of an end that does not answer hand nothing back")
 def forged_silent(family):
     """Its payload is under way. Their number is not the one that its leg
-    expects, which others cannot know."""
+    expects, which others cannot know, nor are their clocks."""
     wire = Wire("sub", "eth0", ("pep", "wl0"))
     with grows(follow_detour=0, flow_closed=1, flow_reset=0, flow_killed=0):
         ends = split(family)
@@ -346,6 +350,7 @@ def forged_silent(family):
         answer = sent(ends["srv"])
         for pause in PAUSES:
             wire.send(renumbered(seen, seq=LITTLE, ack=FAR))
+            wire.send(renumbered(seen, seq=-LITTLE, ack=FAR, clock=1 << 30))
             time.sleep(pause)
         run("nft", "delete", "table", "inet", "silence", ns="sub")
         expect_stream(ends["sub"], answer, LITTLE)

@@ -80,6 +80,8 @@ def shrinks(family, ns, tso):
     expect("the leg's segments", flow["legs"][SIDE[ns]]["mss"],
            SMALL - overhead)
     link_mtu(ns, 1500)
+    for which in 4, 6:
+        ip("pep", "route flush cache", family=which)
 
 
 @contextlib.contextmanager
@@ -117,5 +119,3 @@ def lowered(family, ns):
     expect("the leg's segments, with timestamps",
            flow["legs"][SIDE[ns]]["mss"], LOWERED - 12)
     pep.follow("handshake")
-    for which in 4, 6:
-        ip("pep", "route flush cache", family=which)

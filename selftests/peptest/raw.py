@@ -370,9 +370,9 @@ def remaking(ns, function):
     expect_least("packets remade", count, 1)
 
 
-def renumbered(seen, seq=0, ack=0, window=None):
-    """A TCP packet with its sequence and ACK numbers shifted, and another
-    window, as in the header."""
+def renumbered(seen, seq=0, ack=0, window=None, clock=0):
+    """A TCP packet with its sequence and ACK numbers and its clock shifted,
+    and another window, as in the header."""
     tcp = bytearray(seen.tcp)
     struct.pack_into("!I", tcp, 4, (seen.seq + seq) & 0xffffffff)
     if window is not None:
@@ -382,9 +382,11 @@ def renumbered(seen, seq=0, ack=0, window=None):
         at, end = 20, (tcp[12] >> 4) * 4
         while at < end and tcp[at]:
             size = 1 if tcp[at] == 1 else tcp[at + 1]
-            for edge in range(at + 2, at + size, 4) if tcp[at] == 5 else ():
-                old, = struct.unpack_from("!I", tcp, edge)
-                struct.pack_into("!I", tcp, edge, (old + ack) & 0xffffffff)
+            words = {5: range(at + 2, at + size, 4), 8: (at + 2,)}
+            for word in words.get(tcp[at], ()):
+                old, = struct.unpack_from("!I", tcp, word)
+                old += ack if tcp[at] == 5 else clock
+                struct.pack_into("!I", tcp, word, old & 0xffffffff)
             at += size
     tcp[16:18] = bytes(2)
     struct.pack_into("!H", tcp, 16, checksum(
