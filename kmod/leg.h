@@ -47,6 +47,8 @@ struct pep_values;
  *	written without a lock
  * @beyond: while it is @ahead: the latest of these acknowledgments; guarded by the socket's
  *	lock
+ * @fresh: while the connection is handed back, since when the end sends payload behind the
+ *	cut and repeats none, jiffies, 0 when it does not; guarded by the connection's lock
  * @repeats: how often all payload was repeated, see pep_leg_repeat(); guarded by the socket's
  *	lock, as @timeouts
  * @timeouts: icsk_retransmits when it last was
@@ -72,6 +74,7 @@ struct pep_leg {
 	u32 ahead;
 	u32 hole;
 	u32 beyond;
+	u32 fresh;
 	u8 repeats;
 	u8 timeouts;
 	struct pep_residence residence;

@@ -540,6 +540,8 @@ void pep_release_packet(struct pep_conn *conn, enum pep_side side,
 	 * front of the peer's; pep_release_try() may move the cuts.
 	 */
 	way->pass = after(last, self->next) || !before(ack, peer->next);
+	if (pkt->payload && after(last, self->next))
+		pep_unheard_note(&conn->flow->leg[side], after(last, self->high));
 	if (after(last, self->high)) {
 		self->bytes += pkt->payload;
 		self->high = last;

@@ -12,15 +12,35 @@
 #include "flow.h"
 #include "leg.h"
 
-/* Has an end sent beyond the window of its own leg? It follows acknowledgments of the other
- * end then, which were not behind its leg's: payload that has not arrived is still in its
- * queue.
+/* After this time an end would have repeated payload that was not acknowledged, jiffies. */
+#define PEP_UNHEARD_QUIET	(10 * HZ)
+
+/* Has an end sent beyond the window of its own leg, or payload behind the cut that it does
+ * not repeat? It has acknowledgments of the other end then, which were not behind its leg's:
+ * payload that has not arrived is still in its queue.
  */
-static bool pep_unheard_beyond(const struct pep_track_end *self, const struct pep_leg *leg)
+static bool pep_unheard_known(const struct pep_track_end *self, const struct pep_leg *leg)
 {
 	const struct tcp_sock *tp = tcp_sk(leg->sk);
 
+	if (leg->fresh && (u32)jiffies - leg->fresh > PEP_UNHEARD_QUIET)
+		return true;
 	return after(self->high, tp->rcv_wup + tp->rcv_wnd) && after(self->high, leg->edge);
+}
+
+/**
+ * pep_unheard_note() - note payload that an end has sent since the cut
+ * @leg: the end's leg
+ * @fresh: for the first time
+ *
+ * Context: BH off, connection locked.
+ */
+void pep_unheard_note(struct pep_leg *leg, bool fresh)
+{
+	if (!fresh)
+		leg->fresh = 0;
+	else if (!leg->fresh)
+		leg->fresh = (u32)jiffies ?: 1;
 }
 
 /**
@@ -37,7 +57,7 @@ bool pep_unheard_arrived(const struct pep_conn *conn, const struct pep_flow *flo
 {
 	return !before(tcp_sk(flow->leg[!side].sk)->snd_una, conn->end[side].next) ||
 	       !before(conn->end[!side].ack, conn->end[side].next) ||
-	       (conn->resume && pep_unheard_beyond(&conn->end[side], &flow->leg[side]));
+	       (conn->resume && pep_unheard_known(&conn->end[side], &flow->leg[side]));
 }
 
 /**
