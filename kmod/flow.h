@@ -124,6 +124,9 @@ static inline unsigned int pep_flow_time_on(unsigned int event, enum pep_side si
  * @leg: by enum pep_side
  * @path: entry of its subscriber, which counts it, with a reference; or NULL
  * @held: memory of the legs' queues as @path has counted it, bytes
+ * @due: by the side that payload leaves by: the leg's tcp_sock.bytes_acked when all
+ *	that was held at @due_since has been acknowledged, see relief.c
+ * @due_since: by side, when @due was set, jiffies
  * @link: part of the subscriber's link that the wireless leg has; guarded by the lock of
  *	its socket
  * @resume: start of the wireless leg; guarded by the lock of its socket
@@ -168,6 +171,8 @@ struct pep_flow {
 	struct pep_leg leg[2];
 	struct pep_path *path;
 	u32 held;
+	u64 due[2];
+	unsigned long due_since[2];
 	struct pep_link link;
 	struct pep_resume resume;
 	u64 copied;

@@ -6,9 +6,14 @@
  * notes it, so that an idle flow counts with its last value. When a subscriber seems to
  * hold more than a share, or is refused a flow as TCP is short of memory, a work item looks
  * at the flows again. It resets those that hold memory and have made no progress for
- * PEP_RELIEF_STALL: an end does not read. When TCP is short of memory all windows
- * shrink to a few segments, so the more a subscriber holds then, the shorter that time
- * is. Flows that make progress are only bounded, see pep_window_couple().
+ * PEP_RELIEF_STALL: an end does not read. Flows that make progress are only bounded, see
+ * pep_window_couple().
+ *
+ * When TCP is short of memory all windows shrink to a few segments, for all subscribers, so
+ * the more a subscriber holds then, the shorter that time is. Progress does not count then:
+ * an end that acknowledges a byte a second would keep megabytes here. All payload that a
+ * flow holds at one look has to be acknowledged in that time, though in no less than
+ * PEP_RELIEF_STAY_LEAST.
  */
 
 #include "relief.h"
@@ -27,6 +32,12 @@
 /* The same when TCP is short of memory and the subscriber holds much. */
 #define PEP_RELIEF_STALL_LEAST	HZ
 
+/* The least time that payload may stay when TCP is short of memory. In a flow that is read
+ * it stays for two or three round trips of the link and its queue: two seconds over a
+ * satellite, and one more where segments get lost.
+ */
+#define PEP_RELIEF_STAY_LEAST	(5 * HZ)
+
 /* How often flows are checked while there is such a subscriber, and while TCP is short
  * of memory.
  */
@@ -38,8 +49,13 @@
  */
 #define PEP_RELIEF_PART		2
 
-/* Subscribers that hold less than this pay only when their share is smaller, bytes. */
-#define PEP_RELIEF_LEAST	(1024 * 1024)
+/* Subscribers that hold no more than this pay only when their share is smaller, bytes. The
+ * networks that one site has of IPv6 may be thousands of subscribers, so it is small.
+ */
+#define PEP_RELIEF_LEAST	(64 * 1024)
+
+/* The largest holding whose flows have the whole of PEP_RELIEF_STALL, bytes. */
+#define PEP_RELIEF_SMALL	(1024 * 1024)
 
 /* Memory of a flow's queues, bytes. */
 static u32 pep_relief_memory(const struct pep_flow *flow)
@@ -68,6 +84,43 @@ void pep_relief_note(struct pep_flow *flow)
 			       pep_relief_memory(flow));
 }
 
+/* Payload for the end on a side that the flow holds, with what has come behind a gap, bytes.
+ * A FIN counts as one.
+ */
+static u32 pep_relief_payload(const struct pep_flow *flow, enum pep_side to)
+{
+	const struct tcp_sock *in = tcp_sk(flow->leg[!to].sk);
+	const struct tcp_sock *out = tcp_sk(flow->leg[to].sk);
+	u32 end = in->rcv_nxt;
+
+	if (!RB_EMPTY_ROOT(&in->out_of_order_queue))
+		end = TCP_SKB_CB(in->ooo_last_skb)->end_seq;
+	return end - in->copied_seq + out->write_seq - out->snd_una;
+}
+
+/* How long payload has been here at least, jiffies. Each look at which the payload of the
+ * look before has gone begins anew; it is acknowledged in order, so other payload does not
+ * count.
+ */
+static unsigned long pep_relief_stay(struct pep_flow *flow)
+{
+	unsigned long stay = 0;
+	enum pep_side side;
+
+	for (side = 0; side < 2; side++) {
+		u64 acked = tcp_sk(flow->leg[side].sk)->bytes_acked;
+		u32 payload = pep_relief_payload(flow, side);
+
+		/* A FIN that has been passed on may still count as received. */
+		if (payload <= 1 || acked >= flow->due[side]) {
+			flow->due[side] = acked + payload;
+			flow->due_since[side] = jiffies;
+		}
+		stay = max(stay, jiffies - flow->due_since[side]);
+	}
+	return stay;
+}
+
 /* Time without progress after which a flow is reset, jiffies, when its subscriber holds
  * @held bytes, which is too much.
  */
@@ -75,9 +128,20 @@ static unsigned long pep_relief_stall(u64 held, bool pressed)
 {
 	u64 stall = PEP_RELIEF_STALL;
 
-	if (pressed && held > PEP_RELIEF_LEAST)
-		stall = div64_u64(stall * PEP_RELIEF_LEAST, held);
+	if (pressed && held > PEP_RELIEF_SMALL)
+		stall = div64_u64(stall * PEP_RELIEF_SMALL, held);
 	return max_t(u64, stall, PEP_RELIEF_STALL_LEAST);
+}
+
+/* Has a flow got nowhere for too long, while its subscriber holds @held bytes? */
+static bool pep_relief_stuck(struct pep_flow *flow, u64 held, bool pressed)
+{
+	unsigned long stall = pep_relief_stall(held, pressed);
+	unsigned long stay = pep_relief_stay(flow);
+
+	if (pep_idle_time(flow) > stall)
+		return true;
+	return pressed && stay > max(stall, PEP_RELIEF_STAY_LEAST);
 }
 
 /* Check a flow whose subscriber seems to hold more than @most bytes. Return: true when
@@ -98,7 +162,7 @@ static bool pep_relief_flow(struct pep_flow *flow, u64 most, bool pressed)
 		held = pep_share_held(flow->path);
 		over = held > most;
 		if (over && flow->held && !flow->evicted &&
-		    pep_idle_time(flow) > pep_relief_stall(held, pressed)) {
+		    pep_relief_stuck(flow, held, pressed)) {
 			WRITE_ONCE(flow->evicted, true);
 			/* Its memory counts no more, or other flows would end, too. */
 			pep_share_hold(flow->pn, flow->path, &flow->held, 0);

@@ -3,6 +3,7 @@
 second, memory. Connections beyond a share work unsplit, are counted, listed
 and reported; another subscriber's are not affected."""
 
+import contextlib
 import json
 import os
 import resource
@@ -14,8 +15,8 @@ from peptest.absent import Absent
 from peptest.ktap import (Failure, after_case, case, expect, expect_between,
                           expect_least, expect_most, families, wait_for)
 from peptest.monitor import monitor
-from peptest.netns import (WIRELESS, addr, impaired, ip, netem, netem_end,
-                           sysctls)
+from peptest.netns import (SERVER, WIRELESS, addr, impaired, ip, netem,
+                           netem_end, sysctls)
 from peptest.pep import grows, least, pepadm, split_pair
 from peptest.raw import ACK, SYN, Wire, segment
 from peptest.tcp import (End, Load, PORT, exchange, exchange_part, fill,
@@ -30,10 +31,14 @@ BYTES = 20_000
 LEAST = 65536           # bytes, the smallest share of memory
 PLENTY = 1 << 30        # bytes, more than the default share of a small guest
 DEAF = 40               # connections that are not read
+FEW = 4                 # connections; they hold less than a MiB
 MANY = 100              # connections; they hold more than a MiB
 LOOK = 6                # seconds, within which pep checks flows
 STALL = 30              # seconds without progress
 SOON = 12               # seconds, for subscribers that hold at least 4 MiB
+DRIP = 4096             # bytes that a slow end reads at a time
+PAUSE = 0.4             # seconds between two times
+DOWNLOAD = 1 << 20      # bytes
 RATE = 20_000           # bytes per second
 LITTLE = 5_000          # bytes, below the trigger
 AGAIN = 12              # seconds, within which a limit is reported again
@@ -43,6 +48,7 @@ TRIGGER = 16 << 20      # bytes, the largest
 FLIGHT = 14_000         # bytes, the first that a server sends
 BURST = 60_000          # bytes, the largest first flight there is room for
 SLACK = 1 << 18         # bytes, by which CPUs may count late
+SATELLITE = "delay 300ms rate 50mbit limit 10000".split()
 FAR = "delay 250ms limit 50000".split()
 MARK = 77               # of legs that have no route
 DEFAULTS = pep.default_limits()
@@ -401,6 +407,106 @@ def pressed(family):
         srv.close()
 
 
+def drip(both):
+    """Every second subscriber's end reads a little, the others send a byte
+    and read nothing; ends that have been reset are left alone."""
+    for number, (sub, _) in enumerate(both):
+        with contextlib.suppress(OSError):
+            if number % 2:
+                sub.recv(DRIP)
+            else:
+                sub.send(b"x")
+
+
+def duration(both):
+    """Seconds of a download over a path of 20 ms to the server."""
+    with impaired(SERVER, "delay", "10ms"):
+        begun = time.monotonic()
+        one_way(*both[::-1], DOWNLOAD)
+        return time.monotonic() - begun
+
+
+def tcp_pages():
+    """Memory that TCP uses on all hosts, pages."""
+    with open("/proc/net/sockstat", encoding="ascii") as file:
+        words = next(text for text in file if text.startswith("TCP:")).split()
+    return int(words[words.index("mem") + 1])
+
+
+@families("TCP short of memory: a trickle of payload protects nobody")
+def slow(family):
+    """The ends of many connections acknowledge a little, or send a little, all
+    the time. Their flows are reset, so that another subscriber's connections
+    are split again, and as fast as before."""
+    known(family)
+    limit("memory", PLENTY)
+    honest = other(family, split_pair)
+    both = unread(family, MANY)
+    expect_least("memory, bytes", memory(family), 4 << 20)
+    for sub, _ in both:
+        sub.setblocking(False)
+    duration(honest)
+    usual = duration(honest)
+    pages = tcp_pages()
+    with pep.pressure(f"{pages * 3 // 4} {pages * 7 // 8} 1000000"), \
+            grows(ended=False, split_pass_pressure=least(1),
+                  flow_evicted=least(1), split_handshake=least(1)) as before:
+        begun = time.monotonic()
+        while pep.stat("split_handshake") == before["split_handshake"]:
+            expect_most("seconds", time.monotonic() - begun, SOON)
+            drip(both)
+            exchange(other(family), 100)
+            time.sleep(PAUSE)
+        duration(honest)        # the windows open again
+        expect_most("seconds of a download", duration(honest), 1.5 * usual)
+    exchange(honest, 100)
+    for sub, srv in both:
+        reset(sub)
+        srv.close()
+
+
+@families("TCP short of memory: holders of little memory pay after half a minute")
+def little(family):
+    """One site may be many subscribers."""
+    known(family)
+    both = unread(family, FEW)
+    expect_between("memory, bytes", memory(family), 1 << 16, 1 << 20)
+    busy = other(family, split_pair)
+    with pep.pressure(), grows(ended=False, split_pass_pressure=least(1),
+                               flow_evicted=least(1)) as before:
+        exchange_part(busy, 15 * BYTES)
+        exchange(pair(family), BYTES)
+        time.sleep(STALL - LOOK)
+        expect("evicted", pep.stat("flow_evicted"), before["flow_evicted"])
+        wait_for("the first reset", lambda: pep.stat("flow_evicted") >
+                 before["flow_evicted"], 2 * LOOK)
+    exchange(busy, 100)
+    for sub, srv in both:
+        reset(sub)
+        srv.close()
+
+
+@families("TCP short of memory: flows that are read over a long link stay")
+def satellite(family):
+    """Payload is here for seconds, though the subscriber holds much. The
+    subscriber's own windows do not shrink where half of the buffer is free."""
+    limit("memory", PLENTY)
+    pepadm("path", "flush", "all")
+    with sysctls("sub", "net.ipv4.tcp_rmem=4096 33554432 33554432"), \
+            impaired(WIRELESS, *SATELLITE), impaired(SERVER, "delay", "10ms"):
+        known(family)
+        load = Load([split_pair(family) for _ in range(4)], None, up=False)
+        load.more(10 << 20)
+        wait_for("memory", lambda: memory(family) > 6 << 20, 60)
+        with pep.pressure(), grows(ended=False, flow_evicted=0,
+                                   split_pass_pressure=least(1)):
+            exchange(pair(family), 100)
+            load.more(BYTES)
+            time.sleep(SOON)
+        load.finish()
+    load.expect_whole()
+
+
 def long(family, **counters):
     """A connection with more under way than pep keeps of any: keeping begins
     anew, until that is too often. The trigger is one that it never reaches: a
@@ -475,9 +581,10 @@ def rest(family):
     expect_between("memory, bytes", memory(family), most * 2 // 5,
                    most // 2 + SLACK)
     one_way(*late[::-1], FLIGHT)
-    shown, = json.loads(pepadm("-j", "conn", "show", "subscriber",
-                               MORE[family]).stdout)
-    expect_least("memory of the other's copies", shown["copies"], FLIGHT)
+    rows = json.loads(pepadm("-j", "conn", "show", "subscriber",
+                             MORE[family]).stdout)
+    expect_least("memory of the other's copies",
+                 sum(row.get("copies", 0) for row in rows), FLIGHT)
     give_up(both + [late])
     ip("srv", f"route change {way}", family=family)
 

@@ -312,14 +312,14 @@ def grows(ns="pep", ended=True, **wanted):
 
 
 @contextlib.contextmanager
-def pressure():
+def pressure(pages="1 1 1000000"):
     """Within, TCP is short of memory by tcp_mem, which is common to all
-    namespaces."""
+    namespaces: for good, or as long as it uses more than pages say."""
     path = "/proc/sys/net/ipv4/tcp_mem"
     with open(path, encoding="ascii") as file:
         before = file.read()
     with open(path, "w", encoding="ascii") as file:
-        file.write("1 1 1000000")
+        file.write(pages)
     try:
         yield
     finally:
