@@ -34,8 +34,8 @@
 #define PEP_LIMIT_PREFIX4	32
 #define PEP_LIMIT_PREFIX6	64
 
-/* One subscriber's part of the limits of flows and connections, a divisor, and its
- * least number on any machine.
+/* One subscriber's part of the limits of flows and connections, and of TCP's memory, a
+ * divisor, and the least number of the former on any machine.
  */
 #define PEP_LIMIT_PART		64
 #define PEP_LIMIT_LEAST		256U
@@ -43,7 +43,14 @@
 /* Highest limit that can be set. */
 #define PEP_LIMIT_MOST		16777216U
 
-/* Least memory of a subscriber, bytes. */
+/* The part of the machine's memory that TCP may use before it is short of it, by the default
+ * of net.ipv4.tcp_mem, a divisor; see tcp_init_mem().
+ */
+#define PEP_LIMIT_TCP_PART	16
+
+/* Least memory of a subscriber, bytes: twice as much as flows over a link of 50 Mbit/s and
+ * 600 ms hold.
+ */
 #define PEP_LIMIT_MEMORY_MIN	(16U << 20)
 
 /* New connections of a subscriber, per second. */
@@ -78,10 +85,11 @@ static u32 pep_limit_flows(void)
 		       PEP_LIMIT_FLOWS_MIN, PEP_LIMIT_FLOWS_MAX);
 }
 
-/* Memory that a subscriber may hold, bytes: a part of the machine's, within bounds. */
+/* Memory that a subscriber may hold, bytes: a part of TCP's, within bounds. */
 static u32 pep_limit_memory(void)
 {
-	return clamp_t(u64, div_u64(pep_limit_ram(), PEP_LIMIT_PART),
+	return clamp_t(u64, div_u64(pep_limit_ram(),
+				    PEP_LIMIT_TCP_PART * PEP_LIMIT_PART),
 		       PEP_LIMIT_MEMORY_MIN, U32_MAX);
 }
 

@@ -21,7 +21,7 @@ CMD_STAT_GET = next(number for number, name in
 def default_limits():
     """The default limits, from the guest's memory: a flow for each 64 KiB of
     it within bounds, a connection for each 256 bytes of a sixteenth of it,
-    and a 64th of each, and of memory, for a subscriber."""
+    and a 64th of each, and of a sixteenth of memory, for a subscriber."""
     with open("/proc/meminfo", encoding="ascii") as file:
         memory = int(file.readline().split()[1]) * 1024
     all_flows = min(max(memory // 65536, 4096), 262144)
@@ -29,7 +29,7 @@ def default_limits():
             "subscriber-connections": max(memory // 16 // 256 // 64, 256),
             "subscriber-flows": max(all_flows // 64, 256),
             "subscriber-rate": 1000,
-            "subscriber-memory": min(max(memory // 64, 1 << 24),
+            "subscriber-memory": min(max(memory // 16 // 64, 1 << 24),
                                      (1 << 32) - 1)}
 
 
