@@ -465,7 +465,8 @@ def slow(family):
         srv.close()
 
 
-@families("TCP short of memory: holders of little memory pay after half a minute")
+@families("TCP short of memory: holders of little memory pay after half a "
+          "minute")
 def little(family):
     """One site may be many subscribers."""
     known(family)
