@@ -48,7 +48,11 @@ struct pep_values;
  * @beyond: while it is @ahead: the latest of these acknowledgments; guarded by the socket's
  *	lock
  * @fresh: while the connection is handed back, since when the end sends payload behind the
- *	cut and repeats none, jiffies, 0 when it does not; guarded by the connection's lock
+ *	cut and repeats none, jiffies, 0 when it does not; see unheard.c, as for
+ *	@heard_again, @known and @echo; guarded, as these, by the connection's lock
+ * @heard_again: when it was heard some time after @fresh, jiffies, or 0
+ * @known: the end has acknowledgments that the other one has sent past this host
+ * @echo: clock of the other end that its latest packet echoes
  * @repeats: how often all payload was repeated, see pep_leg_repeat(); guarded by the socket's
  *	lock, as @timeouts
  * @timeouts: icsk_retransmits when it last was
@@ -75,6 +79,9 @@ struct pep_leg {
 	u32 hole;
 	u32 beyond;
 	u32 fresh;
+	u32 heard_again;
+	u32 echo;
+	bool known;
 	u8 repeats;
 	u8 timeouts;
 	struct pep_residence residence;

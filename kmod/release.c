@@ -36,7 +36,7 @@
 #define PEP_RELEASE_DEADLINE	(10 * HZ)
 
 /* The same where an end is not heard at all, see unheard.c. */
-#define PEP_RELEASE_UNHEARD	(90 * HZ)
+#define PEP_RELEASE_UNHEARD	(150 * HZ)
 
 /* When to try again with a flow whose sockets a process owns, jiffies. */
 #define PEP_RELEASE_AGAIN	HZ
@@ -530,6 +530,8 @@ void pep_release_packet(struct pep_conn *conn, enum pep_side side,
 		return;
 	}
 	conn->heard |= BIT(side);
+	if (conn->resume)
+		pep_unheard_note(self, &conn->flow->leg[side], pkt);
 	if (after(ack, peer->high))
 		peer->high = ack;
 	if (after(ack, self->ack))
@@ -540,8 +542,6 @@ void pep_release_packet(struct pep_conn *conn, enum pep_side side,
 	 * front of the peer's; pep_release_try() may move the cuts.
 	 */
 	way->pass = after(last, self->next) || !before(ack, peer->next);
-	if (pkt->payload && after(last, self->next))
-		pep_unheard_note(&conn->flow->leg[side], after(last, self->high));
 	if (after(last, self->high)) {
 		self->bytes += pkt->payload;
 		self->high = last;

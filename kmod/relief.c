@@ -116,6 +116,8 @@ static unsigned long pep_relief_stay(struct pep_flow *flow)
 			flow->due[side] = acked + payload;
 			flow->due_since[side] = jiffies;
 		}
+		/* TCP drops payload behind a gap when it needs memory. */
+		flow->due[side] = min(flow->due[side], acked + payload);
 		stay = max(stay, jiffies - flow->due_since[side]);
 	}
 	return stay;
@@ -161,7 +163,7 @@ static bool pep_relief_flow(struct pep_flow *flow, u64 most, bool pressed)
 					pep_relief_memory(flow));
 		held = pep_share_held(flow->path);
 		over = held > most;
-		if (over && flow->held && !flow->evicted &&
+		if (over && flow->held && !flow->evicted && !pep_flow_legs_owned(flow) &&
 		    pep_relief_stuck(flow, held, pressed)) {
 			WRITE_ONCE(flow->evicted, true);
 			/* Its memory counts no more, or other flows would end, too. */

@@ -11,36 +11,44 @@
 
 #include "flow.h"
 #include "leg.h"
+#include "packet.h"
+#include "segment.h"
 
-/* After this time an end would have repeated payload that was not acknowledged, jiffies. */
-#define PEP_UNHEARD_QUIET	(10 * HZ)
-
-/* Has an end sent beyond the window of its own leg, or payload behind the cut that it does
- * not repeat? It has acknowledgments of the other end then, which were not behind its leg's:
- * payload that has not arrived is still in its queue.
- */
-static bool pep_unheard_known(const struct pep_track_end *self, const struct pep_leg *leg)
-{
-	const struct tcp_sock *tp = tcp_sk(leg->sk);
-
-	if (leg->fresh && (u32)jiffies - leg->fresh > PEP_UNHEARD_QUIET)
-		return true;
-	return after(self->high, tp->rcv_wup + tp->rcv_wnd) && after(self->high, leg->edge);
-}
+/* For how long an end that repeats nothing is waited for at first, jiffies. */
+#define PEP_UNHEARD_QUIET	(5 * HZ)
 
 /**
- * pep_unheard_note() - note payload that an end has sent since the cut
- * @leg: the end's leg
- * @fresh: for the first time
+ * pep_unheard_note() - note a packet that an end has sent since the cut
+ * @self: the end, before the packet
+ * @leg: its leg
+ * @pkt: packet
+ *
+ * An end waits for as long again before it repeats the next time, RFC 6298. Where it has
+ * sent payload, and been heard twice since, the second time after twice as long or more,
+ * and repeats nothing, it has acknowledgments of the other end. A single byte may be a
+ * probe of a closed window.
  *
  * Context: BH off, connection locked.
  */
-void pep_unheard_note(struct pep_leg *leg, bool fresh)
+void pep_unheard_note(const struct pep_track_end *self, struct pep_leg *leg,
+		      const struct pep_packet *pkt)
 {
-	if (!fresh)
+	u32 seq = ntohl(pkt->th->seq), now = (u32)jiffies ?: 1;
+	struct pep_segment_options options;
+
+	pep_segment_scan(pkt, &options);
+	leg->echo = options.tsecr;
+	if (pkt->payload && before(seq, self->high) &&
+	    after(seq + pkt->payload, self->next)) {
 		leg->fresh = 0;
-	else if (!leg->fresh)
-		leg->fresh = (u32)jiffies ?: 1;
+		leg->heard_again = 0;
+	} else if (!leg->fresh) {
+		leg->fresh = pkt->payload > 1 && !before(seq, self->high) ? now : 0;
+	} else if (!leg->heard_again) {
+		leg->heard_again = now - leg->fresh > PEP_UNHEARD_QUIET ? now : 0;
+	} else if (now - leg->heard_again >= leg->heard_again - leg->fresh) {
+		leg->known = true;
+	}
 }
 
 /**
@@ -50,14 +58,13 @@ void pep_unheard_note(struct pep_leg *leg, bool fresh)
  * @side: side of the other end, which has sent them
  *
  * Context: BH off.
- * Return: true when it has, or the other end knows how far it has, past this host.
+ * Return: true when it has.
  */
 bool pep_unheard_arrived(const struct pep_conn *conn, const struct pep_flow *flow,
 			 enum pep_side side)
 {
 	return !before(tcp_sk(flow->leg[!side].sk)->snd_una, conn->end[side].next) ||
-	       !before(conn->end[!side].ack, conn->end[side].next) ||
-	       (conn->resume && pep_unheard_known(&conn->end[side], &flow->leg[side]));
+	       !before(conn->end[!side].ack, conn->end[side].next);
 }
 
 /**
@@ -78,9 +85,10 @@ bool pep_unheard_only(const struct pep_conn *conn, const struct pep_flow *flow)
 	return conn->resume;
 }
 
-/* Let a leg send all that is left for the end opposite @side. Its window is not known any
- * more: it drops payload that has no room. Return: true when all has been repeated, see
- * pep_leg_repeat(), and it had room.
+/* Let a leg send all that is left for the end opposite @side, and ask the end on that side
+ * whether it is still there when it has sent more since the cut. The other one's window is
+ * not known any more: it drops payload that has no room. Return: true when all has been
+ * repeated, see pep_leg_repeat(), and it had room, or the one on @side knows that.
  */
 static bool pep_unheard_push(const struct pep_conn *conn, struct pep_flow *flow,
 			     enum pep_side side)
@@ -90,6 +98,8 @@ static bool pep_unheard_push(const struct pep_conn *conn, struct pep_flow *flow,
 	u32 unread = in->rcv_nxt - in->copied_seq;
 	struct tcp_sock *tp = tcp_sk(out);
 
+	if (flow->leg[side].fresh)
+		pep_leg_probe(&flow->leg[side], flow->leg[side].echo);
 	if (after(conn->end[side].next, tcp_wnd_end(tp)))
 		tp->snd_wnd = conn->end[side].next - tp->snd_una;
 	if (unread) {
@@ -97,7 +107,8 @@ static bool pep_unheard_push(const struct pep_conn *conn, struct pep_flow *flow,
 		pep_flow_schedule(flow);
 	}
 	return pep_leg_repeat(&flow->leg[!side]) && !unread &&
-	       !after(conn->end[side].next, conn->end[!side].edge);
+	       (!after(conn->end[side].next, conn->end[!side].edge) ||
+		flow->leg[side].known);
 }
 
 /**

@@ -5,7 +5,10 @@
 #include "leg.h"
 #include "track.h"
 
-void pep_unheard_note(struct pep_leg *leg, bool fresh);
+struct pep_packet;
+
+void pep_unheard_note(const struct pep_track_end *self, struct pep_leg *leg,
+		      const struct pep_packet *pkt);
 bool pep_unheard_arrived(const struct pep_conn *conn, const struct pep_flow *flow,
 			 enum pep_side side);
 bool pep_unheard_only(const struct pep_conn *conn, const struct pep_flow *flow);
