@@ -6,7 +6,7 @@
 # others run at the same time. TEST_TURNS are the guests that take turns with the
 # tests, but for those that need the first guest or mostly wait, which share the last.
 TEST_GUESTS=(4 2 2 2)
-TEST_TURNS=(1 2 1 2 3)
+TEST_TURNS=(1 2 3 1 2 3 1 2)
 
 # The kernels that the full run needs and that are built, in its order.
 TEST_BUILT='sim simdebug debug'
