@@ -145,3 +145,22 @@ bool pep_clock_ask(struct pep_flow *flow)
 		}
 	return shown;
 }
+
+/**
+ * pep_clock_advance() - let a leg show a clock no older than the one of the end it speaks for
+ * @flow: flow that is up, locked, with its legs locked
+ * @side: side of that end
+ *
+ * The other end may have seen that clock past its leg, and drops packets that are older.
+ *
+ * Context: BH off.
+ */
+void pep_clock_advance(struct pep_flow *flow, enum pep_side side)
+{
+	const struct tcp_sock *from = tcp_sk(flow->leg[side].sk);
+	struct tcp_sock *speaks = tcp_sk(flow->leg[!side].sk);
+	s32 behind = from->rx_opt.ts_recent - (u32)tcp_clock_ms() - speaks->tsoffset;
+
+	if (from->rx_opt.tstamp_ok && behind > 0)
+		WRITE_ONCE(speaks->tsoffset, speaks->tsoffset + behind);
+}

@@ -11,5 +11,6 @@ bool pep_clock_goes_on(const struct pep_flow *flow, bool asked);
 u32 pep_clock_seen(const struct pep_flow *flow, enum pep_side side);
 bool pep_clock_shown(const struct pep_flow *flow);
 bool pep_clock_ask(struct pep_flow *flow);
+void pep_clock_advance(struct pep_flow *flow, enum pep_side side);
 
 #endif

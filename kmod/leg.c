@@ -461,9 +461,12 @@ bool pep_leg_repeat(struct pep_leg *leg)
 	}
 	if (leg->repeats >= PEP_LEG_REPEATS)
 		return true;
+	/* RACK spares segments that were repeated just before a time-out. */
 	if (tcp_write_queue_empty(sk) && icsk->icsk_retransmits != leg->timeouts &&
-	    tp->retrans_out + tp->sacked_out == tp->packets_out) {
+	    tp->retrans_out + tp->sacked_out == tp->packets_out &&
+	    tp->total_retrans - leg->resent >= tp->retrans_out) {
 		leg->timeouts = icsk->icsk_retransmits;
+		leg->resent = tp->total_retrans;
 		leg->repeats++;
 	}
 	return false;

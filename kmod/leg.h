@@ -54,8 +54,9 @@ struct pep_values;
  * @known: the end has acknowledgments that the other one has sent past this host
  * @echo: clock of the other end that its latest packet echoes
  * @repeats: how often all payload was repeated, see pep_leg_repeat(); guarded by the socket's
- *	lock, as @timeouts
+ *	lock, as @timeouts and @resent
  * @timeouts: icsk_retransmits when it last was
+ * @resent: tcp_sock.total_retrans then
  * @residence: times for which payload stays here on its way to the leg
  */
 struct pep_leg {
@@ -82,6 +83,7 @@ struct pep_leg {
 	u32 heard_again;
 	u32 echo;
 	bool known;
+	u32 resent;
 	u8 repeats;
 	u8 timeouts;
 	struct pep_residence residence;

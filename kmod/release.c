@@ -38,6 +38,11 @@
 /* The same where an end is not heard at all, see unheard.c. */
 #define PEP_RELEASE_UNHEARD	(150 * HZ)
 
+/* How long payload is repeated for such an end at least, jiffies: longer than an outage, or
+ * a way that changes, mostly lasts.
+ */
+#define PEP_RELEASE_REPEATED	(30 * HZ)
+
 /* When to try again with a flow whose sockets a process owns, jiffies. */
 #define PEP_RELEASE_AGAIN	HZ
 
@@ -196,7 +201,8 @@ static enum pep_stat pep_release_cause(struct pep_conn *conn, struct pep_flow *f
 	if (pep_release_done(conn, flow))
 		return PEP_STAT_FLOW_RELEASED;
 	if (pep_release_takes(conn) > PEP_RELEASE_HEARD && pep_unheard_only(conn, flow)) {
-		if (pep_unheard_repeat(conn, flow) && late)
+		if (pep_unheard_repeat(conn, flow) &&
+		    pep_release_takes(conn) > PEP_RELEASE_REPEATED)
 			return PEP_STAT_FLOW_RELEASED;
 		late = late && pep_release_takes(conn) >= PEP_RELEASE_UNHEARD;
 	}

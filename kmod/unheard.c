@@ -9,6 +9,7 @@
 
 #include "unheard.h"
 
+#include "clock.h"
 #include "flow.h"
 #include "leg.h"
 #include "packet.h"
@@ -26,7 +27,8 @@
  * An end waits for as long again before it repeats the next time, RFC 6298. Where it has
  * sent payload, and been heard twice since, the second time after twice as long or more,
  * and repeats nothing, it has acknowledgments of the other end. A single byte may be a
- * probe of a closed window.
+ * probe of a closed window, and the first payload behind the cut a repetition of some that
+ * the leg has refused.
  *
  * Context: BH off, connection locked.
  */
@@ -43,7 +45,7 @@ void pep_unheard_note(const struct pep_track_end *self, struct pep_leg *leg,
 		leg->fresh = 0;
 		leg->heard_again = 0;
 	} else if (!leg->fresh) {
-		leg->fresh = pkt->payload > 1 && !before(seq, self->high) ? now : 0;
+		leg->fresh = pkt->payload > 1 && after(seq, self->next) ? now : 0;
 	} else if (!leg->heard_again) {
 		leg->heard_again = now - leg->fresh > PEP_UNHEARD_QUIET ? now : 0;
 	} else if (now - leg->heard_again >= leg->heard_again - leg->fresh) {
@@ -94,9 +96,11 @@ static bool pep_unheard_push(const struct pep_conn *conn, struct pep_flow *flow,
 			     enum pep_side side)
 {
 	const struct tcp_sock *in = tcp_sk(flow->leg[side].sk);
-	struct sock *out = flow->leg[!side].sk;
+	struct pep_leg *leg = &flow->leg[!side];
+	struct sock *out = leg->sk;
 	u32 unread = in->rcv_nxt - in->copied_seq;
 	struct tcp_sock *tp = tcp_sk(out);
+	bool repeated;
 
 	if (flow->leg[side].fresh)
 		pep_leg_probe(&flow->leg[side], flow->leg[side].echo);
@@ -106,7 +110,11 @@ static bool pep_unheard_push(const struct pep_conn *conn, struct pep_flow *flow,
 		WRITE_ONCE(out->sk_sndbuf, out->sk_wmem_queued + 2 * unread);
 		pep_flow_schedule(flow);
 	}
-	return pep_leg_repeat(&flow->leg[!side]) && !unread &&
+	pep_clock_advance(flow, side);
+	repeated = pep_leg_repeat(leg);
+	if (unread)
+		leg->repeats = 0;
+	return repeated && !unread &&
 	       (!after(conn->end[side].next, conn->end[!side].edge) ||
 		flow->leg[side].known);
 }
