@@ -52,7 +52,8 @@ struct pep_values;
  *	@heard_again, @known and @echo; guarded, as these, by the connection's lock
  * @heard_again: when it was heard some time after @fresh, jiffies, or 0
  * @known: the end has acknowledgments that the other one has sent past this host
- * @echo: clock of the other end that its latest packet echoes
+ * @echo: how far the other end's clock, as its latest packet echoes it, is ahead of the
+ *	one here, ms; it may have seen a later one since
  * @repeats: how often all payload was repeated, see pep_leg_repeat(); guarded by the socket's
  *	lock, as @timeouts and @resent
  * @timeouts: icsk_retransmits when it last was

@@ -39,7 +39,7 @@ void pep_unheard_note(const struct pep_track_end *self, struct pep_leg *leg,
 	struct pep_segment_options options;
 
 	pep_segment_scan(pkt, &options);
-	leg->echo = options.tsecr;
+	leg->echo = options.tsecr - (u32)tcp_clock_ms();
 	if (pkt->payload && before(seq, self->high) &&
 	    after(seq + pkt->payload, self->next)) {
 		leg->fresh = 0;
@@ -103,7 +103,8 @@ static bool pep_unheard_push(const struct pep_conn *conn, struct pep_flow *flow,
 	bool repeated;
 
 	if (flow->leg[side].fresh)
-		pep_leg_probe(&flow->leg[side], flow->leg[side].echo);
+		pep_leg_probe(&flow->leg[side], flow->leg[side].echo +
+			      (u32)tcp_clock_ms() + MSEC_PER_SEC);
 	if (after(conn->end[side].next, tcp_wnd_end(tp)))
 		tp->snd_wnd = conn->end[side].next - tp->snd_una;
 	if (unread) {
