@@ -83,10 +83,10 @@ struct pep_leg {
 	u32 fresh;
 	u32 heard_again;
 	u32 echo;
-	bool known;
 	u32 resent;
 	u8 repeats;
 	u8 timeouts;
+	bool known;
 	struct pep_residence residence;
 };
 
