@@ -7,6 +7,7 @@ import contextlib
 import socket
 
 from peptest import pep
+from peptest.firewall import ruled
 from peptest.ktap import expect, families, wait_for
 from peptest.netns import impaired, resets, run, sysctls
 from peptest.nfqueue import Queue
@@ -30,20 +31,6 @@ def setup():
     run("modprobe", "-qa", "nfnetlink_queue", "nft_queue", check=False)
     pep.attach()
     pep.follow("handshake")
-
-
-@contextlib.contextmanager
-def rule(ns, words):
-    """A rule for the packets that the namespace receives, within."""
-    run("nft", "-f", "-", ns=ns, stdin=f"""table inet held {{
-        chain held {{ type filter hook input priority 0; {words}
-        }}
-    }}
-    """)
-    try:
-        yield
-    finally:
-        run("nft", "delete", "table", "inet", "held", ns=ns)
 
 
 class Message:
@@ -76,7 +63,8 @@ def holding(dev, match):
     before = resets()
     with grows(flow_released=1, flow_killed=0):
         with Queue("pep", QUEUE) as queue, \
-                rule("pep", f"iifname {dev} {match} queue to {QUEUE}"):
+                ruled("pep", "input",
+                      f"iifname {dev} {match} queue to {QUEUE}"):
             yield queue
         pep.flows_end(SECONDS)
         expect("resets", resets(), before)
@@ -101,7 +89,7 @@ def held(family, dev):
     one, other, release = at_rest(family, dev)
     deaf = "sub" if dev == "wl0" else "srv"
     with holding(dev, PAYLOAD) as queue:
-        with rule(deaf, f"{PAYLOAD} drop"):
+        with ruled(deaf, "input", f"{PAYLOAD} drop"):
             lost = relayed(other, dev)
             late = Message(one)
             packet = queue.wait()
@@ -136,7 +124,7 @@ def hold_second(deaf, one, other, dev):
     one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     release = pep.order("flow_release")
     with holding(dev, PAYLOAD) as queue:
-        with rule(deaf, f"{TCP} drop"):
+        with ruled(deaf, "input", f"{TCP} drop"):
             lost = relayed(other, dev)
             late = Message(one), Message(one)
             packets = queue.wait(), queue.wait()
@@ -163,7 +151,7 @@ def fins(family, *order):
     hosts = {"wl0": ("sub", "eth0"), "sv0": ("srv", "eth0")}
     packets = {}
     with holding("{ wl0, sv0 }", FIN) as queue:
-        with rule("sub", f"{PAYLOAD} drop"):
+        with ruled("sub", "input", f"{PAYLOAD} drop"):
             lost = relayed(far, "wl0")
             for dev in order:
                 ends[dev].shutdown(socket.SHUT_WR)
@@ -192,8 +180,8 @@ def fin(family, dev):
             grows(flow_released=0, flow_killed=1):
         one, other, release = at_rest(family, dev)
         with Queue("pep", QUEUE) as queue, \
-                rule("pep", f"iifname {dev} {FIN} queue to {QUEUE}"):
-            with rule(there, f"{PAYLOAD} drop"):
+                ruled("pep", "input", f"iifname {dev} {FIN} queue to {QUEUE}"):
+            with ruled(there, "input", f"{PAYLOAD} drop"):
                 last = relayed(one, "sv0" if dev == "wl0" else "wl0")
                 one.shutdown(socket.SHUT_WR)
                 packet = queue.wait()

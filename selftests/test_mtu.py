@@ -7,13 +7,13 @@ probed. And one whose router sends no errors, for which a rule lowers the MSS.
    198.18.2.2   198.18.2.1                       198.18.3.1    198.18.3.2
 """
 
-import contextlib
 import fcntl
 import socket
 import struct
 
 from peptest import pep
 from peptest.env import amount
+from peptest.firewall import ruled
 from peptest.ktap import expect, families, wait_for
 from peptest.netns import (ADDRESSES, Within, ip, offloads, run, space_up,
                            sysctl)
@@ -84,20 +84,6 @@ def shrinks(family, ns, tso):
         ip("pep", "route flush cache", family=which)
 
 
-@contextlib.contextmanager
-def ruled(ns, words):
-    """Within, a rule for the packets that a namespace forwards."""
-    run("nft", "-f", "-", ns=ns, stdin=f"""table inet ruled {{
-        chain forward {{ type filter hook forward priority 0; {words}
-        }}
-    }}
-    """)
-    try:
-        yield
-    finally:
-        run("nft", "delete", "table", "inet", "ruled", ns=ns)
-
-
 @families("a rule of FORWARD lowers the MSS for the subscriber's network",
           "near")
 @families("a rule of FORWARD lowers the MSS for the server's network", "far")
@@ -109,8 +95,10 @@ def lowered(family, ns):
         for dev in {"pep": ("wl0", "sv0")}.get(where, ("eth0", "eth1")):
             offloads(where, dev, "tso", "off", "gso", "off", "gro", "off")
     pep.follow("12000")
-    with ruled("pep", f"tcp flags syn tcp option maxseg size set {LOWERED}"), \
-            ruled(ROUTER[ns], f"meta length > {LOWERED + 100} drop"), \
+    with ruled("pep", "forward", "tcp flags syn tcp option maxseg size set "
+               f"{LOWERED}"), \
+            ruled(ROUTER[ns], "forward",
+                  f"meta length > {LOWERED + 100} drop"), \
             grows(split_bytes=1, flow_closed=1):
         ends = dict(zip(("near", "far"), pair(family, "near", "far")))
         one_way(ends[other], ends[ns], BYTES)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """A firewall that forwards the packets of connections, with the strictest
-conntrack settings."""
+conntrack settings; and a single rule."""
 
 import contextlib
 import json
@@ -42,3 +42,17 @@ def strict(ns, rules=""):
             expect(f"packets that are invalid at {ns}", _invalid(ns), 0)
     finally:
         run("nft", "flush", "ruleset", ns=ns)
+
+
+@contextlib.contextmanager
+def ruled(ns, hook, words):
+    """Within, a rule for the packets that a namespace has at a hook."""
+    run("nft", "-f", "-", ns=ns, stdin=f"""table inet ruled {{
+        chain {hook} {{ type filter hook {hook} priority 0; {words}
+        }}
+    }}
+    """)
+    try:
+        yield
+    finally:
+        run("nft", "delete", "table", "inet", "ruled", ns=ns)
