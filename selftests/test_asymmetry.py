@@ -202,20 +202,16 @@ def lost_before(family, moved):
             exchange(tuple(ends.values()), BYTES)
 
 
-def in_bulk(family, moved):
-    """So it is, and the legs hold more for this end than is under way, but
-    less than a window: an end refuses packets that acknowledge less than that
-    before what its leg has acknowledged (RFC 5961, section 5.2)."""
-    other = OTHER[moved]
-    pepadm("profile", "set", "default", "residence", "0")
+def moved_on(family, moved, rate, size, before=0):
+    """One end's packets bypass the gateway when a part of the other's payload
+    has arrived; all of it does, and the legs are released."""
     with grows(follow_detour=1, flow_released=1, flow_reset=0, flow_killed=0):
         ends = split(family)
-        exchange_part(tuple(ends.values()), BULK)       # large windows
-        with impaired(WIRELESS + bypass.LINK, "delay", "20ms", "rate",
-                      "8mbit"):
-            heavy = End(ends[other], SOME, fin=False, wanted=BYTES)
-            light = End(ends[moved], BYTES, fin=False, wanted=SOME, rate=SLOW)
-            pump([heavy, light], until=lambda: light.received > SOME // 4)
+        exchange_part(tuple(ends.values()), before)
+        heavy = End(ends[OTHER[moved]], size, fin=False, wanted=BYTES)
+        light = End(ends[moved], BYTES, fin=False, wanted=size, rate=SLOW)
+        with impaired(WIRELESS + bypass.LINK, "delay", "20ms", "rate", rate):
+            pump([heavy, light], until=lambda: light.received > size // 4)
             with around(family, moved):
                 pump([heavy, light])
                 expect_same(heavy, light)
@@ -223,7 +219,17 @@ def in_bulk(family, moved):
                 wait_for("the release", lambda: not pep.stat("flows"),
                          UNHEARD)
                 exchange(tuple(ends.values()), BYTES)
-    pepadm("profile", "set", "default", "residence", "50")
+
+
+def in_bulk(family, moved):
+    """So it is, and the legs hold more for this end than is under way, but
+    less than a window: an end refuses packets that acknowledge less than that
+    before what its leg has acknowledged (RFC 5961, section 5.2)."""
+    pepadm("profile", "set", "default", "residence", "0")
+    try:
+        moved_on(family, moved, "8mbit", SOME, before=BULK)
+    finally:
+        pepadm("profile", "set", "default", "residence", "50")
 
 
 @families("srv's packets of a split connection take another way, when its "
@@ -231,20 +237,7 @@ def in_bulk(family, moved):
 def in_window(family):
     """The legs hold more than it had room for when it was heard last. That it
     had later shows in the other end, which goes on and repeats nothing."""
-    with grows(follow_detour=1, flow_released=1, flow_reset=0,
-               flow_killed=0), \
-            impaired(WIRELESS + bypass.LINK, "delay", "20ms", "rate",
-                     "20mbit"):
-        ends = split(family)
-        heavy = End(ends["sub"], BULK, fin=False, wanted=BYTES)
-        light = End(ends["srv"], BYTES, fin=False, wanted=BULK, rate=SLOW)
-        pump([heavy, light], until=lambda: light.received > BULK // 4)
-        with around(family, "srv"):
-            pump([heavy, light])
-            expect_same(heavy, light)
-            expect_same(light, heavy)
-            wait_for("the release", lambda: not pep.stat("flows"), UNHEARD)
-            exchange(tuple(ends.values()), BYTES)
+    moved_on(family, "srv", "20mbit", BULK)
 
 
 def both_directions(family, sender, size):
