@@ -27,7 +27,6 @@ SYNS = 3000 if SLOW else 20000 if DEBUG else 100000
 ROUNDS = 10             # real connections during the flood
 HONEST = PORT + 1       # port of these
 PENDING = amount(4096)  # the limit, the default where nothing is scaled
-SHARE = 64              # of it, for a subscriber
 BACKLOG = 4096          # connections that the server has room for
 ROOM = 1 << 16          # room for all: the server repeats no SYN-ACK
 PENDING_KIB = 16        # KiB that a pending flow may occupy
@@ -72,7 +71,7 @@ def csum(data):
 
 def syn(family):
     """A SYN from the first of the spoofed addresses, as it follows the link
-    addresses of its frame. The IPv6 ones are those of one subscriber."""
+    addresses of its frame."""
     kind = socket.AF_INET if family == 4 else socket.AF_INET6
     src = socket.inet_pton(kind, SPOOFED[family])
     dst = socket.inet_pton(kind, addr("srv", family))
@@ -237,8 +236,7 @@ def followed(family):
 def early(family):
     pepadm("profile", "set", "default", "connect", "early")
     tide = Tide(family, pair, ROOM)
-    limit = PENDING if family == 4 else SHARE
-    expect_most("pending", tide.pending, limit + 2)
+    expect_most("pending", tide.pending, PENDING + 2)
     if not SLOW:
         expect_most("KiB that the flood occupies", tide.kib,
                     tide.pending * PENDING_KIB +

@@ -12,6 +12,7 @@ from peptest.netns import addr, ip, sysctl_get
 from peptest.pep import grows, pepadm, split_pair, split_start
 from peptest.tcp import PORT, client, exchange, exchange_part, pair, reset
 
+SHARE = 64              # flows of a subscriber that are being opened
 DEFAULTS = {**{key.replace("-", "_"): most for key, most in
                pep.default_limits().items()}, "drain": "off"}
 
@@ -76,6 +77,21 @@ def pending(family):
         socks = clients(family, 10)
         # Some clients may wait for a socket.
         wait_for("pending flows", lambda: pep.stat("pending") == 10)
+        exchange(pair(family), 20000)
+    for sock in socks:
+        reset(sock)
+    pep.flows_end()
+    with grows(flow_established=1):
+        exchange(pair(family), 1000)
+
+
+@families("no more flows of a subscriber being opened than its share, early")
+def pending_share(family):
+    """Beyond it the next connection is followed, whatever others may have."""
+    pepadm("profile", "set", "default", "connect", "early")
+    with grows(ended=False, split_pass_max_pending=1):
+        socks = clients(family, SHARE)
+        wait_for("pending flows", lambda: pep.stat("pending") == SHARE)
         exchange(pair(family), 20000)
     for sock in socks:
         reset(sock)
