@@ -36,6 +36,7 @@
 #include "stat.h"
 #include "trace.h"
 #include "track.h"
+#include "window.h"
 
 /* Connections of an opener's share that may be opened early at the same time. */
 #define PEP_EARLY_SHARE		64
@@ -94,6 +95,7 @@ static void pep_early_step(struct pep_flow *flow)
 	} else if (opener && pep_leg_failed(opener)) {
 		pep_flow_end(flow, PEP_STAT_OPENER_LOST);
 	} else if (opener && answered) {
+		pep_window_begin(pep_flow_opener(flow));
 		pep_leg_keep_alive(target);
 		pep_leg_start(flow->leg[PEP_SIDE_WIRELESS].sk,
 			      flow->gen->values.initial_window);
@@ -103,9 +105,11 @@ static void pep_early_step(struct pep_flow *flow)
 		pep_flow_advance(flow, PEP_FLOW_UP);
 		pep_live_up(flow);
 		pep_stat_inc(flow->pn, PEP_STAT_FLOW_ESTABLISHED);
-	} else if (!opener && !time_before(jiffies, flow->deadline)) {
+	} else if (opener) {
+		pep_window_wait(pep_flow_opener(flow));
+	} else if (!time_before(jiffies, flow->deadline)) {
 		pep_flow_end(flow, PEP_STAT_OPENER_LOST);
-	} else if (!opener && !timer_pending(&flow->timer)) {
+	} else if (!timer_pending(&flow->timer)) {
 		/* The timer has waited for a leg that a process owned. */
 		pep_flow_wake_in(flow, flow->deadline - jiffies);
 	}

@@ -26,8 +26,8 @@ struct pep_values;
  *	has queued the reset to a program
  * @fin_sent: pep_leg_shutdown() has been called for it
  * @stalled: payload waits in the other leg for room in this one
- * @coupled: the other leg's rate bounds the payload that the end may send; see
- *	window.c
+ * @coupled: the other leg's rate bounds the payload that the end may send, or that there is
+ *	none yet; see window.c
  * @ifindex: device that the end's packets came by at first, and in a VRF at last, where TCP
  *	sees the VRF alone; 0 before any; written without a lock
  * @acked: part of tcp_sock.bytes_acked from before the leg's time, modulo 2^32, bytes;
@@ -47,15 +47,16 @@ struct pep_values;
  *	written without a lock
  * @beyond: while it is @ahead: the latest of these acknowledgments; guarded by the socket's
  *	lock
- * @fresh: while the connection is handed back, since when the end sends payload behind the
- *	cut and repeats none, jiffies, 0 when it does not; see unheard.c, as for
- *	@heard_again, @known and @echo; guarded, as these, by the connection's lock
+ * @heard: while the connection is handed back, when the end was heard last, jiffies, 0 when
+ *	it was not; see unheard.c, as for the following; guarded, as these, by the
+ *	connection's lock
+ * @fresh: since when the end sends payload behind the cut and repeats none, jiffies, 0 when
+ *	it does not
  * @heard_again: when it was heard some time after @fresh, jiffies, or 0
  * @known: the end has acknowledgments that the other one has sent past this host
- * @echo: how far the other end's clock, as its latest packet echoes it, is ahead of the
- *	one here, ms; it may have seen a later one since
- * @repeats: how often all payload was repeated, see pep_leg_repeat(); guarded by the socket's
- *	lock, as @timeouts and @resent
+ * @echo: how far the other end's clock, as a packet of it echoes that, is ahead of the one
+ *	here, ms; it may have seen a later one since
+ * @repeats: how often all payload was repeated since it was heard, see pep_leg_repeat()
  * @timeouts: icsk_retransmits when it last was
  * @resent: tcp_sock.total_retrans then
  * @residence: times for which payload stays here on its way to the leg
@@ -80,6 +81,7 @@ struct pep_leg {
 	u32 ahead;
 	u32 hole;
 	u32 beyond;
+	u32 heard;
 	u32 fresh;
 	u32 heard_again;
 	u32 echo;
@@ -89,6 +91,22 @@ struct pep_leg {
 	bool known;
 	struct pep_residence residence;
 };
+
+/**
+ * pep_leg_refresh() - let a leg's next packet show the present time
+ * @sk: its socket, locked
+ *
+ * As tcp_mstamp_refresh(): __tcp_send_ack() goes by the time of the latest event.
+ *
+ * Context: any.
+ */
+static inline void pep_leg_refresh(struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	tp->tcp_clock_cache = tcp_clock_ns();
+	tp->tcp_mstamp = div_u64(tp->tcp_clock_cache, NSEC_PER_USEC);
+}
 
 /**
  * pep_leg_device() - find the device that the latest packet of a leg's end came by
@@ -195,6 +213,7 @@ void pep_leg_start(struct sock *sk, u32 window);
 bool pep_leg_shutdown(struct sock *sk);
 void pep_leg_keep_alive(struct sock *sk);
 bool pep_leg_probe(struct pep_leg *leg, u32 clock);
+void pep_leg_hasten(struct pep_leg *leg);
 bool pep_leg_repeat(struct pep_leg *leg);
 
 #endif

@@ -140,8 +140,7 @@ static void pep_repair_set_options(const struct pep_conn *conn,
 		 * has stored: tcp_mstamp_refresh().
 		 */
 		tp->tcp_usec_ts = 0;
-		tp->tcp_clock_cache = tcp_clock_ns();
-		tp->tcp_mstamp = div_u64(tp->tcp_clock_cache, NSEC_PER_USEC);
+		pep_leg_refresh(sk);
 		WRITE_ONCE(tp->tsoffset, self->tsval -
 			   (u32)div_u64(tp->tcp_clock_cache, NSEC_PER_MSEC));
 	}

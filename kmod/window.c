@@ -21,6 +21,7 @@
 
 #include <net/tcp.h>
 
+#include "compat.h"
 #include "gen.h"
 #include "share.h"
 #include "socket.h"
@@ -210,6 +211,50 @@ static void pep_window_bind(struct pep_flow *flow, enum pep_side from, u32 done,
 }
 
 /**
+ * pep_window_wait() - offer an opener no more while its target has not answered
+ * @leg: its leg, locked
+ *
+ * TCP would open the window as for a program that is about to read. Its first one counts all
+ * of the buffer, of which a SYN-ACK cannot offer more than 64 KiB.
+ *
+ * Context: softirq.
+ */
+void pep_window_wait(struct pep_leg *leg)
+{
+	struct tcp_sock *in = tcp_sk(leg->sk);
+
+	if (leg->coupled)
+		return;
+	if (!in->bytes_received) {
+		in->rcv_wnd = min(in->rcv_wnd, U16_MAX);
+		pep_compat_promised(in);
+	}
+	leg->coupled = true;
+	leg->open = in->rcv_ssthresh;
+	leg->edge = in->rcv_nxt + tcp_receive_window(in);
+	pep_window_offer(leg, tcp_receive_window(in));
+}
+
+/**
+ * pep_window_begin() - open the window of an opener whose target has answered
+ * @leg: its leg, locked
+ *
+ * As far as it was when pep_window_wait() was called, and tcp_init_buffer_space() lets it.
+ *
+ * Context: softirq.
+ */
+void pep_window_begin(struct pep_leg *leg)
+{
+	struct tcp_sock *in = tcp_sk(leg->sk);
+
+	if (!leg->coupled)
+		return;
+	leg->coupled = false;
+	WRITE_ONCE(in->window_clamp, tcp_full_space(leg->sk));
+	in->rcv_ssthresh = min(leg->open, in->window_clamp);
+}
+
+/**
  * pep_window_couple() - bind the window of an end that has sent payload
  * @flow: flow with its legs locked
  * @from: side of the end, enum pep_side
@@ -267,8 +312,11 @@ void pep_window_tell(struct pep_flow *flow)
 	room = min3((s32)(leg->edge - in->rcv_nxt), (s32)leg->offer,
 		    tcp_space(leg->sk));
 	more = room - (s32)tcp_receive_window(in);
-	if (more > (s32)(leg->window / 8) && more > 2 * (s32)in->advmss)
+	if (more > (s32)(leg->window / 8) && more > 2 * (s32)in->advmss) {
+		/* The server's echo is a measure of its round trip. */
+		pep_leg_refresh(leg->sk);
 		__tcp_send_ack(leg->sk, in->rcv_nxt, 0);
+	}
 }
 
 /**

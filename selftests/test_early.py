@@ -5,16 +5,20 @@ same, even when sent before the target has answered."""
 
 from peptest import pep
 from peptest.env import amount
-from peptest.ktap import case, expect, families, steady, wait_for
+from peptest.ktap import (case, expect, expect_least, expect_most, families,
+                          steady, wait_for)
 from peptest.netns import addr, ip, netem, run, sysctl, sysctls
 from peptest.pep import grows, least
 from peptest.raw import ACK, RST, SYN, Wire, segment
-from peptest.tcp import (PORT, accept, client, connect, exchange, exchange_all,
-                         expect_reset, listen, one_way, pair, reset, start)
+from peptest.tcp import (PORT, End, accept, client, connect, exchange,
+                         exchange_all, expect_reset, expect_same, fill, listen,
+                         one_way, pair, pump, reset, start)
 
 BYTES = amount(5000000)
 FLOWS = 50
 ACKS = 50               # number of failing ACKs
+SYN_OFFERS = 65535      # bytes, without a window scale
+ROUNDED = 5000          # bytes that TCP may add to that
 WAYS = (("", "sub", "srv"), (", the server opens", "srv", "sub"))
 
 
@@ -67,6 +71,36 @@ def ahead(family, opener, opened):
             exchange((near, far), 10000)
     finally:
         netem(opened, "eth0", "off")
+
+
+def eager(family, opener, opened):
+    """The opener sends without end while the target is silent: of many openers
+    no more is kept than a SYN can offer, whatever their buffers are. All of it
+    arrives when the target answers."""
+    exchange(pair(family, opener, opened), 100)
+    buffers = "wireless-rcvbuf", "server-rcvbuf"
+    pep.pepadm("profile", "set", "default",
+               *(word for name in buffers for word in (name, "8388608")))
+    silence = (f"blackhole {addr(opener, family)}/"
+               f"{'32' if family == 4 else '128'}")
+    listener = listen(opened, family)
+    ip(opened, "route add " + silence)
+    try:
+        near = End(connect(opener, family, addr(opened, family)), BYTES,
+                   wanted=0)
+        fill([near])
+        side = "wireless" if opener == "sub" else "server"
+        unread = pep.flows()[0]["legs"][side]["unread"]
+        expect_most("payload that waits, bytes", unread,
+                    SYN_OFFERS + ROUNDED)
+        expect_least("payload that waits, bytes", unread, SYN_OFFERS // 4)
+    finally:
+        ip(opened, "route del " + silence)
+        pep.pepadm("profile", "set", "default",
+                   *(word for name in buffers for word in (name, "auto")))
+    far = End(accept(listener), 0, wanted=None)
+    pump([near, far])
+    expect_same(near, far)
 
 
 def gone(family, opener, opened):
@@ -150,6 +184,7 @@ for _text, *_ends in WAYS:
     families("a reset of either end" + _text, *_ends)(resets)
     families(f"{FLOWS} flows at once" + _text, *_ends)(many)
     families("payload before the target's answer" + _text, *_ends)(ahead)
+    families("much payload before the target's answer" + _text, *_ends)(eager)
     families("openers that are gone when accepted" + _text, *_ends)(gone)
     families("openers that are gone when answered" + _text, *_ends)(cancelled)
     families("a device on one side only" + _text, *_ends)(one_side)
