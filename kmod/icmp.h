@@ -9,6 +9,6 @@
 #include "stat-gen.h"
 
 enum pep_stat pep_icmp_error(struct pep_net *pn, struct sk_buff *skb,
-			     const struct pep_packet *pkt);
+			     const struct pep_packet *pkt, unsigned long sides);
 
 #endif

@@ -337,13 +337,14 @@ retry:
 }
 
 /* Counter for a packet that is not TCP, or is a fragment that cannot be gathered. */
-static enum pep_stat pep_steer_other(struct pep_net *pn, struct sk_buff *skb,
+static enum pep_stat pep_steer_other(struct pep_net *pn, enum pep_side side,
+				     struct sk_buff *skb,
 				     const struct pep_packet *pkt,
 				     enum pep_packet_kind kind)
 {
 	switch (kind) {
 	case PEP_PACKET_ICMP:
-		return pep_icmp_error(pn, skb, pkt);
+		return pep_icmp_error(pn, skb, pkt, BIT(side));
 	case PEP_PACKET_ICMP_OTHER:
 		return pep_steer_pass(pn, PEP_STAT_PASS_ICMP);
 	case PEP_PACKET_MALFORMED:
@@ -378,7 +379,7 @@ static enum pep_stat pep_steer_verdict(struct pep_net *pn,
 		kind = pep_packet_parse(skb, &pkt);
 	}
 	if (unlikely(kind != PEP_PACKET_TCP))
-		return pep_steer_other(pn, skb, &pkt, kind);
+		return pep_steer_other(pn, side, skb, &pkt, kind);
 	return pep_steer_tcp(pn, profile, side, skb, &pkt);
 }
 

@@ -186,7 +186,7 @@ static bool pep_stray_packet(struct pep_net *pn, struct sk_buff *skb)
 		return pep_stray_leg(pn, sk, skb, &pkt);
 	sock_gen_put(sk);
 	/* Others are none of pep's, and are not counted. */
-	return ours && kind == PEP_PACKET_ICMP && !pep_icmp_error(pn, skb, &pkt);
+	return ours && kind == PEP_PACKET_ICMP && !pep_icmp_error(pn, skb, &pkt, 0);
 }
 
 static unsigned int pep_stray_in(void *priv, struct sk_buff *skb,

@@ -83,15 +83,16 @@ class Quoting:
         wait_for("payload on the wire", look)
         self.seen = found[-1]
 
-    def send(self, kind, code, rest=0, shift=0):
+    def send(self, kind, code, rest=0, shift=0, to=None):
         """Send an error about a packet with the next sequence number of the
-        leg, or with one at a distance of shift."""
+        leg, or with one at a distance of shift, by default to its source."""
         number = struct.pack("!I", (self.seen.ends + shift) & 0xffffffff)
         at = self.seen.hlen + 4
         packet = self.seen.packet
-        self.wire.send(icmp(addr(self.ns, self.family),
-                            addr(OTHER[self.ns], self.family), kind, code,
-                            rest, packet[:at] + number + packet[at + 4:]))
+        self.wire.send(icmp(
+            addr(self.ns, self.family),
+            to or addr(OTHER[self.ns], self.family), kind, code, rest,
+            packet[:at] + number + packet[at + 4:]))
 
     def end(self):
         """The connection still works."""
@@ -136,6 +137,31 @@ def forged(family, ns):
     live.refresh()
     expect("segments", sizes(), dict.fromkeys(SIDE,
                                               segment_size(PLAIN, family)))
+    live.end()
+
+
+@families("too big, about the server leg, from the subscriber", "srv")
+@families("too big, about the wireless leg, from the server", "sub")
+def other_side(family, ns):
+    """Each end knows the numbers of both legs. The kernel would note the MTU
+    for all that it sends to the address."""
+    live = Quoting(family, ns)
+    live.wire = Wire(OTHER[ns], "eth0", FAR[OTHER[ns]])
+    with grows(ended=False, icmp_delivered=0, pass_icmp=1):
+        live.send(*TOO_BIG[family], MTU)
+    live.wire = Wire(ns, "eth0", FAR[ns])
+    live.refresh()
+    expect("segments", sizes(), dict.fromkeys(SIDE,
+                                              segment_size(PLAIN, family)))
+    live.end()
+
+
+@families("too big, to another address than that of the packet")
+def astray(family):
+    """Such an error would be forwarded there without pep."""
+    live = Quoting(family, "srv")
+    with grows(ended=False, icmp_delivered=0, pass_icmp=1):
+        live.send(*TOO_BIG[family], MTU, to=SILENT["sub", family])
     live.end()
 
 
