@@ -157,7 +157,9 @@ void pep_untrack_split(struct net *net, const struct pep_tuple *tuple)
  *
  * Each end has acknowledged the payload that conntrack has not seen, or will past this host.
  * The entry lasts from now on as it would after such an acknowledgment; payload that is
- * under way past the legs is in packets that conntrack sees.
+ * under way past the legs is in packets that conntrack sees. It learns the windows anew from
+ * the next packet of each end: by those from before, which its numbers may have passed by
+ * 2 GiB meanwhile, a reset can be invalid.
  *
  * Context: BH off, with the flow locked, see pep_untrack_prolong().
  */
@@ -166,6 +168,7 @@ void pep_untrack_back(struct net *net, const struct pep_tuple *tuple,
 {
 	enum ip_conntrack_dir dir;
 	struct nf_conn *ct;
+	unsigned int each;
 	u8 state;
 
 	ct = pep_untrack_entry(net, tuple, &dir);
@@ -174,8 +177,11 @@ void pep_untrack_back(struct net *net, const struct pep_tuple *tuple,
 	spin_lock(&ct->lock);
 	ct->proto.tcp.seen[dir].td_end = opener_high;
 	ct->proto.tcp.seen[!dir].td_end = other_high;
-	ct->proto.tcp.seen[0].flags &= ~IP_CT_TCP_FLAG_DATA_UNACKNOWLEDGED;
-	ct->proto.tcp.seen[1].flags &= ~IP_CT_TCP_FLAG_DATA_UNACKNOWLEDGED;
+	for (each = 0; each < 2; each++) {
+		ct->proto.tcp.seen[each].flags &= ~(IP_CT_TCP_FLAG_DATA_UNACKNOWLEDGED |
+						    IP_CT_TCP_FLAG_MAXACK_SET);
+		ct->proto.tcp.seen[each].td_maxwin = 0;
+	}
 	state = ct->proto.tcp.state;
 	spin_unlock(&ct->lock);
 	pep_untrack_expire(ct, nf_tcp_pernet(net)->timeouts[state]);
