@@ -75,6 +75,33 @@ static void pep_hand_catch_up(const struct pep_flow *flow, struct sock *sk,
 		pep_packet_renumber(skb, pkt, seq, sent);
 }
 
+/* An end asks whether the other one is there, by a keepalive probe with the byte before the
+ * one that its leg expects. The leg answers, but what is behind this host would see nothing,
+ * as a firewall that forgets silent connections: the other leg asks its end, too.
+ */
+static noinline_for_stack void pep_hand_probe(struct pep_flow *flow, const struct sock *sk)
+{
+	struct pep_leg *other = &flow->leg[!pep_flow_side(flow, sk)];
+	const struct tcp_sock *tp;
+
+	spin_lock(&flow->lock);
+	if (flow->state == PEP_FLOW_STATE_ESTABLISHED) {
+		pep_flow_lock_legs(flow);
+		tp = tcp_sk(other->sk);
+		if (!pep_flow_legs_owned(flow) && !tp->packets_out)
+			pep_leg_probe(other, (u32)tcp_clock_ms() + tp->tsoffset);
+		pep_flow_unlock_legs(flow);
+	}
+	spin_unlock(&flow->lock);
+}
+
+/* Is a packet for a leg a keepalive probe, RFC 9293, section 3.8.4? */
+static bool pep_hand_is_probe(const struct sock *sk, const struct pep_packet *pkt)
+{
+	return ntohl(pkt->th->seq) == READ_ONCE(tcp_sk(sk)->rcv_nxt) - 1 &&
+	       pkt->payload <= 1 && !pkt->th->fin;
+}
+
 /*
  * Has a packet so little payload in so many pages that it is to be copied before it
  * waits? Payload that waits is out of order, or behind other payload; it may wait for as
@@ -113,9 +140,12 @@ static void pep_hand_packet(struct pep_net *pn, struct sock *sk,
 
 	if ((1 << sk->sk_state) & PEP_HAND_SYNCED)
 		flow = rcu_dereference_sk_user_data(sk);
-	if (flow && likely(!pkt->th->rst && !pkt->th->syn) &&
-	    unlikely(pep_detour_packet(flow, sk, skb, pkt)))
-		pep_hand_catch_up(flow, sk, skb, pkt);
+	if (flow && likely(!pkt->th->rst && !pkt->th->syn)) {
+		if (unlikely(pep_detour_packet(flow, sk, skb, pkt)))
+			pep_hand_catch_up(flow, sk, skb, pkt);
+		else if (unlikely(pep_hand_is_probe(sk, pkt)))
+			pep_hand_probe(flow, sk);
+	}
 	if (unlikely(netif_is_l3_slave(skb->dev)))
 		pep_hand_note(sk, skb->dev);
 	if (flow && flow->leg[PEP_SIDE_WIRELESS].sk != sk)

@@ -11,11 +11,12 @@ import time
 
 from peptest import env, pep
 from peptest.env import amount
+from peptest.firewall import ruled
 from peptest.ktap import (after_case, case, expect, expect_least, expect_most,
                           fail, families, note, wait_for)
 from peptest.monitor import monitor
-from peptest.netns import (SERVER, WIRELESS, netem, netem_end, paws, resets,
-                           run, single_packets, sysctls)
+from peptest.netns import (SERVER, WIRELESS, netem, netem_end, nstat, paws,
+                           resets, run, single_packets, sysctls)
 from peptest.pep import grows, least, pepadm
 from peptest.tcp import (End, exchange, exchange_part, expect_same, fill,
                          one_way, pair, pump, start)
@@ -52,6 +53,14 @@ def use(split="12000", seconds=IDLE, *words):
 def conns(stage):
     """Connections in a stage from pepadm's JSON output."""
     return json.loads(pepadm("-j", "conn", "show", "stage", stage).stdout)
+
+
+def keep_alive(sock, probes):
+    """Have an end send keepalive probes, one a second, or none."""
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, probes)
+    if probes:
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 1)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 1)
 
 
 def sockets():
@@ -284,19 +293,18 @@ def delayed(family):
 @families("the server asks whether a silent subscriber is alive")
 def asked(family):
     """The leg answers with a clock that goes on. A phone's stands still while
-    it sleeps: it is handed back when it has shown its own."""
+    it sleeps, and it does not answer when it is asked in its turn: it is
+    handed back when it has shown its own."""
     use()
     near, far = pair(family)
     exchange_part((near, far), 40000)
-    far.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    far.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 1)
-    far.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 1)
-    with grows(ended=False, flow_released_idle=0):
+    keep_alive(far, True)
+    with ruled("sub", "output", "meta l4proto tcp drop"), \
+            grows(ended=False, flow_released_idle=0):
         time.sleep(10 * IDLE)
         expect("flows", pep.stat("flows"), 1)
-    far.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 0)
-    one_way(near, far, 100)
     back()
+    keep_alive(far, False)
     exchange((near, far), 100)
 
 
@@ -322,9 +330,7 @@ def alive(family):
     """Its probes and answers pass, and do not trigger a split."""
     use("handshake", 1)
     near, far = pair(family)
-    near.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    near.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 1)
-    near.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 1)
+    keep_alive(near, True)
     exchange_part((near, far), 1000)
     back()
     before = pep.stat("pass_followed")
@@ -333,6 +339,23 @@ def alive(family):
                  lambda: pep.stat("pass_followed") >= before + 12)
     with grows(split_handshake=1):
         exchange((near, far), 1000)
+
+
+@families("the ends' own keepalive reaches the other end, split", "follow")
+@families("the ends' own keepalive reaches the other end, answered early",
+          "early")
+def alive_split(family, connect):
+    """Each leg answers for an end, and asks it in its turn: what is between
+    them may forget silent connections."""
+    use("handshake", 0, "connect", connect)
+    ends = dict(zip(("sub", "srv"), pep.split_pair(family, size=1000)))
+    for ns, other in ("sub", "srv"), ("srv", "sub"):
+        pep.quiet()
+        keep_alive(ends[ns], True)
+        before = nstat(other, "TcpInSegs")
+        wait_for("probes", lambda: nstat(other, "TcpInSegs") >= before + 5)
+        keep_alive(ends[ns], False)
+    exchange(tuple(ends.values()), 1000)
 
 
 @families("set while flows are up")
