@@ -34,11 +34,9 @@
 static bool pep_detour_lasts(const struct pep_flow *flow, enum pep_side side)
 {
 	u32 since = READ_ONCE(flow->leg[side].ahead);
-	u32 rtt = (tcp_sk(flow->leg[0].sk)->srtt_us >> 3) +
-		  (tcp_sk(flow->leg[1].sk)->srtt_us >> 3);
 
 	return since && (u32)jiffies - since >
-			PEP_DETOUR_WAIT + usecs_to_jiffies(2 * rtt);
+			PEP_DETOUR_WAIT + 2 * pep_flow_round_trips(flow);
 }
 
 /**

@@ -136,6 +136,19 @@ void pep_flow_wake_in(struct pep_flow *flow, unsigned long delay)
 }
 
 /**
+ * pep_flow_wake_within() - schedule a flow to run after a time, unless it will before that
+ * @flow: flow, locked and alive
+ * @delay: jiffies from now
+ */
+void pep_flow_wake_within(struct pep_flow *flow, unsigned long delay)
+{
+	lockdep_assert_held(&flow->lock);
+	refcount_inc(&flow->ref);
+	if (timer_reduce(&flow->timer, jiffies + delay))
+		pep_flow_put(flow);
+}
+
+/**
  * pep_flow_create() - make a flow and enter it into the table
  * @gen: generation, protected by RCU or a reference
  * @ops: its mode and its callbacks

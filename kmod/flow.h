@@ -261,6 +261,18 @@ static inline enum pep_side pep_flow_side(const struct pep_flow *flow,
 }
 
 /**
+ * pep_flow_round_trips() - get the round trips of both ends
+ * @flow: flow with both legs, which are locked
+ *
+ * Return: their sum, smoothed, jiffies.
+ */
+static inline u32 pep_flow_round_trips(const struct pep_flow *flow)
+{
+	return usecs_to_jiffies((tcp_sk(flow->leg[0].sk)->srtt_us >> 3) +
+				(tcp_sk(flow->leg[1].sk)->srtt_us >> 3));
+}
+
+/**
  * pep_flow_released() - was a flow's connection handed back?
  * @cause: counter of the cause for which the flow has ended
  *
@@ -281,6 +293,7 @@ struct pep_flow *pep_flow_create(struct pep_gen *gen,
 void pep_flow_put(struct pep_flow *flow);
 void pep_flow_schedule(struct pep_flow *flow);
 void pep_flow_wake_in(struct pep_flow *flow, unsigned long delay);
+void pep_flow_wake_within(struct pep_flow *flow, unsigned long delay);
 void pep_flow_set_leg(struct pep_flow *flow, enum pep_side side,
 		      struct sock *sk, struct pep_sock *ps);
 void pep_flow_lock_legs(struct pep_flow *flow);

@@ -432,6 +432,29 @@ bool pep_leg_probe(struct pep_leg *leg, u32 clock)
 }
 
 /**
+ * pep_leg_hasten() - have a leg repeat unacknowledged payload as soon as at first
+ * @leg: leg, locked
+ *
+ * The time-outs so far were those of another way. As tcp_ld_RTO_revert(), but for all of
+ * them.
+ *
+ * Context: BH off.
+ */
+void pep_leg_hasten(struct pep_leg *leg)
+{
+	struct sock *sk = leg->sk;
+	struct inet_connection_sock *icsk = inet_csk(sk);
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	if (!icsk->icsk_backoff || !tp->packets_out)
+		return;
+	icsk->icsk_backoff = 0;
+	icsk->icsk_rto = tp->srtt_us ? min_t(u32, __tcp_set_rto(tp), TCP_RTO_MAX) :
+				       TCP_TIMEOUT_INIT;
+	inet_csk_reset_xmit_timer(sk, ICSK_TIME_RETRANS, icsk->icsk_rto, TCP_RTO_MAX);
+}
+
+/**
  * pep_leg_repeat() - send all payload that a time-out has marked as lost, and all that waits
  * @leg: leg that is up, locked, and that no process owns
  *
@@ -451,8 +474,10 @@ bool pep_leg_repeat(struct pep_leg *leg)
 	bool waits = !tcp_write_queue_empty(sk);
 
 	WRITE_ONCE(icsk->icsk_user_timeout, 0);
-	if (waits)
+	if (waits) {
 		leg->repeats = 0;
+		pep_leg_hasten(leg);
+	}
 	if (waits || tp->lost_out > tp->retrans_out) {
 		tcp_snd_cwnd_set(tp, max(tcp_snd_cwnd(tp), 2 * tp->packets_out));
 		if (!test_and_set_bit(TCP_TSQ_DEFERRED, &sk->sk_tsq_flags))

@@ -374,6 +374,9 @@ static enum pep_stat pep_relay_cause(struct pep_flow *flow, bool broken)
 		return PEP_STAT_FLOW_RESET;
 	if (w->sk_state == TCP_CLOSE && s->sk_state == TCP_CLOSE)
 		return PEP_STAT_FLOW_CLOSED;
+	/* The ends may go on past the legs. */
+	if (pep_track_releasing(flow->conn))
+		return PEP_STAT_NONE;
 	return pep_idle_over(flow) ? PEP_STAT_FLOW_IDLE : PEP_STAT_NONE;
 }
 
@@ -387,7 +390,7 @@ static bool pep_relay_over(struct pep_flow *flow, bool broken)
 
 	if (!cause)
 		return false;
-	if (!flow->conn || READ_ONCE(flow->conn->stage) != PEP_TRACK_RELEASING) {
+	if (!pep_track_releasing(flow->conn)) {
 		pep_flow_end(flow, cause);
 		return true;
 	}
@@ -395,6 +398,20 @@ static bool pep_relay_over(struct pep_flow *flow, bool broken)
 		flow->over = cause;
 	pep_track_schedule(flow->conn);
 	return true;
+}
+
+/* How often to look whether a connection has been handed back, jiffies. */
+#define PEP_RELAY_RELEASING	HZ
+
+/* Look again at a connection that is handed back: an end that owes an acknowledgment may not
+ * be heard any more. Not more often, as pep_unheard_repeat() schedules the flow.
+ */
+static void pep_relay_releasing(struct pep_flow *flow)
+{
+	if (likely(!pep_track_releasing(flow->conn)) || timer_pending(&flow->timer))
+		return;
+	pep_track_schedule(flow->conn);
+	pep_flow_wake_in(flow, PEP_RELAY_RELEASING);
 }
 
 /* With the legs locked: relay both directions, then end the flow or run it again. */
@@ -414,6 +431,7 @@ static enum pep_relay_result pep_relay_locked(struct pep_flow *flow,
 	if (pep_relay_over(flow, to_wireless == PEP_RELAY_BROKEN ||
 			   to_server == PEP_RELAY_BROKEN))
 		return PEP_RELAY_IDLE;
+	pep_relay_releasing(flow);
 	pep_relief_note(flow);
 	if (to_wireless == PEP_RELAY_RETRY_LATER ||
 	    to_server == PEP_RELAY_RETRY_LATER)

@@ -29,21 +29,17 @@
 #include "unheard.h"
 #include "untrack.h"
 
-/* When an end counts as one that is not heard, jiffies: more than a round trip mostly. */
-#define PEP_RELEASE_HEARD	HZ
-
-/* How long a release may take, jiffies; pep_sweep_work() looks after it. */
+/* How long a release may take, jiffies; pep_relay_run() looks after it, and
+ * pep_sweep_work().
+ */
 #define PEP_RELEASE_DEADLINE	(10 * HZ)
 
-/* The same where an end is not heard at all, see unheard.c. */
+/* The same where packets of the connection take another way, so that an end may not be
+ * heard, see unheard.c.
+ */
 #define PEP_RELEASE_UNHEARD	(150 * HZ)
 
-/* How long payload is repeated for such an end at least, jiffies: longer than an outage, or
- * a way that changes, mostly lasts.
- */
-#define PEP_RELEASE_REPEATED	(30 * HZ)
-
-/* When to try again with a flow whose sockets a process owns, jiffies. */
+/* When to look at a release again, or at a flow whose sockets a process owns, jiffies. */
 #define PEP_RELEASE_AGAIN	HZ
 
 /* When to try again with an end that may have shown its clock meanwhile, jiffies; on
@@ -123,6 +119,7 @@ static void pep_release_cuts(struct pep_conn *conn, struct pep_flow *flow)
 	conn->repeated = true;
 	WRITE_ONCE(conn->seen, jiffies);
 	pep_track_advance(flow->pn, conn, PEP_TRACK_CUT);
+	pep_flow_wake_within(flow, PEP_RELEASE_AGAIN);
 }
 
 /*
@@ -200,9 +197,8 @@ static enum pep_stat pep_release_cause(struct pep_conn *conn, struct pep_flow *f
 {
 	if (pep_release_done(conn, flow))
 		return PEP_STAT_FLOW_RELEASED;
-	if (pep_release_takes(conn) > PEP_RELEASE_HEARD && pep_unheard_only(conn, flow)) {
-		if (pep_unheard_repeat(conn, flow) &&
-		    pep_release_takes(conn) > PEP_RELEASE_REPEATED)
+	if (conn->resume) {
+		if (pep_unheard_repeat(conn, flow))
 			return PEP_STAT_FLOW_RELEASED;
 		late = late && pep_release_takes(conn) >= PEP_RELEASE_UNHEARD;
 	}
@@ -409,6 +405,8 @@ static void pep_release_elsewhere(struct pep_conn *conn, struct pep_flow *flow)
 	pep_release_cuts(conn, flow);
 	pep_detour_beyond(conn, flow, 0);
 	pep_detour_beyond(conn, flow, 1);
+	pep_leg_hasten(&flow->leg[0]);
+	pep_leg_hasten(&flow->leg[1]);
 	pep_meter_end(conn);
 	conn->resume = true;
 	conn->heard = 0;
@@ -427,7 +425,8 @@ static void pep_release_elsewhere(struct pep_conn *conn, struct pep_flow *flow)
  *
  * Does nothing unless pep_detour_note() has asked for it. Once both ends have been heard
  * their profile may split the connection again. One that cannot be handed back is reset, as
- * nothing would move in it. While a process has a socket, the end's next packet asks again.
+ * nothing would move in it. While a process has a socket, the end's next packet asks again:
+ * the other one repeats what that end has acknowledged.
  *
  * Context: softirq, RCU read side.
  * Return: true when the connection is handed back, or reset.
@@ -450,6 +449,33 @@ bool pep_release_detour(struct pep_conn *conn)
 	}
 	spin_unlock(&flow->lock);
 	return ready;
+}
+
+/**
+ * pep_release_reopened() - end the legs of a connection that an end opens anew
+ * @conn: connection in PEP_TRACK_RELEASING, locked
+ *
+ * The ends owe nothing to each other. Their new connection would meet the resets of the old
+ * one's legs.
+ *
+ * Context: softirq, RCU read side.
+ * Return: false while a process has a socket.
+ */
+bool pep_release_reopened(struct pep_conn *conn)
+{
+	struct pep_flow *flow = conn->flow;
+	bool ended = true;
+
+	spin_lock(&flow->lock);
+	if (flow->state != PEP_FLOW_STATE_DEAD) {
+		pep_flow_lock_legs(flow);
+		ended = !pep_flow_legs_owned(flow);
+		if (ended)
+			pep_repair_end(flow, PEP_STAT_FLOW_CLOSED);
+		pep_flow_unlock_legs(flow);
+	}
+	spin_unlock(&flow->lock);
+	return ended;
 }
 
 /* Begin to hand a flow's connection back; false when that is impossible. */
@@ -537,7 +563,7 @@ void pep_release_packet(struct pep_conn *conn, enum pep_side side,
 	}
 	conn->heard |= BIT(side);
 	if (conn->resume)
-		pep_unheard_note(self, &conn->flow->leg[side], pkt);
+		pep_unheard_note(conn, side, pkt);
 	if (after(ack, peer->high))
 		peer->high = ack;
 	if (after(ack, self->ack))

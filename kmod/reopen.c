@@ -8,6 +8,7 @@
 #include <net/tcp.h>
 
 #include "flow.h"
+#include "release.h"
 #include "stat.h"
 #include "track.h"
 
@@ -17,6 +18,12 @@ static bool pep_reopen_waits(const struct pep_flow *flow)
 	return READ_ONCE(flow->state) == PEP_FLOW_STATE_CONNECTING;
 }
 
+/* Side that a SYN comes from, in the direction of the first one or not. */
+static enum pep_side pep_reopen_side(const struct pep_conn *conn, bool forth)
+{
+	return forth ? conn->opener : !conn->opener;
+}
+
 /*
  * May an end that sends a SYN open the connection anew? Its leg, which would
  * decide that, is closed, or the end is an opener that has not been accepted yet.
@@ -24,7 +31,7 @@ static bool pep_reopen_waits(const struct pep_flow *flow)
  */
 static bool pep_reopen_forgotten(const struct pep_conn *conn, bool forth)
 {
-	enum pep_side side = forth ? conn->opener : !conn->opener;
+	enum pep_side side = pep_reopen_side(conn, forth);
 	/* Pairs with pep_flow_set_leg(). */
 	const struct sock *sk = smp_load_acquire(&conn->flow->leg[side].sk);
 
@@ -42,8 +49,10 @@ static enum pep_follow_verdict pep_reopen_locked(struct pep_net *pn,
 		return PEP_FOLLOW_UNKNOWN;
 	forth = pep_tuple_equal(&conn->tuple, &pkt->tuple);
 	same = forth && conn->end[conn->opener].isn == ntohl(pkt->th->seq);
-	/* It passes: the other end challenges it. */
-	if (conn->stage == PEP_TRACK_RELEASING)
+	/* It passes: the other end challenges it, unless its own has closed the connection. */
+	if (conn->stage == PEP_TRACK_RELEASING &&
+	    (same || !(conn->end[pep_reopen_side(conn, forth)].flags & PEP_TRACK_FIN) ||
+	     !pep_release_reopened(conn)))
 		return PEP_FOLLOW_PASS;
 	/* Another CPU is about to answer it. */
 	if (conn->stage == PEP_TRACK_OPENING && conn->early)

@@ -164,9 +164,9 @@ bool pep_segment_released(const struct pep_conn *conn, enum pep_side side,
 	/* The leg may have offered more than the other end. */
 	if (after(peer->edge, edge))
 		edge = peer->edge;
-	/* The other end may offer more past this host. */
-	if (conn->resume && after(self->high, edge))
-		edge = self->high;
+	/* The other end may offer more past this host, behind what it has acknowledged. */
+	if (conn->resume && after(self->high + pep_track_window(peer), edge))
+		edge = self->high + pep_track_window(peer);
 	return (pkt->th->ack || pkt->th->rst) && !pkt->th->syn &&
 	       !before(seq + pkt->payload,
 		       self->next - pep_track_window(peer)) &&

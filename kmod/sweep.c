@@ -56,7 +56,7 @@ static bool pep_sweep_due(struct pep_conn *conn)
 {
 	bool stale;
 
-	if (READ_ONCE(conn->stage) == PEP_TRACK_RELEASING)
+	if (pep_track_releasing(conn))
 		return true;
 	if (!READ_ONCE(conn->copies))
 		return false;

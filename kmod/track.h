@@ -254,6 +254,18 @@ static inline bool pep_track_active(const struct pep_net *pn)
 }
 
 /**
+ * pep_track_releasing() - is a connection being handed back?
+ * @conn: connection, or NULL
+ *
+ * Context: any.
+ * Return: true when it is; without its lock, that may have changed.
+ */
+static inline bool pep_track_releasing(const struct pep_conn *conn)
+{
+	return conn && READ_ONCE(conn->stage) == PEP_TRACK_RELEASING;
+}
+
+/**
  * pep_track_tally() - tally of the profile that may split a connection again
  * @conn: connection, locked
  *

@@ -15,33 +15,61 @@
 #include "packet.h"
 #include "segment.h"
 
+/* After how long a silence an end counts as one that is not heard, jiffies: two round trips
+ * of both ends more.
+ */
+#define PEP_UNHEARD_SILENT	HZ
+
+/* How long payload is repeated for such an end at least, jiffies: longer than an outage, or
+ * a way that changes, mostly lasts.
+ */
+#define PEP_UNHEARD_REPEATED	(30 * HZ)
+
 /* For how long an end that repeats nothing is waited for at first, jiffies. */
 #define PEP_UNHEARD_QUIET	(5 * HZ)
 
+/* Is payload behind all that the other end can have room for when it has not acknowledged
+ * the bytes before the cut? Its leg cannot have offered more either.
+ */
+static bool pep_unheard_proves(const struct pep_conn *conn, enum pep_side side,
+			       const struct pep_packet *pkt)
+{
+	u32 end = ntohl(pkt->th->seq) + pkt->payload;
+	u32 window = pep_track_window(&conn->end[!side]);
+
+	return pkt->payload > 1 && after(end, conn->end[side].next + window);
+}
+
 /**
  * pep_unheard_note() - note a packet that an end has sent since the cut
- * @self: the end, before the packet
- * @leg: its leg
+ * @conn: connection in PEP_TRACK_RELEASING, locked, before the packet
+ * @side: side of the end
  * @pkt: packet
  *
- * An end waits for as long again before it repeats the next time, RFC 6298. Where it has
- * sent payload, and been heard twice since, the second time after twice as long or more,
- * and repeats nothing, it has acknowledgments of the other end. A single byte may be a
- * probe of a closed window, and the first payload behind the cut a repetition of some that
- * the leg has refused.
+ * An end that has sent a window of payload behind the cut has acknowledgments of the other
+ * end. So has one that repeats nothing: it would wait for as long again before it repeats
+ * the next time, RFC 6298, and it has sent payload, and been heard twice since, the second
+ * time after twice as long or more. A single byte may be a probe of a closed window, and
+ * the first payload behind the cut a repetition of some that the leg has refused.
  *
- * Context: BH off, connection locked.
+ * Context: BH off.
  */
-void pep_unheard_note(const struct pep_track_end *self, struct pep_leg *leg,
+void pep_unheard_note(const struct pep_conn *conn, enum pep_side side,
 		      const struct pep_packet *pkt)
 {
 	u32 seq = ntohl(pkt->th->seq), now = (u32)jiffies ?: 1;
+	const struct pep_track_end *self = &conn->end[side];
+	struct pep_leg *leg = &conn->flow->leg[side];
 	struct pep_segment_options options;
 
 	pep_segment_scan(pkt, &options);
 	leg->echo = options.tsecr - (u32)tcp_clock_ms();
-	if (pkt->payload && before(seq, self->high) &&
-	    after(seq + pkt->payload, self->next)) {
+	leg->heard = now;
+	leg->repeats = 0;
+	if (pep_unheard_proves(conn, side, pkt)) {
+		leg->known = true;
+	} else if (pkt->payload && before(seq, self->high) &&
+		   after(seq + pkt->payload, self->next)) {
 		leg->fresh = 0;
 		leg->heard_again = 0;
 	} else if (!leg->fresh) {
@@ -67,24 +95,6 @@ bool pep_unheard_arrived(const struct pep_conn *conn, const struct pep_flow *flo
 {
 	return !before(tcp_sk(flow->leg[!side].sk)->snd_una, conn->end[side].next) ||
 	       !before(conn->end[!side].ack, conn->end[side].next);
-}
-
-/**
- * pep_unheard_only() - do only ends still owe acknowledgments that are not heard?
- * @conn: connection in PEP_TRACK_RELEASING, locked
- * @flow: its flow, locked, with its legs locked
- *
- * Context: BH off.
- * Return: true when it is so.
- */
-bool pep_unheard_only(const struct pep_conn *conn, const struct pep_flow *flow)
-{
-	enum pep_side side;
-
-	for (side = 0; side < 2; side++)
-		if (!pep_unheard_arrived(conn, flow, side) && conn->heard & BIT(!side))
-			return false;
-	return conn->resume;
 }
 
 /* Let a leg send all that is left for the end opposite @side, and ask the end on that side
@@ -126,16 +136,23 @@ static bool pep_unheard_push(const struct pep_conn *conn, struct pep_flow *flow,
  * @flow: its flow, locked, with its legs locked, which no process owns
  *
  * Context: BH off.
- * Return: true when all has been repeated so often that it will have arrived.
+ * Return: true when all that ends owe acknowledgments for has been repeated so often, and in
+ * such a silence, that it will have arrived.
  */
 bool pep_unheard_repeat(const struct pep_conn *conn, struct pep_flow *flow)
 {
+	u32 least = PEP_UNHEARD_SILENT + 2 * pep_flow_round_trips(flow);
 	bool repeated = true;
 	enum pep_side side;
+	u32 silence;
 
-	for (side = 0; side < 2; side++)
-		if (!pep_unheard_arrived(conn, flow, side) &&
-		    !pep_unheard_push(conn, flow, side))
+	for (side = 0; side < 2; side++) {
+		if (pep_unheard_arrived(conn, flow, side))
+			continue;
+		silence = (u32)jiffies - (flow->leg[!side].heard ?: conn->seen);
+		if (silence <= least || !pep_unheard_push(conn, flow, side) ||
+		    silence <= PEP_UNHEARD_REPEATED)
 			repeated = false;
+	}
 	return repeated;
 }

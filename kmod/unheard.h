@@ -7,11 +7,10 @@
 
 struct pep_packet;
 
-void pep_unheard_note(const struct pep_track_end *self, struct pep_leg *leg,
+void pep_unheard_note(const struct pep_conn *conn, enum pep_side side,
 		      const struct pep_packet *pkt);
 bool pep_unheard_arrived(const struct pep_conn *conn, const struct pep_flow *flow,
 			 enum pep_side side);
-bool pep_unheard_only(const struct pep_conn *conn, const struct pep_flow *flow);
 bool pep_unheard_repeat(const struct pep_conn *conn, struct pep_flow *flow);
 
 #endif

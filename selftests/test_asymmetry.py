@@ -12,15 +12,16 @@ import threading
 import time
 
 from peptest import bypass, pep
-from peptest.bypass import OTHER, around
+from peptest.bypass import OTHER, around, split
 from peptest.env import KERNEL
+from peptest.firewall import ruled
 from peptest.ktap import expect, families, wait_for
-from peptest.netns import WIRELESS, impaired, ip, nstat, run
-from peptest.pep import grows, least, pepadm
+from peptest.netns import WIRELESS, impaired, ip, nstat
+from peptest.pep import grows, least
 from peptest.raw import SYN, Wire, renumbered
-from peptest.tcp import (PORT, End, client, close_all, exchange, exchange_part,
-                         expect_eof, expect_same, expect_stream, next_offset,
-                         one_way, outcome, pair, pieces, pump)
+from peptest.tcp import (PORT, client, close_all, exchange, exchange_part,
+                         expect_eof, expect_stream, one_way, outcome, pair,
+                         send_stream)
 
 TRAITS = {"waits", "simulated"}
 
@@ -28,7 +29,6 @@ BYTES = 100000
 LITTLE = 5000           # bytes, below the trigger
 FAR = 20000000          # bytes, more than any window
 BULK = 5000000          # bytes, for 2 s of the link
-SOME = 400000           # bytes, less than the windows that BULK leads to
 FLIGHT = 0.5            # seconds
 FORGED = 1000, FAR      # bytes that nobody has sent
 # Seconds behind a forged packet: the second comes soon after a question,
@@ -36,22 +36,6 @@ FORGED = 1000, FAR      # bytes that nobody has sent
 PAUSES = 5 * (0.7, 1.2)
 DEVICE = {"sub": "wl0", "srv": "sv0"}
 RESET = 30              # seconds within which ends are reset
-RELEASED = 30           # and payload arrives that is not acknowledged here
-UNHEARD = 180           # and the flow of such payload is gone
-SLOW = 20000            # bytes per second
-# All segments of several but the last one.
-LOST = """table inet lost {
-    chain in {
-        type filter hook input priority 0
-        meta l4proto tcp meta length > 1000 drop
-    }
-}"""
-SILENCE = """table inet silence {
-    chain out {
-        type filter hook output priority 0
-        meta l4proto tcp drop
-    }
-}"""
 SPLIT = "12000"
 HEARD = 2               # seconds, after which an end counts as silent
 FORGOTTEN = 160         # seconds, limit for forgetting an unanswered SYN
@@ -146,14 +130,6 @@ def returned(family):
         pep.follow("handshake")
 
 
-def split(family):
-    """Both ends of a split connection through which payload has gone."""
-    both = pep.split_pair(family)
-    exchange_part(both, BYTES)
-    pep.quiet()
-    return dict(zip(("sub", "srv"), both))
-
-
 def one_direction(family, moved):
     """One end's packets do not come to its leg any more, and the other end
     acknowledges to a leg that has not sent them."""
@@ -166,78 +142,10 @@ def one_direction(family, moved):
             exchange(tuple(ends.values()), BYTES)
 
 
-def sent(sock):
-    """Send a little; return the offset of its stream."""
-    offset = next_offset()
-    sock.sendall(b"".join(pieces(offset, LITTLE)))
-    return offset
-
-
 def old(ns):
     """Number of packets that an end has dropped for their clock (PAWS)."""
     newer = ("TcpExtPAWSOldAck",) if KERNEL == "next" else ()
     return nstat(ns, "TcpExtPAWSEstab", *newer)
-
-
-def lost_before(family, moved):
-    """So it is, but payload of the other end was under way, which its leg has
-    acknowledged: the leg towards this end never gets an acknowledgment. The
-    release takes its time, the connection does not, and segments that got lost
-    are all repeated before."""
-    with grows(follow_detour=1, flow_released=1, flow_reset=0,
-               flow_killed=0):
-        ends = split(family)
-        for sock in ends.values():
-            sock.settimeout(RELEASED)
-        run("nft", "-f", "-", ns=moved, stdin=LOST)
-        answer = sent(ends[OTHER[moved]])
-        pep.quiet()
-        with around(family, moved):
-            run("nft", "delete", "table", "inet", "lost", ns=moved)
-            for _ in range(3):
-                expect_stream(ends[OTHER[moved]], sent(ends[moved]), LITTLE)
-                time.sleep(HEARD)
-            expect_stream(ends[moved], answer, LITTLE)
-            wait_for("the release", lambda: not pep.stat("flows"), UNHEARD)
-            exchange(tuple(ends.values()), BYTES)
-
-
-def moved_on(family, moved, rate, size, before=0):
-    """One end's packets bypass the gateway when a part of the other's payload
-    has arrived; all of it does, and the legs are released."""
-    with grows(follow_detour=1, flow_released=1, flow_reset=0, flow_killed=0):
-        ends = split(family)
-        exchange_part(tuple(ends.values()), before)
-        heavy = End(ends[OTHER[moved]], size, fin=False, wanted=BYTES)
-        light = End(ends[moved], BYTES, fin=False, wanted=size, rate=SLOW)
-        with impaired(WIRELESS + bypass.LINK, "delay", "20ms", "rate", rate):
-            pump([heavy, light], until=lambda: light.received > size // 4)
-            with around(family, moved):
-                pump([heavy, light])
-                expect_same(heavy, light)
-                expect_same(light, heavy)
-                wait_for("the release", lambda: not pep.stat("flows"),
-                         UNHEARD)
-                exchange(tuple(ends.values()), BYTES)
-
-
-def in_bulk(family, moved):
-    """So it is, and the legs hold more for this end than is under way, but
-    less than a window: an end refuses packets that acknowledge less than that
-    before what its leg has acknowledged (RFC 5961, section 5.2)."""
-    pepadm("profile", "set", "default", "residence", "0")
-    try:
-        moved_on(family, moved, "8mbit", SOME, before=BULK)
-    finally:
-        pepadm("profile", "set", "default", "residence", "50")
-
-
-@families("srv's packets of a split connection take another way, when its "
-          "window is full", seconds=UNHEARD + 100)
-def in_window(family):
-    """The legs hold more than it had room for when it was heard last. That it
-    had later shows in the other end, which goes on and repeats nothing."""
-    moved_on(family, "srv", "20mbit", BULK)
 
 
 def both_directions(family, sender, size):
@@ -261,10 +169,6 @@ def both_directions(family, sender, size):
 for _ns in OTHER:
     families(f"{_ns}'s packets of a split connection take another way",
              _ns)(one_direction)
-    families(f"{_ns}'s packets of a split connection take another way, and "
-             "others have got lost", _ns, seconds=UNHEARD + 100)(lost_before)
-    families(f"{_ns}'s packets of a split connection take another way, in "
-             "the middle of a transfer", _ns, seconds=UNHEARD + 100)(in_bulk)
     families("a split connection takes another way and comes back, "
              f"{_ns} has sent little", _ns, LITTLE)(both_directions)
     families("a split connection takes another way and comes back, "
@@ -362,13 +266,13 @@ def forged_silent(family):
     with grows(follow_detour=0, flow_closed=1, flow_reset=0, flow_killed=0):
         ends = split(family)
         seen = wire.segments(outgoing=True)[-1]
-        run("nft", "-f", "-", ns="sub", stdin=SILENCE)
-        answer = sent(ends["srv"])
-        for pause in PAUSES:
-            wire.send(renumbered(seen, seq=LITTLE, ack=FAR))
-            wire.send(renumbered(seen, seq=-LITTLE, ack=FAR, clock=1 << 30))
-            time.sleep(pause)
-        run("nft", "delete", "table", "inet", "silence", ns="sub")
+        with ruled("sub", "output", "meta l4proto tcp drop"):
+            answer = send_stream(ends["srv"], LITTLE)
+            for pause in PAUSES:
+                wire.send(renumbered(seen, seq=LITTLE, ack=FAR))
+                wire.send(renumbered(seen, seq=-LITTLE, ack=FAR,
+                                     clock=1 << 30))
+                time.sleep(pause)
         expect_stream(ends["sub"], answer, LITTLE)
         exchange(tuple(ends.values()), BYTES)
 

@@ -8,12 +8,16 @@ to which routing can move the packets of each end:
 
 import contextlib
 
+from . import pep
 from .netns import addr, ip, sysctl
 from .raw import link_address
+from .tcp import exchange_part
 
 LINK = ("srv", "back0"), ("sub", "back0")
 OTHER = {"sub": "srv", "srv": "sub"}
 NUMBER = {"sub": 1, "srv": 2}
+BYTES = 100000          # of each end before its packets bypass the gateway
+SECONDS = 30            # that an end of a split connection waits for payload
 NET = {4: "198.18.2.", 6: "2001:db8:2::"}
 
 
@@ -44,3 +48,14 @@ def around(family, ns):
         yield
     finally:
         ip(ns, f"route del {route}")
+
+
+def split(family):
+    """Both ends of a split connection through which payload has gone. They
+    wait for payload in recv(), not for ever."""
+    both = pep.split_pair(family)
+    exchange_part(both, BYTES)
+    pep.quiet()
+    for sock in both:
+        sock.settimeout(SECONDS)
+    return dict(zip(("sub", "srv"), both))

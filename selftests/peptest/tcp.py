@@ -387,6 +387,14 @@ def expect_same(sender, receiver):
          digest(sender.offset, sender.size))
 
 
+def send_stream(sock, size):
+    """Send so many bytes, which fit into the socket's buffer; return their
+    offset into the stream."""
+    offset = next_offset()
+    sock.sendall(b"".join(pieces(offset, size)))
+    return offset
+
+
 def expect_stream(sock, offset, size):
     """Fail unless the next size bytes are those of the stream."""
     left, sha = size, hashlib.sha256()
