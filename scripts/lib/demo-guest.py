@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """The demo inside the guest: transfers without and with pep, and a table.
 
-usage: demo-guest.py MODULE PEPADM
+usage: demo-guest.py
 
 nginx and iperf3 serve in the namespace srv, curl and iperf3 fetch and send in
-sub, both with the kernel's defaults (CUBIC); topology.sh tells what lies
-between. Exits with 1 when a hash differs, pep did not split, or the download
-gains less than GAIN.
+sub, both with the kernel's defaults (CUBIC); topology.py has the links between
+them, and the variables it needs. Exits with 1 when a hash differs, pep did not
+split, or the download gains less than GAIN.
 """
 
 import concurrent.futures
@@ -20,7 +20,13 @@ import subprocess
 import sys
 import time
 
-TOPOLOGY = pathlib.Path(__file__).with_name("topology.sh")
+import topology
+from commandline import arguments
+from peptest import pep
+from peptest.ktap import Failure
+from peptest.netns import HOSTS, ip
+from peptest.netns import run as run_in
+
 WORK = pathlib.Path("/tmp/pep-demo")
 SERVER = {"IPv4": "198.18.1.2", "IPv6": "[2001:db8:1::2]"}
 SIZE = 2_500_000        # bytes of the file that goes down and up
@@ -58,19 +64,9 @@ http {{
 """
 
 
-class DemoError(Exception):
-    """A failure of the demo; its text gives the reason."""
-
-
 def run(netns, *command, timeout=120):
     """Run a command in a namespace and return its output."""
-    done = subprocess.run(["ip", "netns", "exec", netns, *map(str, command)],
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          timeout=timeout, text=True, check=False)
-    if done.returncode:
-        raise DemoError(f"{' '.join(map(str, command))}: exit code "
-                        f"{done.returncode}: {done.stderr.strip()}")
-    return done.stdout
+    return run_in(*map(str, command), ns=netns, seconds=timeout).stdout
 
 
 def digest(path):
@@ -102,14 +98,14 @@ def wait_listening(address, port):
                for a in listening):
             return
         time.sleep(0.1)
-    raise DemoError(f"nothing listens on port {port} of {address}")
+    raise Failure(f"nothing listens on port {port} of {address}")
 
 
 def forget():
     """Flush the metrics that TCP has learnt from earlier transfers, so that
     each one starts as the first of a new subscriber."""
-    for netns in ("sub", "pep", "srv"):
-        subprocess.run(["ip", "-n", netns, "tcp_metrics", "flush"], check=True)
+    for netns in HOSTS:
+        ip(netns, "tcp_metrics flush")
 
 
 def curl(*args):
@@ -123,7 +119,7 @@ def download(family):
     got = WORK / "got"
     took = curl("-o", got, f"http://{SERVER[family]}/file")
     if digest(got) != digest(WORK / "www" / "file"):
-        raise DemoError(f"{family} download: the hash differs")
+        raise Failure(f"{family} download: the hash differs")
     return SIZE * 8 / took / 1e6
 
 
@@ -135,7 +131,7 @@ def upload(family):
     took = curl("-o", "/dev/null", "-H", "Expect:", "-T", sent,
                 f"http://{SERVER[family]}/put")
     if digest(put) != digest(sent):
-        raise DemoError(f"{family} upload: the hash differs")
+        raise Failure(f"{family} upload: the hash differs")
     return SIZE * 8 / took / 1e6
 
 
@@ -204,7 +200,7 @@ def table(without, with_pep):
           "shorter way to the gateway only.\n", flush=True)
 
 
-def show_flows(pepadm):
+def show_flows():
     """Print the flow of a download of each family; raise when none is
     split."""
     with concurrent.futures.ThreadPoolExecutor() as pool:
@@ -217,11 +213,11 @@ def show_flows(pepadm):
                 found = any(
                     flow["family"] == inet and len(flow["legs"]) == 2
                     and flow["bytes_to_wireless"] > SIZE / 2 for flow in
-                    json.loads(run("pep", pepadm, "-j", "flow", "show")))
+                    json.loads(pep.pepadm("-j", "flow", "show").stdout))
             if not found:
-                raise DemoError(f"no {family} flow was split")
+                raise Failure(f"no {family} flow was split")
             print(f"pepadm flow show, during an {family} download:")
-            print(run("pep", pepadm, "flow", "show"), flush=True)
+            print(pep.pepadm("flow", "show").stdout, flush=True)
             transfer.result()
 
 
@@ -230,27 +226,27 @@ def check(without, with_pep, counters):
     started = len(SERVER) * (DOWNLOADS + UPLOADS + 2 * 2 + FIRST_BYTES)
     split = counters["flow_established"]
     if split < started:
-        raise DemoError(f"pep split {split} connections of at least {started}")
+        raise Failure(f"pep split {split} connections of at least {started}")
     for family in SERVER:
         gain = (with_pep[family, "download, curl"] /
                 without[family, "download, curl"])
         if gain < GAIN:
-            raise DemoError(f"the {family} download gained only {gain:.2f}")
+            raise Failure(f"the {family} download gained only {gain:.2f}")
 
 
-def demo(module, pepadm):
+def demo():
     """The whole demo."""
-    subprocess.run([TOPOLOGY, "up"], check=True)
+    topology.up()
     serve()
     print("wireless link 20 Mbit/s, 60 ms, 1 % loss each way; "
           "server path 20 ms", flush=True)
     without = measure("without pep")
-    subprocess.run([TOPOLOGY, "attach", module, pepadm], check=True)
+    topology.attach()
     with_pep = measure("with pep")
     print()
-    show_flows(pepadm)
+    show_flows()
     print("pepadm stat show, what is not zero:")
-    counters = json.loads(run("pep", pepadm, "-j", "stat", "show"))
+    counters = json.loads(pep.pepadm("-j", "stat", "show").stdout)
     for name, value in counters.items():
         if value:
             print(f"  {name} {value}")
@@ -260,12 +256,10 @@ def demo(module, pepadm):
 
 def main():
     """Run the demo; print the reason of a failure."""
-    if len(sys.argv) != 3:
-        print(__doc__, file=sys.stderr)
-        return 2
+    arguments(__doc__, 0, 0)
     try:
-        demo(sys.argv[1], sys.argv[2])
-    except (DemoError, subprocess.SubprocessError, OSError) as error:
+        demo()
+    except (Failure, subprocess.SubprocessError, OSError) as error:
         print(f"demo failed: {error}", flush=True)
         return 1
     return 0

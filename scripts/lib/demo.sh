@@ -15,8 +15,10 @@ lab_demo()
 	say "booting the stock kernel; the transfers take about 6 minutes"
 	(
 		cd "$dir"
-		guest_run stock "$DEMO_TIMEOUT" "$log" \
-			"scripts/lib/demo-guest.py $dir/kmod/pep.ko $dir/tools/pepadm/pepadm"
+		guest_run stock "$DEMO_TIMEOUT" "$log" "
+			export PEP_KO=$dir/kmod/pep.ko
+			export PEPADM=$dir/tools/pepadm/pepadm
+			scripts/lib/demo-guest.py"
 	) || rc=$?
 	complaints=$(guest_complaints "$log")
 	[ -z "$complaints" ] || die "the kernel complained: $complaints"

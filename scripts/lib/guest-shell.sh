@@ -6,8 +6,8 @@
 dir=$(cd "$(dirname "$0")/../.." && pwd)
 export HOME=/root PATH=$dir/tools/pepadm:/usr/sbin:/usr/bin:/sbin:/bin
 
-"$dir/scripts/lib/topology.sh" up &&
-	"$dir/scripts/lib/topology.sh" attach "$dir/kmod/pep.ko" pepadm
+export PEP_KO=$dir/kmod/pep.ko PEPADM=$dir/tools/pepadm/pepadm
+"$dir/scripts/lib/topology.py" up && "$dir/scripts/lib/topology.py" attach
 
 cat << 'END'
 

@@ -31,8 +31,9 @@ lab_run() # [-k KERNEL] -- CMD...
 		cd "$dir"
 		guest_run "$kernel" "$RUN_TIMEOUT" "$log" "
 			export PATH=$dir/tools/pepadm:\$PATH
-			scripts/lib/topology.sh up || exit 1
-			scripts/lib/topology.sh attach $dir/kmod/pep.ko pepadm || exit 1
+			export PEP_KO=$dir/kmod/pep.ko
+			export PEPADM=$dir/tools/pepadm/pepadm
+			scripts/lib/topology.py up && scripts/lib/topology.py attach || exit 1
 			$(printf '%q ' "$@")"
 	) || rc=$?
 	complaints=$(guest_complaints "$log")
