@@ -19,7 +19,7 @@
 #include "args.h"
 
 /* How often a qdisc is tried to be deleted, and the time between, ms. */
-#define DELETE_TRIES 100
+#define DELETE_TRIES 500
 #define DELETE_PAUSE 10
 
 #define HOOK_INGRESS TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS)
