@@ -226,11 +226,8 @@ def unread(family):
             told("unread", sock)
 
 
-@families("an end that has refused by ICMP is reset")
-def refused(family):
-    """TCP remembers the error until it loses patience, and reports it then as
-    if the end had reset."""
-    pepadm("profile", "set", "default", "split", "2000")
+def refuse(family):
+    """The subscriber's host refuses, when it has been split."""
     hosts = Absent(family)
     hosts.open()
     with grows(flow_reset=1, icmp_delivered=1):
@@ -241,7 +238,17 @@ def refused(family):
         hosts.near.send(icmp(*hosts.ends, *REFUSED[family], 0, seen.packet))
         hosts.near.find(lambda seen: seen.flags & RST, outgoing=False,
                         seconds=SECONDS)
-    pepadm("profile", "set", "default", "split", "handshake")
+
+
+@families("an end that has refused by ICMP is reset")
+def refused(family):
+    """TCP remembers the error until it loses patience, and reports it then as
+    if the end had reset."""
+    pepadm("profile", "set", "default", "split", "2000")
+    try:
+        refuse(family)
+    finally:
+        pepadm("profile", "set", "default", "split", "handshake")
 
 
 @families("both live: probes are answered and harm nothing")
