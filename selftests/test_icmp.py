@@ -12,13 +12,11 @@ from peptest import pep
 from peptest.ktap import case, expect, families, wait_for
 from peptest.netns import addr, ip, nstat, sysctl
 from peptest.pep import grows
+from peptest.quoting import FAR, OTHER, TOO_BIG, Quoting
 from peptest.raw import SYN, Wire, icmp, link_address
-from peptest.tcp import PORT, client, exchange, exchange_part, pair
+from peptest.tcp import PORT, client
 
 SIDE = {"sub": "wireless", "srv": "server"}
-FAR = {"sub": ("pep", "wl0"), "srv": ("pep", "sv0")}
-OTHER = {"sub": "srv", "srv": "sub"}
-TOO_BIG = {4: (3, 4), 6: (2, 0)}
 SOFT = {
     "host unreachable": {4: (3, 1), 6: (1, 3)},
     "port unreachable": {4: (3, 3), 6: (1, 4)},
@@ -58,45 +56,6 @@ def sizes():
     """The maximum payload of the legs' segments, by end."""
     flow, = pep.flows()
     return {ns: flow["legs"][side]["mss"] for ns, side in SIDE.items()}
-
-
-class Quoting:
-    """A flow, and ICMP errors about packets of its leg towards an end."""
-
-    def __init__(self, family, ns):
-        self.family = family
-        self.ns = ns
-        self.wire = Wire(ns, "eth0", FAR[ns])
-        self.both = pair(family)
-        pep.wait_flows(1)
-        self.wire.take()
-        self.refresh()
-
-    def refresh(self):
-        """Relay some payload and keep a packet of the leg."""
-        exchange_part(self.both, 3000)
-        found = []
-
-        def look():
-            found.extend(self.wire.segments(outgoing=False))
-            return any(seen.data for seen in found)
-        wait_for("payload on the wire", look)
-        self.seen = found[-1]
-
-    def send(self, kind, code, rest=0, shift=0, to=None):
-        """Send an error about a packet with the next sequence number of the
-        leg, or with one at a distance of shift, by default to its source."""
-        number = struct.pack("!I", (self.seen.ends + shift) & 0xffffffff)
-        at = self.seen.hlen + 4
-        packet = self.seen.packet
-        self.wire.send(icmp(
-            addr(self.ns, self.family),
-            to or addr(OTHER[self.ns], self.family), kind, code, rest,
-            packet[:at] + number + packet[at + 4:]))
-
-    def end(self):
-        """The connection still works."""
-        exchange(self.both, 20000)
 
 
 def forget():

@@ -18,6 +18,7 @@ from peptest.ktap import case, expect, expect_least, fail, families
 from peptest.netns import (addr, ip, link_packets, run, space_up, spaces_down,
                            sysctl)
 from peptest.pep import grows
+from peptest.quoting import TOO_BIG, Quoting
 from peptest.rtnl import split_from
 from peptest.tcp import (PORT, client, connect_errno, exchange, exchange_all,
                          expect_reset, one_way, outcome, pair, reset)
@@ -25,6 +26,7 @@ from peptest.tcp import (PORT, client, connect_errno, exchange, exchange_all,
 BYTES = amount(3000000)
 BOB = {4: "198.18.3.2", 6: "2001:db8:3::2"}
 HOPS = 64               # limit for a packet
+MTU, LOW = 1300, 500    # that errors report, the latter below min_pmtu
 LOOP = {4: "198.18.9.9", 6: "2001:db8:9::9"}
 ENDS = {"sub": ("198.18.0.", "2001:db8::", 10),
         "srv": ("198.18.1.", "2001:db8:1::", 20),
@@ -136,6 +138,21 @@ def hairpin(family):
         exchange(pair(family, "sub", "bob", to=BOB[family]), BYTES)
         exchange_all(pep.split_start(family, 20, "sub", "bob", to=BOB[family]),
                      10000)
+
+
+@families("one device, too big about the server leg, in the subscriber's name")
+def too_big(family):
+    """It may come from a router whose address shows no side. Below
+    net.ipv4.route.min_pmtu it would count for forwarded packets as well."""
+    live = Quoting(family, "srv", ("pep", "one0"))
+    by = addr("sub", family)
+    with grows(ended=False, icmp_delivered=1, pass_icmp=0):
+        live.send(*TOO_BIG[family], MTU, by=by)
+    low = int(family == 4)
+    with grows(ended=False, icmp_delivered=1 - low, pass_icmp=low):
+        live.send(*TOO_BIG[family], LOW, by=by)
+    live.end()
+    ip("pep", "route flush cache", family=family)
 
 
 @case("a router that sends all of it back")

@@ -9,6 +9,7 @@
   tcp     both ends of connections, payload, hashes
   udp     numbered datagrams
   raw     hand-made and captured packets
+  quoting ICMP errors about packets of legs
   absent  connections of hosts that do not exist, from hand-made packets
   nfqueue packets held by netfilter
   genl    generic netlink
