@@ -215,31 +215,31 @@ static void pep_window_bind(struct pep_flow *flow, enum pep_side from, u32 done,
  * @leg: its leg, locked
  *
  * TCP would open the window as for a program that is about to read. Its first one counts all
- * of the buffer, of which a SYN-ACK cannot offer more than 64 KiB.
+ * of the buffer, of which a SYN-ACK cannot offer more than 64 KiB. An opener that has sent
+ * payload by now may have been offered all of it: it has to repeat the rest.
  *
  * Context: softirq.
  */
 void pep_window_wait(struct pep_leg *leg)
 {
 	struct tcp_sock *in = tcp_sk(leg->sk);
+	u32 window = min(tcp_receive_window(in), U16_MAX);
 
 	if (leg->coupled)
 		return;
-	if (!in->bytes_received) {
-		in->rcv_wnd = min(in->rcv_wnd, U16_MAX);
-		pep_compat_promised(in);
-	}
+	in->rcv_wnd = in->rcv_nxt - in->rcv_wup + window;
+	pep_compat_promised(in);
 	leg->coupled = true;
 	leg->open = in->rcv_ssthresh;
-	leg->edge = in->rcv_nxt + tcp_receive_window(in);
-	pep_window_offer(leg, tcp_receive_window(in));
+	leg->edge = in->rcv_nxt + window;
+	pep_window_offer(leg, window);
 }
 
 /**
  * pep_window_begin() - open the window of an opener whose target has answered
  * @leg: its leg, locked
  *
- * As far as it was when pep_window_wait() was called, and tcp_init_buffer_space() lets it.
+ * As far as it was when pep_window_wait() was called.
  *
  * Context: softirq.
  */
@@ -250,7 +250,7 @@ void pep_window_begin(struct pep_leg *leg)
 	if (!leg->coupled)
 		return;
 	leg->coupled = false;
-	WRITE_ONCE(in->window_clamp, tcp_full_space(leg->sk));
+	WRITE_ONCE(in->window_clamp, pep_window_max(in));
 	in->rcv_ssthresh = min(leg->open, in->window_clamp);
 }
 

@@ -3,6 +3,8 @@
 mode "early"): payload, ends of the stream and resets are delivered just the
 same, even when sent before the target has answered."""
 
+import socket
+
 from peptest import pep
 from peptest.env import amount
 from peptest.ktap import (case, expect, expect_least, expect_most, families,
@@ -11,8 +13,9 @@ from peptest.netns import addr, ip, netem, run, sysctl, sysctls
 from peptest.pep import grows, least
 from peptest.raw import ACK, RST, SYN, Wire, segment
 from peptest.tcp import (PORT, End, accept, client, connect, exchange,
-                         exchange_all, expect_reset, expect_same, fill, listen,
-                         one_way, pair, pump, reset, start)
+                         exchange_all, expect_reset, expect_same,
+                         expect_stream, fill, listen, one_way, pair, pump,
+                         reset, send_stream, start)
 
 BYTES = amount(5000000)
 FLOWS = 50
@@ -73,10 +76,11 @@ def ahead(family, opener, opened):
         netem(opened, "eth0", "off")
 
 
-def eager(family, opener, opened):
+def eager(family, opener, opened, ack):
     """The opener sends without end while the target is silent: of many openers
     no more is kept than a SYN can offer, whatever their buffers are. All of it
-    arrives when the target answers."""
+    arrives when the target answers. The first payload may come with the
+    opener's acknowledgment."""
     exchange(pair(family, opener, opened), 100)
     buffers = "wireless-rcvbuf", "server-rcvbuf"
     pep.pepadm("profile", "set", "default",
@@ -86,8 +90,12 @@ def eager(family, opener, opened):
     listener = listen(opened, family)
     ip(opened, "route add " + silence)
     try:
-        near = End(connect(opener, family, addr(opened, family)), BYTES,
-                   wanted=0)
+        near = client(opener, family)
+        near.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, ack)
+        near.connect((addr(opened, family), PORT))
+        first = send_stream(near, 1000)
+        wait_for("the opener", lambda: len(pep.flows()[0]["legs"]) == 2)
+        near = End(near, BYTES, wanted=0)
         fill([near])
         side = "wireless" if opener == "sub" else "server"
         unread = pep.flows()[0]["legs"][side]["unread"]
@@ -98,7 +106,9 @@ def eager(family, opener, opened):
         ip(opened, "route del " + silence)
         pep.pepadm("profile", "set", "default",
                    *(word for name in buffers for word in (name, "auto")))
-    far = End(accept(listener), 0, wanted=None)
+    far = accept(listener)
+    expect_stream(far, first, 1000)
+    far = End(far, 0, wanted=None)
     pump([near, far])
     expect_same(near, far)
 
@@ -184,7 +194,9 @@ for _text, *_ends in WAYS:
     families("a reset of either end" + _text, *_ends)(resets)
     families(f"{FLOWS} flows at once" + _text, *_ends)(many)
     families("payload before the target's answer" + _text, *_ends)(ahead)
-    families("much payload before the target's answer" + _text, *_ends)(eager)
+    families("much payload before the target's answer" + _text, *_ends,
+             1)(eager)
+    families("much payload with the handshake" + _text, *_ends, 0)(eager)
     families("openers that are gone when accepted" + _text, *_ends)(gone)
     families("openers that are gone when answered" + _text, *_ends)(cancelled)
     families("a device on one side only" + _text, *_ends)(one_side)
