@@ -50,15 +50,16 @@ static bool pep_icmp_locks(const struct net *net, const struct sk_buff *skb,
 	       ntohs(icmp->un.frag.mtu) < READ_ONCE(net->ipv4.ip_rt_min_pmtu);
 }
 
-/* Does an error come from elsewhere than the side of the end that a leg faces? Where one
- * device is for both sides, its own side does not show that: an error by the leg's device
- * will do, but may not reach packets that are forwarded.
+/* Does an error come from elsewhere than the side of the end that a leg faces? Where the
+ * other end is behind the device, too, or on the same side, the side does not show that: an
+ * error by the leg's device will do, but may not reach packets that are forwarded.
  */
 static bool pep_icmp_aside(const struct sock *sk, const struct sk_buff *skb,
 			   const struct pep_packet *pkt, unsigned long sides)
 {
-	const struct pep_flow *flow;
 	const struct dst_entry *dst;
+	const struct pep_flow *flow;
+	const struct sock *other;
 	enum pep_side side;
 
 	if (sk->sk_state == TCP_NEW_SYN_RECV || sk->sk_state == TCP_LISTEN)
@@ -67,7 +68,10 @@ static bool pep_icmp_aside(const struct sock *sk, const struct sk_buff *skb,
 	if (!flow)
 		return true;
 	side = pep_flow_side(flow, sk);
-	if (sides & BIT(side))
+	/* Pairs with pep_flow_set_leg(). */
+	other = smp_load_acquire(&flow->leg[!side].sk);
+	if (sides & BIT(side) &&
+	    !(other && pep_leg_device(&flow->leg[!side], other) == skb->dev->ifindex))
 		return false;
 	dst = rcu_dereference(sk->sk_dst_cache);
 	if (pep_leg_device(&flow->leg[side], sk) != skb->dev->ifindex &&

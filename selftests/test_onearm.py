@@ -17,7 +17,7 @@ from peptest.env import WITHOUT, amount
 from peptest.ktap import case, expect, expect_least, fail, families
 from peptest.netns import (addr, ip, link_packets, run, space_up, spaces_down,
                            sysctl)
-from peptest.pep import grows
+from peptest.pep import grows, least
 from peptest.quoting import TOO_BIG, Quoting
 from peptest.rtnl import split_from
 from peptest.tcp import (PORT, client, connect_errno, exchange, exchange_all,
@@ -140,16 +140,18 @@ def hairpin(family):
                      10000)
 
 
-@families("one device, too big about the server leg, in the subscriber's name")
-def too_big(family):
+@families("one device, too big about the server leg, in the server's name",
+          "srv")
+@families("one device, too big about the server leg, in the subscriber's name",
+          "sub")
+def too_big(family, ns):
     """It may come from a router whose address shows no side. Below
     net.ipv4.route.min_pmtu it would count for forwarded packets as well."""
     live = Quoting(family, "srv", ("pep", "one0"))
-    by = addr("sub", family)
+    by, low = addr(ns, family), int(family == 4)
     with grows(ended=False, icmp_delivered=1, pass_icmp=0):
         live.send(*TOO_BIG[family], MTU, by=by)
-    low = int(family == 4)
-    with grows(ended=False, icmp_delivered=1 - low, pass_icmp=low):
+    with grows(ended=False, icmp_delivered=1 - low, pass_icmp=least(low)):
         live.send(*TOO_BIG[family], LOW, by=by)
     live.end()
     ip("pep", "route flush cache", family=family)
