@@ -238,8 +238,8 @@ static void pep_release_finish(struct pep_conn *conn, struct pep_flow *flow,
 	}
 	pep_repair_end(flow, cause);
 	WRITE_ONCE(conn->seen, jiffies);
-	pep_untrack_back(pn->net, &conn->tuple, conn->end[conn->opener].high,
-			 conn->end[!conn->opener].high);
+	pep_untrack_back(pn->net, &conn->tuple, &conn->end[conn->opener],
+			 &conn->end[!conn->opener]);
 	pep_track_advance(pn, conn, PEP_TRACK_RELEASED);
 	if (conn->end[0].flags & conn->end[1].flags & PEP_TRACK_FIN) {
 		pep_track_advance(pn, conn, PEP_TRACK_FINS);

@@ -36,6 +36,7 @@
 #include "flow.h"
 #include "leg.h"
 #include "scope.h"
+#include "track.h"
 #include "tuple.h"
 
 #if IS_ENABLED(CONFIG_NF_CONNTRACK)
@@ -148,40 +149,47 @@ void pep_untrack_split(struct net *net, const struct pep_tuple *tuple)
 	nf_conntrack_put(&ct->ct_general);
 }
 
+/* Note the numbers of an end as tcp_in_window() does. */
+static void pep_untrack_numbers(struct ip_ct_tcp_state *seen,
+				const struct pep_track_end *self,
+				const struct pep_track_end *peer)
+{
+	u32 window = after(self->edge, self->ack) ? self->edge - self->ack : 0;
+
+	seen->td_end = self->high;
+	seen->td_maxend = peer->edge;
+	seen->td_maxwin = max(seen->td_maxwin, window);
+	seen->td_maxack = self->ack;
+	seen->flags &= ~IP_CT_TCP_FLAG_DATA_UNACKNOWLEDGED;
+}
+
 /**
  * pep_untrack_back() - prepare conntrack's entry of a connection that is handed back
  * @net: namespace
  * @tuple: tuple of the opener's packets
- * @opener_high: sequence number behind all that the opener has sent
- * @other_high: the same of the other end
+ * @opener: the opener
+ * @other: the other end
  *
  * Each end has acknowledged the payload that conntrack has not seen, or will past this host.
  * The entry lasts from now on as it would after such an acknowledgment; payload that is
- * under way past the legs is in packets that conntrack sees. It learns the windows anew from
- * the next packet of each end: by those from before, which its numbers may have passed by
- * 2 GiB meanwhile, a reset can be invalid.
+ * under way past the legs is in packets that conntrack sees. By the acknowledgments of before,
+ * which may be 2 GiB behind, it would find resets invalid.
  *
  * Context: BH off, with the flow locked, see pep_untrack_prolong().
  */
 void pep_untrack_back(struct net *net, const struct pep_tuple *tuple,
-		      u32 opener_high, u32 other_high)
+		      const struct pep_track_end *opener, const struct pep_track_end *other)
 {
 	enum ip_conntrack_dir dir;
 	struct nf_conn *ct;
-	unsigned int each;
 	u8 state;
 
 	ct = pep_untrack_entry(net, tuple, &dir);
 	if (!ct)
 		return;
 	spin_lock(&ct->lock);
-	ct->proto.tcp.seen[dir].td_end = opener_high;
-	ct->proto.tcp.seen[!dir].td_end = other_high;
-	for (each = 0; each < 2; each++) {
-		ct->proto.tcp.seen[each].flags &= ~(IP_CT_TCP_FLAG_DATA_UNACKNOWLEDGED |
-						    IP_CT_TCP_FLAG_MAXACK_SET);
-		ct->proto.tcp.seen[each].td_maxwin = 0;
-	}
+	pep_untrack_numbers(&ct->proto.tcp.seen[dir], opener, other);
+	pep_untrack_numbers(&ct->proto.tcp.seen[!dir], other, opener);
 	state = ct->proto.tcp.state;
 	spin_unlock(&ct->lock);
 	pep_untrack_expire(ct, nf_tcp_pernet(net)->timeouts[state]);
@@ -412,7 +420,7 @@ void pep_untrack_split(struct net *net, const struct pep_tuple *tuple)
 }
 
 void pep_untrack_back(struct net *net, const struct pep_tuple *tuple,
-		      u32 opener_high, u32 other_high)
+		      const struct pep_track_end *opener, const struct pep_track_end *other)
 {
 }
 
