@@ -454,22 +454,29 @@ bool pep_release_detour(struct pep_conn *conn)
 /**
  * pep_release_reopened() - end the legs of a connection that an end opens anew
  * @conn: connection in PEP_TRACK_RELEASING, locked
+ * @side: side of the end
+ * @seq: number of its SYN
  *
- * The ends owe nothing to each other. Their new connection would meet the resets of the old
- * one's legs.
+ * The new connection would meet the resets of the old one's legs. The end has to be done
+ * with that: it has sent a FIN, and acknowledged all that the legs have had for it, and the
+ * number is behind those of before, RFC 6191.
  *
  * Context: softirq, RCU read side.
- * Return: false while a process has a socket.
+ * Return: false when it is not, or a process has a socket.
  */
-bool pep_release_reopened(struct pep_conn *conn)
+bool pep_release_reopened(struct pep_conn *conn, enum pep_side side, u32 seq)
 {
+	const struct pep_track_end *self = &conn->end[side];
 	struct pep_flow *flow = conn->flow;
 	bool ended = true;
+
+	if (!(self->flags & PEP_TRACK_FIN) || !after(seq, self->high))
+		return false;
 
 	spin_lock(&flow->lock);
 	if (flow->state != PEP_FLOW_STATE_DEAD) {
 		pep_flow_lock_legs(flow);
-		ended = !pep_flow_legs_owned(flow);
+		ended = !pep_flow_legs_owned(flow) && pep_unheard_arrived(conn, flow, !side);
 		if (ended)
 			pep_repair_end(flow, PEP_STAT_FLOW_CLOSED);
 		pep_flow_unlock_legs(flow);

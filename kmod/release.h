@@ -25,7 +25,7 @@ struct pep_release_way {
 unsigned int pep_release_flows(struct pep_net *pn, pep_flow_match *match,
 			       const void *filter);
 void pep_release_idle(struct pep_conn *conn);
-bool pep_release_reopened(struct pep_conn *conn);
+bool pep_release_reopened(struct pep_conn *conn, enum pep_side side, u32 seq);
 bool pep_release_detour(struct pep_conn *conn);
 void pep_release_poll(struct pep_conn *conn);
 void pep_release_packet(struct pep_conn *conn, enum pep_side side,

@@ -49,10 +49,10 @@ static enum pep_follow_verdict pep_reopen_locked(struct pep_net *pn,
 		return PEP_FOLLOW_UNKNOWN;
 	forth = pep_tuple_equal(&conn->tuple, &pkt->tuple);
 	same = forth && conn->end[conn->opener].isn == ntohl(pkt->th->seq);
-	/* It passes: the other end challenges it, unless its own has closed the connection. */
+	/* It passes: the other end challenges it, unless this one is done with the connection. */
 	if (conn->stage == PEP_TRACK_RELEASING &&
-	    (same || !(conn->end[pep_reopen_side(conn, forth)].flags & PEP_TRACK_FIN) ||
-	     !pep_release_reopened(conn)))
+	    (same || !pep_release_reopened(conn, pep_reopen_side(conn, forth),
+					   ntohl(pkt->th->seq))))
 		return PEP_FOLLOW_PASS;
 	/* Another CPU is about to answer it. */
 	if (conn->stage == PEP_TRACK_OPENING && conn->early)
