@@ -85,7 +85,8 @@ static noinline_for_stack void pep_hand_probe(struct pep_flow *flow, const struc
 	const struct tcp_sock *tp;
 
 	spin_lock(&flow->lock);
-	if (flow->state == PEP_FLOW_STATE_ESTABLISHED) {
+	if (flow->state == PEP_FLOW_STATE_ESTABLISHED ||
+	    flow->state == PEP_FLOW_STATE_CLOSING) {
 		pep_flow_lock_legs(flow);
 		tp = tcp_sk(other->sk);
 		if (!pep_flow_legs_owned(flow) && !tp->packets_out)

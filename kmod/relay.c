@@ -354,7 +354,7 @@ static bool pep_relay_failed(struct pep_flow *flow)
 		return true;
 	if (time_after_eq(jiffies, flow->deadline))
 		return true;
-	pep_flow_wake_in(flow, flow->deadline - jiffies);
+	pep_flow_wake_within(flow, flow->deadline - jiffies);
 	/* Acknowledgments schedule the flow, too. */
 	set_bit(SOCK_NOSPACE, &out->sk_socket->flags);
 	return false;
