@@ -141,13 +141,15 @@ def opened_anew(family):
     """Its legs wait for acknowledgments that will not come. They go at the
     SYN, and send nothing into the new connection."""
     with grows(follow_detour=1, flow_closed=1, flow_released=0, flow_reset=0,
-               flow_killed=0, reset_late=0):
+               flow_killed=0, reset_late=0) as before:
         ends = split(family)
         here = ends["sub"].getsockname()
+
+        def handed_back():
+            ask(ends["sub"], ends["srv"])
+            return pep.stat("follow_detour") > before["follow_detour"]
         with around(family, "srv"):
-            for _ in range(2):
-                ask(ends["sub"], ends["srv"])
-                time.sleep(HEARD)
+            wait_for("the hand-back", handed_back)
             ends["srv"].close()
             expect_eof(ends["sub"])
             ends["sub"].close()
