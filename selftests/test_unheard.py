@@ -155,7 +155,7 @@ def opened_anew(family):
             ends["sub"].close()
             expect("flows", pep.stat("flows"), 1)
             both = pair(family, bind=here[:2])
-            expect("flows behind the SYN", pep.stat("flows"), 0)
+            wait_for("the legs to go", lambda: not pep.stat("flows"), SOON)
             exchange(both, BYTES)
 
 
