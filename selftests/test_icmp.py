@@ -10,7 +10,7 @@ import struct
 
 from peptest import pep
 from peptest.ktap import case, expect, families, wait_for
-from peptest.netns import addr, ip, nstat, sysctl
+from peptest.netns import HOSTS, addr, ip, nstat, sysctl
 from peptest.pep import grows
 from peptest.quoting import FAR, OTHER, TOO_BIG, Quoting
 from peptest.raw import SYN, Wire, icmp, link_address
@@ -59,9 +59,11 @@ def sizes():
 
 
 def forget():
-    """Flush the learned path MTUs, which outlive flows."""
-    for family in 4, 6:
-        ip("pep", "route flush cache", family=family)
+    """Flush the learned path MTUs, which outlive flows. An end notes those of
+    errors that pass, too, and shows them in the MSS of its next SYN."""
+    for ns in HOSTS:
+        for family in 4, 6:
+            ip(ns, "route flush cache", family=family)
 
 
 @families("too big, about the wireless leg", "sub")
@@ -113,6 +115,7 @@ def other_side(family, ns):
     expect("segments", sizes(), dict.fromkeys(SIDE,
                                               segment_size(PLAIN, family)))
     live.end()
+    forget()
 
 
 @families("too big, to another address than that of the packet")

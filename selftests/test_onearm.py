@@ -17,7 +17,7 @@ from peptest.env import WITHOUT, amount
 from peptest.ktap import case, expect, expect_least, fail, families
 from peptest.netns import (addr, ip, link_packets, run, space_up, spaces_down,
                            sysctl)
-from peptest.pep import grows, least
+from peptest.pep import grows
 from peptest.quoting import TOO_BIG, Quoting
 from peptest.rtnl import split_from
 from peptest.tcp import (PORT, client, connect_errno, exchange, exchange_all,
@@ -146,12 +146,15 @@ def hairpin(family):
           "sub")
 def too_big(family, ns):
     """It may come from a router whose address shows no side. Below
-    net.ipv4.route.min_pmtu it would count for forwarded packets as well."""
+    net.ipv4.route.min_pmtu it would count for forwarded packets as well. The
+    server's address matches the filters of both sides."""
     live = Quoting(family, "srv", ("pep", "one0"))
-    by, low = addr(ns, family), int(family == 4)
+    by, low = addr(ns, family), family == 4
+    filters = 2 if ns == "srv" else 1
     with grows(ended=False, icmp_delivered=1, pass_icmp=0):
         live.send(*TOO_BIG[family], MTU, by=by)
-    with grows(ended=False, icmp_delivered=1 - low, pass_icmp=least(low)):
+    with grows(ended=False, icmp_delivered=int(not low),
+               pass_icmp=filters * low):
         live.send(*TOO_BIG[family], LOW, by=by)
     live.end()
     ip("pep", "route flush cache", family=family)
