@@ -5,7 +5,7 @@
  * them, path MTU discovery above all. TCP's error handler checks the quoted
  * sequence number, but the ends know that: legs have their numbers. And the kernel
  * notes the MTU for all that it sends to the address, so an error has to come from
- * the side of the end that the packet was for, who harms only themselves by a forged one.
+ * the side of the end that the packet was for.
  */
 
 #include "icmp.h"

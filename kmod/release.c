@@ -462,7 +462,7 @@ bool pep_release_detour(struct pep_conn *conn)
  * number is behind those of before, RFC 6191.
  *
  * Context: softirq, RCU read side.
- * Return: false when it is not, or a process has a socket.
+ * Return: false when the end is not done, or a process has a socket.
  */
 bool pep_release_reopened(struct pep_conn *conn, enum pep_side side, u32 seq)
 {
@@ -472,7 +472,6 @@ bool pep_release_reopened(struct pep_conn *conn, enum pep_side side, u32 seq)
 
 	if (!(self->flags & PEP_TRACK_FIN) || !after(seq, self->high))
 		return false;
-
 	spin_lock(&flow->lock);
 	if (flow->state != PEP_FLOW_STATE_DEAD) {
 		pep_flow_lock_legs(flow);
