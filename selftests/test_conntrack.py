@@ -13,7 +13,8 @@ from peptest.ktap import (after_case, case, expect, families, skip,
 from peptest.netns import (SERVER, WIRELESS, impaired, sysctl_get,
                            sysctls)
 from peptest.pep import pepadm
-from peptest.tcp import exchange, exchange_part, one_way, pair
+from peptest.tcp import (exchange, exchange_part, expect_reset, one_way, pair,
+                         reset)
 
 TRAITS = {"simulated"}
 
@@ -21,6 +22,8 @@ SHORT = 5               # seconds, more than UNACKED
 LONG = 310              # seconds, more than pep keeps an entry for at a time
 GONE = 120              # seconds, for conntrack to remove what has expired
 BYTES = 20000           # that each end sends before
+MUCH = 2200000000       # bytes, more than 2 GiB
+MUCH_SECONDS = 600
 UNACKED = "net.netfilter.nf_conntrack_tcp_timeout_unacknowledged=2"
 ENTRIES = "net.netfilter.nf_conntrack_count"
 
@@ -72,6 +75,21 @@ def known(family):
         pep.hand_back()
         expect_known(both)
         exchange(both, 100)
+
+
+@families("a firewall forwards the reset of a connection that has carried more "
+          "than conntrack's numbers reach", seconds=MUCH_SECONDS)
+def reset_far(family):
+    """2 GiB behind the last acknowledgment that conntrack has seen a number is
+    an old one to it."""
+    if KERNEL != "sim":
+        skip("it takes minutes")
+    with firewall():
+        near, far = parted(family, 1)
+        one_way(far, near, MUCH, seconds=MUCH_SECONDS)
+        pep.hand_back()
+        reset(far)
+        expect_reset(near)
 
 
 @case("a firewall knows a connection that was split for long",
