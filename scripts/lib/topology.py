@@ -24,8 +24,8 @@ from commandline import arguments, one_of  # noqa: E402
 from peptest import netns, pep  # noqa: E402
 from peptest.ktap import Failure  # noqa: E402
 
-# A direction of the wireless link. Only the random loss drops packets: 50 are on
-# their way, 30 ms of 20 Mbit/s, and 950 may wait.
+# A direction of the wireless link. Only the random loss drops packets: 50 are
+# on their way, 30 ms of 20 Mbit/s, and 950 may wait.
 RADIO = ("rate", "20mbit", "delay", "30ms", "loss", "random", "1%",
          "limit", "1000")
 PATH = "delay", "10ms", "limit", "20000"        # one of the server path
