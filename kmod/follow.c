@@ -3,10 +3,10 @@
  * Following connections that are forwarded, after their handshakes: the bytes that
  * the ends have sent and acknowledged, and when one is worth splitting.
  *
- * Packets are neither held back nor changed. The notes of an end hold the values
- * that the other end will have seen: the highest acknowledgment, the highest right
- * edge, the latest clock. Until the decision is made, copies of unacknowledged
- * payload are kept.
+ * Packets are neither held back nor changed, but for acknowledgments that edge.c raises.
+ * The notes of an end hold the values that the other end will have seen: the highest
+ * acknowledgment, the highest right edge, the latest clock. Until the decision is made,
+ * copies of unacknowledged payload are kept.
  */
 
 #include "follow.h"
@@ -15,6 +15,7 @@
 
 #include "adopt.h"
 #include "copies.h"
+#include "edge.h"
 #include "find.h"
 #include "flow.h"
 #include "gen.h"
@@ -479,7 +480,7 @@ static void pep_follow_segment(struct pep_net *pn, struct pep_gen *gen,
 /* Handle a packet that opens no connection, of one that has no flow. */
 static void pep_follow_step(struct pep_net *pn, struct pep_gen *gen,
 			    struct pep_conn *conn, enum pep_side side,
-			    struct sk_buff *skb, const struct pep_packet *pkt)
+			    struct sk_buff *skb, struct pep_packet *pkt)
 {
 	const struct tcphdr *th = pkt->th;
 
@@ -508,6 +509,8 @@ static void pep_follow_step(struct pep_net *pn, struct pep_gen *gen,
 		    pep_follow_chooses(gen, conn))
 			pep_follow_choose(pn, gen, conn);
 	}
+	if (conn->back)
+		pep_edge_raise(pn, conn, side, skb, pkt);
 	if (conn->stage >= PEP_TRACK_FOLLOWED && conn->meter && !conn->resume)
 		pep_meter_followed(conn, side, pkt);
 	if (conn->stage == PEP_TRACK_FOLLOWED && conn->resume)
@@ -555,7 +558,7 @@ static void pep_follow_release(struct pep_conn *conn, enum pep_side side,
 enum pep_follow_verdict pep_follow_packet(struct pep_net *pn,
 					  struct pep_gen *gen,
 					  struct sk_buff *skb,
-					  const struct pep_packet *pkt,
+					  struct pep_packet *pkt,
 					  struct sock **leg)
 {
 	enum pep_follow_verdict verdict = PEP_FOLLOW_PASS;

@@ -28,7 +28,7 @@ enum pep_follow_verdict {
 enum pep_follow_verdict pep_follow_packet(struct pep_net *pn,
 					  struct pep_gen *gen,
 					  struct sk_buff *skb,
-					  const struct pep_packet *pkt,
+					  struct pep_packet *pkt,
 					  struct sock **leg);
 
 #endif

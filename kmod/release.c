@@ -238,6 +238,7 @@ static void pep_release_finish(struct pep_conn *conn, struct pep_flow *flow,
 	}
 	pep_repair_end(flow, cause);
 	WRITE_ONCE(conn->seen, jiffies);
+	conn->back = true;
 	pep_untrack_back(pn->net, &conn->tuple, &conn->end[conn->opener],
 			 &conn->end[!conn->opener]);
 	pep_track_advance(pn, conn, PEP_TRACK_RELEASED);

@@ -181,6 +181,8 @@ static inline bool pep_track_acks(const struct pep_track_end *end,
  *	pep_side
  * @detours: how often it was handed back because its packets took another way, up to
  *	PEP_TRACK_DETOURS, when it is not split again; one more when that has been counted
+ * @back: it was handed back, here or before it was imported: its ends may have sent more
+ *	than they offered each other, see edge.c
  * @ref: one while in the table, one while @job is queued or waits for a socket, one
  *	of @flow, one while its SYN-ACK is kept, and those of callers
  * @seen: when its latest packet came, or the cut was made by which it is handed back,
@@ -220,7 +222,8 @@ struct pep_conn {
 	u8 heard:2;
 	u8 gaps;
 	u8 dsfield[2];
-	u8 detours;
+	u8 detours:7;
+	u8 back:1;
 	refcount_t ref;
 	u32 seen;
 	u64 born;

@@ -15,7 +15,7 @@ from peptest.firewall import strict
 from peptest.ktap import (Failure, expect, expect_between, fail, families,
                           wait_for)
 from peptest.netns import (SERVER, WIRELESS, addr, impaired, ip, netem_drops,
-                           nstat, paws, resets, run, tc)
+                           nstat, paws, resets, run, sysctls, tc)
 from peptest.pep import grows, least, pepadm, released
 from peptest.raw import Wire, segment
 from peptest.tcp import (PORT, Load, exchange, exchange_part, expect_reset,
@@ -36,6 +36,9 @@ oifname "wl0" meta l4proto tcp drop
 """
 # A deep queue that fills.
 SLOW = "delay 10ms rate 20mbit limit 5000".split()
+# A path with room for more than an end's window, and a transfer that fills it.
+FAR = "delay 50ms rate 100mbit limit 20000".split()
+BULK = amount(8000000)
 
 
 def setup():
@@ -517,3 +520,23 @@ def conntrack(family):
         load.finish()
         load.expect_whole()
     expect("resets", resets(), before)
+
+
+@families("both ends send more at once than the other one has room for")
+def promised(family):
+    """Their legs have more. Each goes on with a number that the other one
+    takes for an old one, and no loss probe shows another."""
+    settings = ("net.ipv4.tcp_rmem=4096 131072 393216",
+                "net.ipv4.tcp_early_retrans=0",
+                "net.ipv4.tcp_slow_start_after_idle=0")
+    pepadm("profile", "set", "default", "residence", "0",
+           "wireless-rcvbuf", "4194304", "server-rcvbuf", "4194304")
+    with sysctls("sub", *settings), sysctls("srv", *settings):
+        both = split(family, 1)[0]
+        with impaired(WIRELESS + SERVER, *FAR):
+            exchange_part(both, BULK)
+            pep.quiet()
+            pep.hand_back()
+            exchange(both, BULK)
+    pepadm("profile", "set", "default", "residence", "50",
+           "wireless-rcvbuf", "auto", "server-rcvbuf", "auto")

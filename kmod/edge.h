@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _PEP_EDGE_H
+#define _PEP_EDGE_H
+
+#include <uapi/linux/pep.h>
+
+struct pep_conn;
+struct pep_net;
+struct pep_packet;
+struct sk_buff;
+
+void pep_edge_raise(struct pep_net *pn, struct pep_conn *conn,
+		    enum pep_side side, struct sk_buff *skb,
+		    struct pep_packet *pkt);
+
+#endif
