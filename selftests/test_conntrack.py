@@ -77,8 +77,8 @@ def known(family):
         exchange(both, 100)
 
 
-@families("a firewall forwards the reset of a connection that has carried more "
-          "than conntrack's numbers reach", seconds=MUCH_SECONDS)
+@families("a firewall forwards the reset of a connection that has carried "
+          "more than conntrack's numbers reach", seconds=MUCH_SECONDS)
 def reset_far(family):
     """2 GiB behind the last acknowledgment that conntrack has seen a number is
     an old one to it."""
