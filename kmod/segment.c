@@ -128,15 +128,25 @@ bool pep_segment_unseen(const struct pep_conn *conn, enum pep_side side,
 	       pep_packet_csum_ok(skb, pkt);
 }
 
-/* Is an acknowledgment plausible? Payload may have come by another way, see
- * pep_segment_unseen().
+/* Is an acknowledgment plausible? An end acknowledges what its leg has sent, and when that
+ * is all before the cut, what has passed here behind it. Payload may have come by another
+ * way, see pep_segment_unseen(): a packet that says so has to have the number that comes
+ * next, unless its end's own payload may have come by another way, too.
  */
-static bool pep_segment_released_acks(const struct pep_track_end *self,
-				      const struct pep_track_end *peer, u32 ack)
+static bool pep_segment_released_acks(const struct pep_conn *conn,
+				      enum pep_side side, u32 seq, u32 ack)
 {
-	return pep_track_acks(self, peer, ack) ||
-	       (after(ack, peer->high) &&
-		!after(ack, self->edge + pep_track_window(self)));
+	const struct tcp_sock *tp = tcp_sk(conn->flow->leg[side].sk);
+	const struct pep_track_end *self = &conn->end[side];
+	const struct pep_track_end *peer = &conn->end[!side];
+	u32 sent = READ_ONCE(tp->snd_nxt);
+
+	if (!before(sent, peer->next))
+		sent = peer->high;
+	if (after(ack, sent))
+		return !after(ack, self->edge + pep_track_window(self)) &&
+		       (conn->resume || seq == self->high || seq == peer->ack);
+	return pep_track_acks(self, peer, ack);
 }
 
 /**
@@ -172,7 +182,8 @@ bool pep_segment_released(const struct pep_conn *conn, enum pep_side side,
 		       self->next - pep_track_window(peer)) &&
 	       !after(seq, edge) &&
 	       (!pkt->th->ack ||
-		pep_segment_released_acks(self, peer, ntohl(pkt->th->ack_seq))) &&
+		pep_segment_released_acks(conn, side, seq,
+					  ntohl(pkt->th->ack_seq))) &&
 	       pep_packet_csum_ok(skb, pkt);
 }
 

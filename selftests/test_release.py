@@ -12,14 +12,15 @@ import time
 from peptest import pep
 from peptest.env import amount
 from peptest.firewall import strict
-from peptest.ktap import (Failure, expect, expect_between, fail, families,
-                          wait_for)
+from peptest.ktap import (Failure, expect, expect_between, expect_least,
+                          fail, families, wait_for)
 from peptest.netns import (SERVER, WIRELESS, addr, impaired, ip, netem_drops,
                            nstat, paws, resets, run, sysctls, tc)
 from peptest.pep import grows, least, pepadm, released
 from peptest.raw import Wire, segment
 from peptest.tcp import (PORT, Load, exchange, exchange_part, expect_reset,
-                         one_way, pair, reset, start)
+                         expect_stream, one_way, pair, reset, send_stream,
+                         start)
 
 TRAITS = {"simulated"}
 
@@ -427,6 +428,32 @@ def guessed(family):
         expect("flows", pep.stat("flows"), 1)
     near.settimeout(20)
     expect("payload", len(near.recv(2000, socket.MSG_WAITALL)), 1000)
+    pep.flows_end()
+    exchange((near, far), 1000)
+
+
+@families("an acknowledgment of what a leg has yet to send")
+def unsent(family):
+    """Whoever does not see the packets may guess a number in the window."""
+    near, far = split(family, 1)[0]
+    ends = (addr("sub", family), addr("srv", family),
+            near.getsockname()[1], PORT)
+    wires = Wire("sub"), Wire("srv", "eth0", ("pep", "sv0"))
+    exchange_part((near, far), 10)
+    with impaired(WIRELESS[:1], "loss", "100%"):
+        size = 100000
+        offset = send_stream(far, size)
+        pep.quiet()
+        last = [seen for seen in wires[1].segments(outgoing=True)
+                if seen.data and seen.dport == ends[2]][-1]
+        leg, = [flow["legs"]["wireless"] for flow in pep.flows()]
+        expect_least("bytes to be sent", leg["unsent"], 1)
+        expect("released", released(), 1)
+        wires[0].send(segment(*ends, seq=last.ack + 100, ack=last.ends))
+        pep.quiet()
+        expect("flows", pep.stat("flows"), 1)
+    near.settimeout(20)
+    expect_stream(near, offset, size)
     pep.flows_end()
     exchange((near, far), 1000)
 
