@@ -46,7 +46,8 @@ static bool pep_adopt_heard(const struct pep_track_end *end)
  * pep_adopt_ready() - can a connection be taken over as it stands?
  * @conn: followed connection, locked
  *
- * A leg cannot acknowledge to its end the payload that lies behind a hole.
+ * A leg cannot acknowledge to its end the payload that lies behind a hole, nor should it
+ * send what its end has no room for.
  *
  * Return: true when all payload of both ends has passed here, without a hole, all
  * unacknowledged payload has been kept, and both ends have sent packets lately; over IPv6
@@ -63,6 +64,8 @@ bool pep_adopt_ready(const struct pep_conn *conn)
 		    (conn->tuple.family == AF_INET6 &&
 		     !conn->copies->label[side]) ||
 		    conn->end[side].next != conn->end[side].high ||
+		    (conn->back &&
+		     after(conn->end[side].high, conn->end[!side].edge)) ||
 		    before(conn->end[!side].ack, conn->copies->start[side]))
 			return false;
 	return true;
@@ -217,6 +220,7 @@ void pep_adopt_own(struct pep_conn *conn, struct pep_flow *flow)
 {
 	lockdep_assert_held(&flow->lock);
 	refcount_inc(&conn->ref);
+	conn->back = false;
 	WRITE_ONCE(flow->conn, conn);
 	/* pep_find_leg() reads it without the lock. */
 	smp_store_release(&conn->flow, flow);

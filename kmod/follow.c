@@ -239,6 +239,7 @@ static u32 pep_follow_edge(const struct pep_track_end *self,
 static void pep_follow_ack(struct pep_conn *conn, enum pep_side side,
 			   const struct pep_packet *pkt)
 {
+	const struct pep_track_end *peer = &conn->end[!side];
 	struct pep_track_end *self = &conn->end[side];
 	u32 edge = pep_follow_edge(self, pkt);
 	u32 ack = ntohl(pkt->th->ack_seq);
@@ -248,6 +249,8 @@ static void pep_follow_ack(struct pep_conn *conn, enum pep_side side,
 			pep_learn_acked(conn->path, ack - self->ack,
 					tcp_clock_us(), 0, false);
 		self->ack = ack;
+		if (!pkt->payload && ack == peer->high && peer->ack == self->high)
+			conn->back = false;
 		if (conn->copies)
 			pep_copies_acked(conn->copies, !side, ack,
 					 &conn->end[!side].next);
@@ -359,8 +362,9 @@ static void pep_follow_resume(struct pep_net *pn, struct pep_gen *gen,
 	if (conn->heard != (BIT(PEP_SIDE_WIRELESS) | BIT(PEP_SIDE_SERVER)))
 		return;
 	if (side != conn->opener || !gen || after(self->ack, peer->high) ||
-	    after(peer->ack, self->high) || after(self->high, peer->edge) ||
-	    after(peer->high, self->edge))
+	    after(peer->ack, self->high) ||
+	    after(self->high, pep_track_limit(conn, side)) ||
+	    after(peer->high, pep_track_limit(conn, !side)))
 		return;
 	conn->resume = false;
 	if (pep_handshake_splittable(conn) && conn->detours <= PEP_TRACK_DETOURS)
@@ -509,8 +513,8 @@ static void pep_follow_step(struct pep_net *pn, struct pep_gen *gen,
 		    pep_follow_chooses(gen, conn))
 			pep_follow_choose(pn, gen, conn);
 	}
-	if (conn->back)
-		pep_edge_raise(pn, conn, side, skb, pkt);
+	if (unlikely(conn->back))
+		pep_edge_raise(conn, side, skb, pkt);
 	if (conn->stage >= PEP_TRACK_FOLLOWED && conn->meter && !conn->resume)
 		pep_meter_followed(conn, side, pkt);
 	if (conn->stage == PEP_TRACK_FOLLOWED && conn->resume)

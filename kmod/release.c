@@ -20,6 +20,7 @@
 #include "clock.h"
 #include "compat.h"
 #include "detour.h"
+#include "edge.h"
 #include "gen.h"
 #include "idle.h"
 #include "meter.h"
@@ -236,9 +237,9 @@ static void pep_release_finish(struct pep_conn *conn, struct pep_flow *flow,
 		if (sock_flag(flow->leg[side].sk, SOCK_DONE))
 			conn->end[side].flags |= PEP_TRACK_FIN;
 	}
+	pep_edge_promised(conn, flow);
 	pep_repair_end(flow, cause);
 	WRITE_ONCE(conn->seen, jiffies);
-	conn->back = true;
 	pep_untrack_back(pn->net, &conn->tuple, &conn->end[conn->opener],
 			 &conn->end[!conn->opener]);
 	pep_track_advance(pn, conn, PEP_TRACK_RELEASED);

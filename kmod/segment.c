@@ -94,7 +94,7 @@ bool pep_segment_plausible(const struct pep_conn *conn, enum pep_side side,
 	const struct tcphdr *th = pkt->th;
 
 	return th->ack && pep_track_acks(self, peer, ntohl(th->ack_seq)) &&
-	       !after(ntohl(th->seq), peer->edge) &&
+	       !after(ntohl(th->seq), pep_track_limit(conn, side)) &&
 	       !before(ntohl(th->seq) + pkt->payload, peer->ack) &&
 	       (!(conn->copies || pep_track_tally(conn)) ||
 		pep_packet_csum_ok(skb, pkt));

@@ -468,7 +468,6 @@ int pep_track_import(struct pep_net *pn, struct pep_conn *conn)
 		return -EEXIST;
 	}
 	conn->resume = true;
-	conn->back = true;
 	return pep_track_insert(pn, conn);
 }
 

@@ -181,8 +181,8 @@ static inline bool pep_track_acks(const struct pep_track_end *end,
  *	pep_side
  * @detours: how often it was handed back because its packets took another way, up to
  *	PEP_TRACK_DETOURS, when it is not split again; one more when that has been counted
- * @back: it was handed back, here or before it was imported: its ends may have sent more
- *	than they offered each other, see edge.c
+ * @back: legs had offered an end more than the other one does when the connection was
+ *	handed back; until all that both have sent since is acknowledged; see edge.c
  * @ref: one while in the table, one while @job is queued or waits for a socket, one
  *	of @flow, one while its SYN-ACK is kept, and those of callers
  * @seen: when its latest packet came, or the cut was made by which it is handed back,
@@ -243,6 +243,21 @@ struct pep_conn {
 		};
 	};
 };
+
+/**
+ * pep_track_limit() - up to where may an end send?
+ * @conn: connection, locked
+ * @side: side of the end, enum pep_side
+ *
+ * Return: sequence number of the edge that the other end has offered, or a leg may have
+ * in its place.
+ */
+static inline u32 pep_track_limit(const struct pep_conn *conn, enum pep_side side)
+{
+	const struct pep_track_end *peer = &conn->end[!side];
+
+	return conn->back ? peer->ack + pep_track_window(peer) : peer->edge;
+}
 
 /**
  * pep_track_active() - may there be a connection in the table?
