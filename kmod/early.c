@@ -284,6 +284,7 @@ static enum pep_stat pep_early_entered(struct pep_gen *gen,
 
 	if (conn->stage != PEP_TRACK_OPENING) {
 		pep_pool_release(ps);
+		/* Another CPU may have needed the room, or seen a reset. */
 		return conn->stage == PEP_TRACK_GONE ? PEP_STAT_FOLLOW_FULL :
 						       PEP_STAT_DROPPED;
 	}

@@ -33,7 +33,7 @@
 #include "track.h"
 
 /* Payload of a single segment without a push that counts as full, bytes. */
-#define PEP_FOLLOW_FULL		1000
+#define PEP_FOLLOW_FULL_SIZE	1000
 
 /* May copies be kept, or does the subscriber hold too much memory? Then a connection is
  * given up, unless it was handed back as idle: that one counts the first time, and asks
@@ -426,7 +426,7 @@ static void pep_follow_size(struct pep_copies *copies, enum pep_side side,
 {
 	u32 size = skb_shinfo(skb)->gso_size;
 
-	if (!size && pkt->payload >= PEP_FOLLOW_FULL && !pkt->th->psh && !pkt->th->fin)
+	if (!size && pkt->payload >= PEP_FOLLOW_FULL_SIZE && !pkt->th->psh && !pkt->th->fin)
 		size = pkt->payload;
 	if (size && size + pkt->options > copies->full[side])
 		copies->full[side] = min(size + pkt->options, U16_MAX);
