@@ -51,7 +51,8 @@ static bool pep_adopt_heard(const struct pep_track_end *end)
  *
  * Return: true when all payload of both ends has passed here, without a hole, all
  * unacknowledged payload has been kept, and both ends have sent packets lately; over IPv6
- * both ends' flow labels are known, too.
+ * both ends' flow labels are known, too; and neither end has more under way than the other
+ * one offers, as the legs of before had.
  */
 bool pep_adopt_ready(const struct pep_conn *conn)
 {
@@ -64,7 +65,7 @@ bool pep_adopt_ready(const struct pep_conn *conn)
 		    (conn->tuple.family == AF_INET6 &&
 		     !conn->copies->label[side]) ||
 		    conn->end[side].next != conn->end[side].high ||
-		    (conn->back &&
+		    (conn->over &&
 		     after(conn->end[side].high, conn->end[!side].edge)) ||
 		    before(conn->end[!side].ack, conn->copies->start[side]))
 			return false;
@@ -220,7 +221,7 @@ void pep_adopt_own(struct pep_conn *conn, struct pep_flow *flow)
 {
 	lockdep_assert_held(&flow->lock);
 	refcount_inc(&conn->ref);
-	conn->back = false;
+	conn->over = false;
 	WRITE_ONCE(flow->conn, conn);
 	/* pep_find_leg() reads it without the lock. */
 	smp_store_release(&conn->flow, flow);

@@ -35,6 +35,9 @@
  */
 #define PEP_COPIES_LIFE		(30ULL * NSEC_PER_SEC)
 
+/* Payload of a single segment without a push that counts as full, bytes. */
+#define PEP_COPIES_FULL			1000
+
 /* How often a connection may restart its copies. */
 #define PEP_COPIES_RESTARTS	16
 
@@ -210,6 +213,30 @@ bool pep_copies_add(struct pep_copies *copies, enum pep_side side,
 	pep_copies_insert(copies, side, copy);
 	pep_copies_advance(copy, &end->next);
 	return true;
+}
+
+/**
+ * pep_copies_size() - note the largest full segment of an end
+ * @copies: copies of the connection, locked
+ * @side: side of the sender, enum pep_side
+ * @skb: its segment
+ * @pkt: parsed @skb, with payload
+ *
+ * It shows the MSS that the end goes by: a rule of FORWARD, or a router behind this hook, may
+ * have lowered the one in the other end's SYN. Segments that the stack has merged are full,
+ * and long ones without a push.
+ *
+ * Context: softirq.
+ */
+void pep_copies_size(struct pep_copies *copies, enum pep_side side,
+		     const struct sk_buff *skb, const struct pep_packet *pkt)
+{
+	u32 size = skb_shinfo(skb)->gso_size;
+
+	if (!size && pkt->payload >= PEP_COPIES_FULL && !pkt->th->psh && !pkt->th->fin)
+		size = pkt->payload;
+	if (size && size + pkt->options > copies->full[side])
+		copies->full[side] = min(size + pkt->options, U16_MAX);
 }
 
 /**

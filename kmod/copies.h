@@ -64,6 +64,8 @@ void pep_copies_free(struct pep_copies *copies);
 bool pep_copies_add(struct pep_copies *copies, enum pep_side side,
 		    struct pep_track_end *end, struct sk_buff *skb,
 		    const struct pep_packet *pkt);
+void pep_copies_size(struct pep_copies *copies, enum pep_side side,
+		     const struct sk_buff *skb, const struct pep_packet *pkt);
 bool pep_copies_restart(struct pep_copies *copies, enum pep_side side,
 			struct pep_track_end *end);
 bool pep_copies_older(const struct pep_copies *copies, enum pep_side side,

@@ -18,37 +18,82 @@
 #include "packet.h"
 #include "track.h"
 
+/* The right edge that a leg has offered; tcp_select_window() notes a larger window than it
+ * can tell.
+ */
+static u32 pep_edge_leg(const struct pep_conn *conn, enum pep_side side,
+			const struct tcp_sock *tp)
+{
+	return tp->rcv_wup + min(tp->rcv_wnd, pep_track_window(&conn->end[!side]));
+}
+
+static void pep_edge_note(struct pep_conn *conn, enum pep_side side, u32 edge)
+{
+	conn->end[side].promised = edge >> conn->end[!side].wscale;
+}
+
 /**
- * pep_edge_promised() - note whether the legs have offered too much
- * @conn: connection that is handed back now, locked
+ * pep_edge_cut() - note the edges that the legs have offered when the cuts are made
+ * @conn: connection that begins to be handed back, locked
  * @flow: its flow, with the legs locked
  *
  * Context: softirq.
  */
-void pep_edge_promised(struct pep_conn *conn, const struct pep_flow *flow)
+void pep_edge_cut(struct pep_conn *conn, const struct pep_flow *flow)
 {
 	enum pep_side side;
 
-	for (side = 0; side < 2; side++) {
-		const struct tcp_sock *tp = tcp_sk(flow->leg[side].sk);
-
-		if (after(tp->rcv_wup + tp->rcv_wnd, conn->end[!side].edge))
-			conn->back = true;
-	}
+	for (side = 0; side < 2; side++)
+		pep_edge_note(conn, side,
+			      pep_edge_leg(conn, side, tcp_sk(flow->leg[side].sk)));
 }
 
 /**
- * pep_edge_imported() - note that legs of before may have offered too much
- * @conn: connection that is imported, in no table yet
+ * pep_edge_offered() - note the edge that a leg has offered since
+ * @conn: connection in PEP_TRACK_RELEASING, locked
+ * @side: side of the leg, enum pep_side
+ * @tp: its socket, locked
  *
- * One that no socket can carry had none.
- *
- * Context: any.
+ * Context: softirq.
  */
-void pep_edge_imported(struct pep_conn *conn)
+void pep_edge_offered(struct pep_conn *conn, enum pep_side side,
+		      const struct tcp_sock *tp)
 {
-	if (!((conn->end[0].flags | conn->end[1].flags) & PEP_TRACK_UNSPLIT))
-		conn->back = true;
+	u32 edge = pep_edge_leg(conn, side, tp);
+
+	if (after(edge, pep_track_promise(conn, side)))
+		pep_edge_note(conn, side, edge);
+}
+
+/* Does an end know of more room than the other end offers? */
+static bool pep_edge_beyond(const struct pep_conn *conn, enum pep_side side)
+{
+	return after(pep_track_promise(conn, side), conn->end[!side].edge);
+}
+
+/**
+ * pep_edge_back() - note whether both ends were promised too much
+ * @conn: connection that is handed back now, locked
+ * @flow: its flow, with the legs locked
+ *
+ * While the numbers are outdated nothing can be said.
+ *
+ * Context: softirq.
+ */
+void pep_edge_back(struct pep_conn *conn, const struct pep_flow *flow)
+{
+	pep_edge_offered(conn, 0, tcp_sk(flow->leg[0].sk));
+	pep_edge_offered(conn, 1, tcp_sk(flow->leg[1].sk));
+	conn->over = !conn->resume && pep_edge_beyond(conn, 0) &&
+		     pep_edge_beyond(conn, 1);
+}
+
+/* Has an end sent more than it was promised? Then it knows the other end's window, and its
+ * acknowledgments are taken, which will do for the other one.
+ */
+static bool pep_edge_over(const struct pep_conn *conn, enum pep_side side)
+{
+	return after(conn->end[side].high, pep_track_promise(conn, side));
 }
 
 /* Is the number of an acknowledgment too old for the other end to take it, although that
@@ -66,7 +111,7 @@ static bool pep_edge_behind(const struct pep_track_end *self,
 
 /**
  * pep_edge_raise() - have the other end take an acknowledgment
- * @conn: connection whose legs have offered too much, locked
+ * @conn: connection of which both ends were promised too much, locked
  * @side: side that the packet came from, enum pep_side
  * @skb: packet
  * @pkt: parsed @skb, no SYN and no reset; its header may have moved
@@ -77,7 +122,7 @@ static bool pep_edge_behind(const struct pep_track_end *self,
  *
  * Context: softirq.
  */
-void pep_edge_raise(const struct pep_conn *conn, enum pep_side side,
+void pep_edge_raise(struct pep_conn *conn, enum pep_side side,
 		    struct sk_buff *skb, struct pep_packet *pkt)
 {
 	const struct pep_track_end *self = &conn->end[side];
@@ -85,9 +130,12 @@ void pep_edge_raise(const struct pep_conn *conn, enum pep_side side,
 	const struct tcphdr *th = pkt->th;
 	u32 ack = ntohl(th->ack_seq);
 
-	if (conn->resume || pkt->payload || !th->ack || th->fin || th->urg)
+	if (pep_edge_over(conn, 0) || pep_edge_over(conn, 1)) {
+		conn->over = false;
 		return;
-	if (pep_edge_behind(self, peer, ntohl(th->seq)) &&
+	}
+	if (!pkt->payload && th->ack && !th->fin && !th->urg &&
+	    pep_edge_behind(self, peer, ntohl(th->seq)) &&
 	    !before(ack, self->ack) && !after(ack, peer->high) &&
 	    pep_packet_csum_ok(skb, pkt))
 		pep_packet_renumber(skb, pkt, peer->ack, ack);

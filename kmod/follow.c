@@ -32,9 +32,6 @@
 #include "tally.h"
 #include "track.h"
 
-/* Payload of a single segment without a push that counts as full, bytes. */
-#define PEP_FOLLOW_FULL_SIZE	1000
-
 /* May copies be kept, or does the subscriber hold too much memory? Then a connection is
  * given up, unless it was handed back as idle: that one counts the first time, and asks
  * again at each payload until there is room.
@@ -250,7 +247,7 @@ static void pep_follow_ack(struct pep_conn *conn, enum pep_side side,
 					tcp_clock_us(), 0, false);
 		self->ack = ack;
 		if (!pkt->payload && ack == peer->high && peer->ack == self->high)
-			conn->back = false;
+			conn->over = false;
 		if (conn->copies)
 			pep_copies_acked(conn->copies, !side, ack,
 					 &conn->end[!side].next);
@@ -363,8 +360,7 @@ static void pep_follow_resume(struct pep_net *pn, struct pep_gen *gen,
 		return;
 	if (side != conn->opener || !gen || after(self->ack, peer->high) ||
 	    after(peer->ack, self->high) ||
-	    after(self->high, pep_track_limit(conn, side)) ||
-	    after(peer->high, pep_track_limit(conn, !side)))
+	    after(self->high, peer->edge) || after(peer->high, self->edge))
 		return;
 	conn->resume = false;
 	if (pep_handshake_splittable(conn) && conn->detours <= PEP_TRACK_DETOURS)
@@ -393,6 +389,7 @@ static void pep_follow_lapse(struct pep_net *pn, struct pep_conn *conn)
 		return;
 	pep_track_disarm(conn);
 	conn->resume = true;
+	conn->over = false;
 	conn->heard = 0;
 	conn->unseen = 0;
 }
@@ -417,21 +414,6 @@ static void pep_follow_fin(struct pep_net *pn, struct pep_conn *conn,
 	}
 }
 
-/* Note the largest full segment of an end, which shows the MSS that it goes by: a rule of
- * FORWARD, or a router behind this hook, may have lowered the one in the other end's SYN.
- * Segments that the stack has merged are full, and long ones without a push.
- */
-static void pep_follow_size(struct pep_copies *copies, enum pep_side side,
-			    const struct sk_buff *skb, const struct pep_packet *pkt)
-{
-	u32 size = skb_shinfo(skb)->gso_size;
-
-	if (!size && pkt->payload >= PEP_FOLLOW_FULL_SIZE && !pkt->th->psh && !pkt->th->fin)
-		size = pkt->payload;
-	if (size && size + pkt->options > copies->full[side])
-		copies->full[side] = min(size + pkt->options, U16_MAX);
-}
-
 /* Note a segment that its receiver takes. */
 static void pep_follow_plausible(struct pep_net *pn, struct pep_gen *gen,
 				 struct pep_conn *conn, enum pep_side side,
@@ -447,11 +429,12 @@ static void pep_follow_plausible(struct pep_net *pn, struct pep_gen *gen,
 	    after(seq + pkt->payload, self->next))
 		pep_follow_rearm(pn, side == conn->opener ? gen : NULL, conn);
 	pep_follow_note(conn, side, skb, pkt);
-	pep_follow_ack(conn, side, pkt);
+	if (!after(seq, conn->end[!side].edge))
+		pep_follow_ack(conn, side, pkt);
 	if (!pkt->payload)
 		return;
 	if (conn->copies)
-		pep_follow_size(conn->copies, side, skb, pkt);
+		pep_copies_size(conn->copies, side, skb, pkt);
 	pep_follow_payload(pn, conn, side, skb, pkt);
 }
 
@@ -513,7 +496,7 @@ static void pep_follow_step(struct pep_net *pn, struct pep_gen *gen,
 		    pep_follow_chooses(gen, conn))
 			pep_follow_choose(pn, gen, conn);
 	}
-	if (unlikely(conn->back))
+	if (unlikely(conn->over))
 		pep_edge_raise(conn, side, skb, pkt);
 	if (conn->stage >= PEP_TRACK_FOLLOWED && conn->meter && !conn->resume)
 		pep_meter_followed(conn, side, pkt);
@@ -521,6 +504,8 @@ static void pep_follow_step(struct pep_net *pn, struct pep_gen *gen,
 		pep_follow_resume(pn, gen, conn, side, skb, pkt);
 	else if (conn->stage == PEP_TRACK_FOLLOWED)
 		pep_follow_segment(pn, gen, conn, side, skb, pkt);
+	else if (conn->over && pep_segment_plausible(conn, side, skb, pkt))
+		pep_follow_ack(conn, side, pkt);
 	if (conn->stage == PEP_TRACK_CLOSING && conn->meter)
 		pep_meter_closing(conn);
 }

@@ -30,9 +30,7 @@
 #include "unheard.h"
 #include "untrack.h"
 
-/* How long a release may take, jiffies; pep_relay_run() looks after it, and
- * pep_sweep_work().
- */
+/* How long a release may take, jiffies; pep_relay_run() and pep_sweep_work() look after it. */
 #define PEP_RELEASE_DEADLINE	(10 * HZ)
 
 /* The same where packets of the connection take another way, so that an end may not be
@@ -116,6 +114,7 @@ static void pep_release_cuts(struct pep_conn *conn, struct pep_flow *flow)
 {
 	pep_release_cut(&conn->end[0], &flow->leg[0]);
 	pep_release_cut(&conn->end[1], &flow->leg[1]);
+	pep_edge_cut(conn, flow);
 	/* The round trips are not those of the handshake any more. */
 	conn->repeated = true;
 	WRITE_ONCE(conn->seen, jiffies);
@@ -174,6 +173,7 @@ static void pep_release_align(struct pep_conn *conn, struct pep_flow *flow,
 	if (after(peer->ack, tp->rcv_nxt) && tp->copied_seq == tp->rcv_nxt &&
 	    tcp_sk(out)->write_seq == tp->rcv_nxt &&
 	    tcp_rtx_and_write_queues_empty(out)) {
+		pep_edge_offered(conn, side, tp);
 		tp->rcv_nxt = peer->ack;
 		tp->rcv_wup = peer->ack;
 		tp->rcv_wnd = pep_release_room(peer);
@@ -237,7 +237,7 @@ static void pep_release_finish(struct pep_conn *conn, struct pep_flow *flow,
 		if (sock_flag(flow->leg[side].sk, SOCK_DONE))
 			conn->end[side].flags |= PEP_TRACK_FIN;
 	}
-	pep_edge_promised(conn, flow);
+	pep_edge_back(conn, flow);
 	pep_repair_end(flow, cause);
 	WRITE_ONCE(conn->seen, jiffies);
 	pep_untrack_back(pn->net, &conn->tuple, &conn->end[conn->opener],

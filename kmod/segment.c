@@ -130,8 +130,10 @@ bool pep_segment_unseen(const struct pep_conn *conn, enum pep_side side,
 
 /* Is an acknowledgment plausible? An end acknowledges what its leg has sent, and when that
  * is all before the cut, what has passed here behind it. Payload may have come by another
- * way, see pep_segment_unseen(): a packet that says so has to have the number that comes
- * next, unless its end's own payload may have come by another way, too.
+ * way, see pep_segment_unseen(): a packet that says so has to begin at its end's cut, or
+ * where the other end's acknowledgment is, unless its end's own payload may have come by
+ * another way, too. As TCP notes a segment as sent after it has sent it, and the leg is not
+ * locked here, an acknowledgment that is as quick may be refused: as if it got lost.
  */
 static bool pep_segment_released_acks(const struct pep_conn *conn,
 				      enum pep_side side, u32 seq, u32 ack)
@@ -145,7 +147,7 @@ static bool pep_segment_released_acks(const struct pep_conn *conn,
 		sent = peer->high;
 	if (after(ack, sent))
 		return !after(ack, self->edge + pep_track_window(self)) &&
-		       (conn->resume || seq == self->high || seq == peer->ack);
+		       (conn->resume || seq == self->next || seq == peer->ack);
 	return pep_track_acks(self, peer, ack);
 }
 

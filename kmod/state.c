@@ -21,7 +21,6 @@
 
 #include "adopt.h"
 #include "conn.h"
-#include "edge.h"
 #include "netlink-gen.h"
 #include "report.h"
 #include "stat.h"
@@ -389,12 +388,10 @@ static struct pep_conn *pep_state_parse(const struct genl_info *info)
 				  &conn->end[PEP_SIDE_SERVER]) ?:
 	      pep_state_fit(info, conn) ?:
 	      pep_state_parse_whole(info, conn);
-	if (err) {
-		pep_track_put(conn);
-		return ERR_PTR(err);
-	}
-	pep_edge_imported(conn);
-	return conn;
+	if (!err)
+		return conn;
+	pep_track_put(conn);
+	return ERR_PTR(err);
 }
 
 /* Enter a connection into the table, which exists; pep_net.lock held. */

@@ -81,7 +81,10 @@ enum pep_track_event {
 
 /**
  * struct pep_track_end - an end of a connection, by its packets
- * @bytes: payload sent, bytes, repeated one included
+ * @bytes: payload sent, bytes, repeated one included; of 48 bits
+ * @promised: from the cut on, at which a flow began to hand the connection back: number
+ *	up to which the leg had offered room to this end, in units of the other end's window
+ *	scale, without its upper bits; see pep_track_promise()
  * @next: sequence number, as those below: while copies are kept, all from
  *	pep_copies.start to it has passed without a hole; while the connection is handed
  *	back, the cut, up to which the end's payload is its leg's; else as @high
@@ -104,7 +107,8 @@ enum pep_track_event {
  * @flags: PEP_TRACK_SCALES and so on
  */
 struct pep_track_end {
-	u64 bytes;
+	u64 bytes:48;
+	u64 promised:16;
 	u32 next;
 	u32 high;
 	union {
@@ -181,8 +185,8 @@ static inline bool pep_track_acks(const struct pep_track_end *end,
  *	pep_side
  * @detours: how often it was handed back because its packets took another way, up to
  *	PEP_TRACK_DETOURS, when it is not split again; one more when that has been counted
- * @back: legs had offered an end more than the other one does when the connection was
- *	handed back; until all that both have sent since is acknowledged; see edge.c
+ * @over: when it was handed back legs had offered more than the ends do, to both, and the
+ *	ends may still use that; see edge.c
  * @ref: one while in the table, one while @job is queued or waits for a socket, one
  *	of @flow, one while its SYN-ACK is kept, and those of callers
  * @seen: when its latest packet came, or the cut was made by which it is handed back,
@@ -223,7 +227,7 @@ struct pep_conn {
 	u8 gaps;
 	u8 dsfield[2];
 	u8 detours:7;
-	u8 back:1;
+	u8 over:1;
 	refcount_t ref;
 	u32 seen;
 	u64 born;
@@ -245,18 +249,38 @@ struct pep_conn {
 };
 
 /**
+ * pep_track_promise() - up to where had a leg offered room to its end?
+ * @conn: connection that was handed back, locked
+ * @side: side of the end, enum pep_side
+ *
+ * Return: sequence number, up to a unit of the other end's window scale too high; not older
+ * than that end's acknowledgment, nor further ahead of it than its largest window.
+ */
+static inline u32 pep_track_promise(const struct pep_conn *conn, enum pep_side side)
+{
+	const struct pep_track_end *peer = &conn->end[!side];
+	u32 acked = peer->ack >> peer->wscale;
+	u16 ahead = conn->end[side].promised - acked;
+
+	return ((acked + ahead + 1) << peer->wscale) - 1;
+}
+
+/**
  * pep_track_limit() - up to where may an end send?
  * @conn: connection, locked
  * @side: side of the end, enum pep_side
  *
- * Return: sequence number of the edge that the other end has offered, or a leg may have
- * in its place.
+ * Return: sequence number of the edge that the other end has offered, or a leg before it
+ * while both ends may go by that.
  */
 static inline u32 pep_track_limit(const struct pep_conn *conn, enum pep_side side)
 {
-	const struct pep_track_end *peer = &conn->end[!side];
+	u32 edge = conn->end[!side].edge, promise;
 
-	return conn->back ? peer->ack + pep_track_window(peer) : peer->edge;
+	if (likely(!conn->over))
+		return edge;
+	promise = pep_track_promise(conn, side);
+	return after(promise, edge) ? promise : edge;
 }
 
 /**

@@ -549,8 +549,9 @@ def conntrack(family):
     expect("resets", resets(), before)
 
 
-@families("both ends send more at once than the other one has room for")
-def promised(family):
+@families("both ends send more at once than the other one has room for", BULK)
+@families("both ends send as much, and end", 480000)
+def promised(family, size):
     """Their legs have more. Each goes on with a number that the other one
     takes for an old one, and no loss probe shows another."""
     settings = ("net.ipv4.tcp_rmem=4096 131072 393216",
@@ -564,6 +565,6 @@ def promised(family):
             exchange_part(both, BULK)
             pep.quiet()
             pep.hand_back()
-            exchange(both, BULK)
+            exchange(both, size)
     pepadm("profile", "set", "default", "residence", "50",
            "wireless-rcvbuf", "auto", "server-rcvbuf", "auto")
