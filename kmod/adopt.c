@@ -52,7 +52,7 @@ static bool pep_adopt_heard(const struct pep_track_end *end)
  * Return: true when all payload of both ends has passed here, without a hole, all
  * unacknowledged payload has been kept, and both ends have sent packets lately; over IPv6
  * both ends' flow labels are known, too; and neither end has more under way than the other
- * one offers, as the legs of before had.
+ * one offers.
  */
 bool pep_adopt_ready(const struct pep_conn *conn)
 {
@@ -65,8 +65,7 @@ bool pep_adopt_ready(const struct pep_conn *conn)
 		    (conn->tuple.family == AF_INET6 &&
 		     !conn->copies->label[side]) ||
 		    conn->end[side].next != conn->end[side].high ||
-		    (conn->over &&
-		     after(conn->end[side].high, conn->end[!side].edge)) ||
+		    after(conn->end[side].high, conn->end[!side].edge) ||
 		    before(conn->end[!side].ack, conn->copies->start[side]))
 			return false;
 	return true;

@@ -27,11 +27,6 @@ static u32 pep_edge_leg(const struct pep_conn *conn, enum pep_side side,
 	return tp->rcv_wup + min(tp->rcv_wnd, pep_track_window(&conn->end[!side]));
 }
 
-static void pep_edge_note(struct pep_conn *conn, enum pep_side side, u32 edge)
-{
-	conn->end[side].promised = edge >> conn->end[!side].wscale;
-}
-
 /**
  * pep_edge_cut() - note the edges that the legs have offered when the cuts are made
  * @conn: connection that begins to be handed back, locked
@@ -39,36 +34,43 @@ static void pep_edge_note(struct pep_conn *conn, enum pep_side side, u32 edge)
  *
  * Context: softirq.
  */
-void pep_edge_cut(struct pep_conn *conn, const struct pep_flow *flow)
+void pep_edge_cut(const struct pep_conn *conn, struct pep_flow *flow)
 {
 	enum pep_side side;
 
 	for (side = 0; side < 2; side++)
-		pep_edge_note(conn, side,
-			      pep_edge_leg(conn, side, tcp_sk(flow->leg[side].sk)));
+		flow->leg[side].promised =
+			pep_edge_leg(conn, side, tcp_sk(flow->leg[side].sk));
 }
 
 /**
  * pep_edge_offered() - note the edge that a leg has offered since
  * @conn: connection in PEP_TRACK_RELEASING, locked
  * @side: side of the leg, enum pep_side
- * @tp: its socket, locked
+ * @leg: the leg, locked
  *
  * Context: softirq.
  */
-void pep_edge_offered(struct pep_conn *conn, enum pep_side side,
-		      const struct tcp_sock *tp)
+void pep_edge_offered(const struct pep_conn *conn, enum pep_side side,
+		      struct pep_leg *leg)
 {
-	u32 edge = pep_edge_leg(conn, side, tp);
+	u32 edge = pep_edge_leg(conn, side, tcp_sk(leg->sk));
 
-	if (after(edge, pep_track_promise(conn, side)))
-		pep_edge_note(conn, side, edge);
+	if (after(edge, leg->promised))
+		leg->promised = edge;
 }
 
-/* Does an end know of more room than the other end offers? */
-static bool pep_edge_beyond(const struct pep_conn *conn, enum pep_side side)
+/* Note up to where a leg has offered room. Return: true when that is more than the other end
+ * does.
+ */
+static bool pep_edge_beyond(struct pep_conn *conn, enum pep_side side,
+			    struct pep_leg *leg)
 {
-	return after(pep_track_promise(conn, side), conn->end[!side].edge);
+	const struct pep_track_end *peer = &conn->end[!side];
+
+	pep_edge_offered(conn, side, leg);
+	conn->end[side].promised = leg->promised >> peer->wscale;
+	return after(leg->promised, peer->edge) && after(leg->promised, peer->ack);
 }
 
 /**
@@ -80,12 +82,10 @@ static bool pep_edge_beyond(const struct pep_conn *conn, enum pep_side side)
  *
  * Context: softirq.
  */
-void pep_edge_back(struct pep_conn *conn, const struct pep_flow *flow)
+void pep_edge_back(struct pep_conn *conn, struct pep_flow *flow)
 {
-	pep_edge_offered(conn, 0, tcp_sk(flow->leg[0].sk));
-	pep_edge_offered(conn, 1, tcp_sk(flow->leg[1].sk));
-	conn->over = !conn->resume && pep_edge_beyond(conn, 0) &&
-		     pep_edge_beyond(conn, 1);
+	conn->over = !conn->resume && pep_edge_beyond(conn, 0, &flow->leg[0]) &&
+		     pep_edge_beyond(conn, 1, &flow->leg[1]);
 }
 
 /* Has an end sent more than it was promised? Then it knows the other end's window, and its

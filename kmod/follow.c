@@ -236,7 +236,6 @@ static u32 pep_follow_edge(const struct pep_track_end *self,
 static void pep_follow_ack(struct pep_conn *conn, enum pep_side side,
 			   const struct pep_packet *pkt)
 {
-	const struct pep_track_end *peer = &conn->end[!side];
 	struct pep_track_end *self = &conn->end[side];
 	u32 edge = pep_follow_edge(self, pkt);
 	u32 ack = ntohl(pkt->th->ack_seq);
@@ -246,8 +245,6 @@ static void pep_follow_ack(struct pep_conn *conn, enum pep_side side,
 			pep_learn_acked(conn->path, ack - self->ack,
 					tcp_clock_us(), 0, false);
 		self->ack = ack;
-		if (!pkt->payload && ack == peer->high && peer->ack == self->high)
-			conn->over = false;
 		if (conn->copies)
 			pep_copies_acked(conn->copies, !side, ack,
 					 &conn->end[!side].next);
@@ -359,8 +356,8 @@ static void pep_follow_resume(struct pep_net *pn, struct pep_gen *gen,
 	if (conn->heard != (BIT(PEP_SIDE_WIRELESS) | BIT(PEP_SIDE_SERVER)))
 		return;
 	if (side != conn->opener || !gen || after(self->ack, peer->high) ||
-	    after(peer->ack, self->high) ||
-	    after(self->high, peer->edge) || after(peer->high, self->edge))
+	    after(peer->ack, self->high) || after(self->high, peer->edge) ||
+	    after(peer->high, self->edge))
 		return;
 	conn->resume = false;
 	if (pep_handshake_splittable(conn) && conn->detours <= PEP_TRACK_DETOURS)

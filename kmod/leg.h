@@ -59,6 +59,7 @@ struct pep_values;
  * @repeats: how often all payload was repeated since it was heard, see pep_leg_repeat()
  * @timeouts: icsk_retransmits when it last was
  * @resent: tcp_sock.total_retrans then
+ * @promised: highest right edge that the leg has offered by the cut, or since, see edge.c
  * @residence: times for which payload stays here on its way to the leg
  */
 struct pep_leg {
@@ -86,6 +87,7 @@ struct pep_leg {
 	u32 heard_again;
 	u32 echo;
 	u32 resent;
+	u32 promised;
 	u8 repeats;
 	u8 timeouts;
 	bool known;

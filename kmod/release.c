@@ -173,7 +173,7 @@ static void pep_release_align(struct pep_conn *conn, struct pep_flow *flow,
 	if (after(peer->ack, tp->rcv_nxt) && tp->copied_seq == tp->rcv_nxt &&
 	    tcp_sk(out)->write_seq == tp->rcv_nxt &&
 	    tcp_rtx_and_write_queues_empty(out)) {
-		pep_edge_offered(conn, side, tp);
+		pep_edge_offered(conn, side, &flow->leg[side]);
 		tp->rcv_nxt = peer->ack;
 		tp->rcv_wup = peer->ack;
 		tp->rcv_wnd = pep_release_room(peer);

@@ -128,27 +128,24 @@ bool pep_segment_unseen(const struct pep_conn *conn, enum pep_side side,
 	       pep_packet_csum_ok(skb, pkt);
 }
 
-/* Is an acknowledgment plausible? An end acknowledges what its leg has sent, and when that
- * is all before the cut, what has passed here behind it. Payload may have come by another
- * way, see pep_segment_unseen(): a packet that says so has to begin at its end's cut, or
- * where the other end's acknowledgment is, unless its end's own payload may have come by
- * another way, too. As TCP notes a segment as sent after it has sent it, and the leg is not
- * locked here, an acknowledgment that is as quick may be refused: as if it got lost.
+/* Is an acknowledgment plausible? While the leg has payload to send it can be of no more than
+ * the leg has sent, unless packets take another way. Behind that, payload may have come by
+ * another way, see pep_segment_unseen(). TCP notes a segment as sent after it has sent it, and
+ * the leg is not locked here: an acknowledgment that is as quick is refused, and passes.
  */
 static bool pep_segment_released_acks(const struct pep_conn *conn,
-				      enum pep_side side, u32 seq, u32 ack)
+				      enum pep_side side, u32 ack)
 {
 	const struct tcp_sock *tp = tcp_sk(conn->flow->leg[side].sk);
 	const struct pep_track_end *self = &conn->end[side];
 	const struct pep_track_end *peer = &conn->end[!side];
 	u32 sent = READ_ONCE(tp->snd_nxt);
 
-	if (!before(sent, peer->next))
-		sent = peer->high;
-	if (after(ack, sent))
-		return !after(ack, self->edge + pep_track_window(self)) &&
-		       (conn->resume || seq == self->next || seq == peer->ack);
-	return pep_track_acks(self, peer, ack);
+	if (before(sent, peer->next) && after(ack, sent) && !conn->resume)
+		return false;
+	return pep_track_acks(self, peer, ack) ||
+	       (after(ack, peer->high) &&
+		!after(ack, self->edge + pep_track_window(self)));
 }
 
 /**
@@ -173,9 +170,11 @@ bool pep_segment_released(const struct pep_conn *conn, enum pep_side side,
 	u32 edge = READ_ONCE(tp->rcv_wup) + READ_ONCE(tp->rcv_wnd);
 	u32 seq = ntohl(pkt->th->seq);
 
-	/* The leg may have offered more than the other end. */
+	/* The leg may have offered more than the other end, and more before. */
 	if (after(peer->edge, edge))
 		edge = peer->edge;
+	if (after(conn->flow->leg[side].promised, edge))
+		edge = conn->flow->leg[side].promised;
 	/* The other end may offer more past this host, behind what it has acknowledged. */
 	if (conn->resume && after(self->high + pep_track_window(peer), edge))
 		edge = self->high + pep_track_window(peer);
@@ -184,7 +183,7 @@ bool pep_segment_released(const struct pep_conn *conn, enum pep_side side,
 		       self->next - pep_track_window(peer)) &&
 	       !after(seq, edge) &&
 	       (!pkt->th->ack ||
-		pep_segment_released_acks(conn, side, seq,
+		pep_segment_released_acks(conn, side,
 					  ntohl(pkt->th->ack_seq))) &&
 	       pep_packet_csum_ok(skb, pkt);
 }

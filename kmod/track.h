@@ -82,9 +82,9 @@ enum pep_track_event {
 /**
  * struct pep_track_end - an end of a connection, by its packets
  * @bytes: payload sent, bytes, repeated one included; of 48 bits
- * @promised: from the cut on, at which a flow began to hand the connection back: number
- *	up to which the leg had offered room to this end, in units of the other end's window
- *	scale, without its upper bits; see pep_track_promise()
+ * @promised: while pep_conn.over: number up to which the leg had offered room to this end,
+ *	in units of the other end's window scale, without its upper bits; see
+ *	pep_track_promise()
  * @next: sequence number, as those below: while copies are kept, all from
  *	pep_copies.start to it has passed without a hole; while the connection is handed
  *	back, the cut, up to which the end's payload is its leg's; else as @high
@@ -250,7 +250,7 @@ struct pep_conn {
 
 /**
  * pep_track_promise() - up to where had a leg offered room to its end?
- * @conn: connection that was handed back, locked
+ * @conn: connection that is pep_conn.over, locked
  * @side: side of the end, enum pep_side
  *
  * Return: sequence number, up to a unit of the other end's window scale too high; not older

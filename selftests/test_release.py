@@ -37,9 +37,18 @@ oifname "wl0" meta l4proto tcp drop
 """
 # A deep queue that fills.
 SLOW = "delay 10ms rate 20mbit limit 5000".split()
+# Small packets to an end get lost.
+DEAF = """table inet deaf {
+chain input {
+type filter hook input priority 0
+meta length < 100 drop
+}
+}
+"""
 # A path with room for more than an end's window, and a transfer that fills it.
 FAR = "delay 50ms rate 100mbit limit 20000".split()
 BULK = amount(8000000)
+TIMEOUTS = "TcpExtTCPTimeouts"
 
 
 def setup():
@@ -551,7 +560,11 @@ def conntrack(family):
 
 @families("both ends send more at once than the other one has room for", BULK)
 @families("both ends send as much, and end", 480000)
-def promised(family, size):
+@families("both ends send as much, and the subscriber hears nothing at first",
+          BULK, "sub")
+@families("both ends send as much, and the server hears nothing at first",
+          BULK, "srv")
+def promised(family, size, deaf=None):
     """Their legs have more. Each goes on with a number that the other one
     takes for an old one, and no loss probe shows another."""
     settings = ("net.ipv4.tcp_rmem=4096 131072 393216",
@@ -565,6 +578,15 @@ def promised(family, size):
             exchange_part(both, BULK)
             pep.quiet()
             pep.hand_back()
-            exchange(both, size)
+            if deaf:
+                run("nft", "-f", "-", ns=deaf, stdin=DEAF)
+            load = Load([both], None, size)
+            if deaf:
+                before = nstat(deaf, TIMEOUTS)
+                wait_for("it to repeat payload", lambda: nstat(
+                    deaf, TIMEOUTS) > before)
+                run("nft", "flush", "ruleset", ns=deaf)
+            load.join(100)
+            load.expect_whole()
     pepadm("profile", "set", "default", "residence", "50",
            "wireless-rcvbuf", "auto", "server-rcvbuf", "auto")
