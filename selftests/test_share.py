@@ -12,6 +12,7 @@ import time
 
 from peptest import pep
 from peptest.absent import Absent
+from peptest.env import EXACT
 from peptest.ktap import (Failure, after_case, case, expect, expect_between,
                           expect_least, expect_most, families, wait_for)
 from peptest.monitor import monitor
@@ -458,7 +459,9 @@ def slow(family):
             exchange(other(family), 100)
             time.sleep(PAUSE)
         duration(honest)        # the windows open again
-        expect_most("seconds of a download", duration(honest), 1.5 * usual)
+        # Elsewhere it depends on other work of the machine.
+        if EXACT:
+            expect_most("seconds of a download", duration(honest), 1.5 * usual)
     exchange(honest, 100)
     for sub, srv in both:
         reset(sub)
