@@ -29,6 +29,7 @@ MORE = {4: "198.18.0.77", 6: "2001:db8:0:77::77"}     # another subscriber
 NAME = {4: addr("sub", 4), 6: "2001:db8::/64"}
 SILENT = {4: "198.18.1.99", 6: "2001:db8:1::99"}
 BYTES = 20_000
+TRIGGER = 12000         # bytes
 LEAST = 65536           # bytes, the smallest share of memory
 PLENTY = 1 << 30        # bytes, more than the default share of a small guest
 DEAF = 40               # connections that are not read
@@ -354,13 +355,17 @@ def held(family):
         for load in busy, free:
             load.more(RATE)
         # One that may be split, and one without kept payload.
-        pepadm("profile", "set", "default", "split", "12000")
+        pepadm("profile", "set", "default", "split", str(TRIGGER))
         late = pair(family)
         exchange_part(late, 100)
         begun = time.monotonic()
         limit("memory", LEAST)
-        exchange(late, BYTES)
-        exchange(pair(family), BYTES)
+        # Both decisions come at once, before flows without progress go.
+        beyond = late, pair(family)
+        for ends in beyond:
+            exchange_part(ends, TRIGGER)
+        for ends in beyond:
+            exchange(ends, BYTES)
         # By then the recorded memory of idle flows is up to date.
         time.sleep(LOOK)
         share = memory(family) // 2
