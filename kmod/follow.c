@@ -411,7 +411,9 @@ static void pep_follow_fin(struct pep_net *pn, struct pep_conn *conn,
 	}
 }
 
-/* Note a segment that its receiver takes. */
+/* Note a segment that its receiver takes, or may take: behind the edge it has offered it
+ * drops segments, see pep_track_limit().
+ */
 static void pep_follow_plausible(struct pep_net *pn, struct pep_gen *gen,
 				 struct pep_conn *conn, enum pep_side side,
 				 struct sk_buff *skb,
@@ -461,6 +463,17 @@ static void pep_follow_segment(struct pep_net *pn, struct pep_gen *gen,
 		pep_track_schedule(conn);
 }
 
+/* Note the acknowledgment of an end when both have sent their FINs, for edge.c. */
+static void pep_follow_over(struct pep_conn *conn, enum pep_side side,
+			    const struct sk_buff *skb,
+			    const struct pep_packet *pkt)
+{
+	if (!after(ntohl(pkt->th->seq), conn->end[!side].edge) &&
+	    pep_segment_plausible(conn, side, skb, pkt) &&
+	    pep_packet_csum_ok(skb, pkt))
+		pep_follow_ack(conn, side, pkt);
+}
+
 /* Handle a packet that opens no connection, of one that has no flow. */
 static void pep_follow_step(struct pep_net *pn, struct pep_gen *gen,
 			    struct pep_conn *conn, enum pep_side side,
@@ -501,8 +514,8 @@ static void pep_follow_step(struct pep_net *pn, struct pep_gen *gen,
 		pep_follow_resume(pn, gen, conn, side, skb, pkt);
 	else if (conn->stage == PEP_TRACK_FOLLOWED)
 		pep_follow_segment(pn, gen, conn, side, skb, pkt);
-	else if (conn->over && pep_segment_plausible(conn, side, skb, pkt))
-		pep_follow_ack(conn, side, pkt);
+	else if (conn->over)
+		pep_follow_over(conn, side, skb, pkt);
 	if (conn->stage == PEP_TRACK_CLOSING && conn->meter)
 		pep_meter_closing(conn);
 }
