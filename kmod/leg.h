@@ -59,7 +59,8 @@ struct pep_values;
  * @repeats: how often all payload was repeated since it was heard, see pep_leg_repeat()
  * @timeouts: icsk_retransmits when it last was
  * @resent: tcp_sock.total_retrans then
- * @promised: highest right edge that the leg has offered by the cut, or since, see edge.c
+ * @promised: highest right edge that the leg has offered by the cut, or since, see edge.c;
+ *	guarded by the connection's lock
  * @residence: times for which payload stays here on its way to the leg
  */
 struct pep_leg {

@@ -360,7 +360,7 @@ def held(family):
         exchange_part(late, 100)
         begun = time.monotonic()
         limit("memory", LEAST)
-        # Both decisions come at once, before flows without progress go.
+        # Both are decided before their FINs, which may overtake payload.
         beyond = late, pair(family)
         for ends in beyond:
             exchange_part(ends, TRIGGER)
