@@ -220,7 +220,7 @@ void pep_adopt_own(struct pep_conn *conn, struct pep_flow *flow)
 {
 	lockdep_assert_held(&flow->lock);
 	refcount_inc(&conn->ref);
-	conn->over = false;
+	conn->overpromised = false;
 	WRITE_ONCE(flow->conn, conn);
 	/* pep_find_leg() reads it without the lock. */
 	smp_store_release(&conn->flow, flow);

@@ -5,7 +5,7 @@
  *
  * Once the connection is handed back such an end may have more under way than the other end
  * offers. It then acknowledges with the number of the edge that it knows, see
- * tcp_acceptable_seq(), and the other end, which has received payload behind that, takes the
+ * tcp_acceptable_seq(), and the other end, which has received payload beyond that, takes the
  * acknowledgment for an old one. Where both ends are like this neither hears of what the
  * other has received, nor of a new edge.
  */
@@ -18,8 +18,8 @@
 #include "packet.h"
 #include "track.h"
 
-/* The right edge that a leg has offered; tcp_select_window() notes a larger window than it
- * can tell.
+/* The right edge that a leg offers; tcp_select_window() notes a larger window than it can
+ * show. One that the leg has taken back meanwhile, for want of memory, does not count.
  */
 static u32 pep_edge_leg(const struct pep_conn *conn, enum pep_side side,
 			const struct tcp_sock *tp)
@@ -32,7 +32,7 @@ static u32 pep_edge_leg(const struct pep_conn *conn, enum pep_side side,
  * @conn: connection that begins to be handed back, locked
  * @flow: its flow, with the legs locked
  *
- * Context: softirq.
+ * Context: BH off.
  */
 void pep_edge_cut(const struct pep_conn *conn, struct pep_flow *flow)
 {
@@ -49,7 +49,7 @@ void pep_edge_cut(const struct pep_conn *conn, struct pep_flow *flow)
  * @side: side of the leg, enum pep_side
  * @leg: the leg, locked
  *
- * Context: softirq.
+ * Context: BH off.
  */
 void pep_edge_offered(const struct pep_conn *conn, enum pep_side side,
 		      struct pep_leg *leg)
@@ -69,7 +69,7 @@ static bool pep_edge_beyond(struct pep_conn *conn, enum pep_side side,
 	const struct pep_track_end *peer = &conn->end[!side];
 
 	pep_edge_offered(conn, side, leg);
-	conn->end[side].promised = leg->promised >> peer->wscale;
+	conn->end[side].promise = leg->promised >> peer->wscale;
 	return after(leg->promised, peer->edge) && after(leg->promised, peer->ack);
 }
 
@@ -80,18 +80,18 @@ static bool pep_edge_beyond(struct pep_conn *conn, enum pep_side side,
  *
  * While the numbers are outdated nothing can be said.
  *
- * Context: softirq.
+ * Context: BH off.
  */
 void pep_edge_back(struct pep_conn *conn, struct pep_flow *flow)
 {
-	conn->over = !conn->resume && pep_edge_beyond(conn, 0, &flow->leg[0]) &&
+	conn->overpromised = !conn->resume && pep_edge_beyond(conn, 0, &flow->leg[0]) &&
 		     pep_edge_beyond(conn, 1, &flow->leg[1]);
 }
 
 /* Has an end sent more than it was promised? Then it knows the other end's window, and its
  * acknowledgments are taken, which will do for the other one.
  */
-static bool pep_edge_over(const struct pep_conn *conn, enum pep_side side)
+static bool pep_edge_knows(const struct pep_conn *conn, enum pep_side side)
 {
 	return after(conn->end[side].high, pep_track_promise(conn, side));
 }
@@ -130,8 +130,8 @@ void pep_edge_raise(struct pep_conn *conn, enum pep_side side,
 	const struct tcphdr *th = pkt->th;
 	u32 ack = ntohl(th->ack_seq);
 
-	if (pep_edge_over(conn, 0) || pep_edge_over(conn, 1)) {
-		conn->over = false;
+	if (pep_edge_knows(conn, 0) || pep_edge_knows(conn, 1)) {
+		conn->overpromised = false;
 		return;
 	}
 	if (!pkt->payload && th->ack && !th->fin && !th->urg &&

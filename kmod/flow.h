@@ -104,7 +104,7 @@ static inline unsigned int pep_flow_time_on(unsigned int event, enum pep_side si
  *	until @deadline
  * @evicted: it holds memory, and its subscriber holds too much; set once, under @lock,
  *	read without
- * @over: counter of the reason why it has to end while its connection is handed back,
+ * @cause: counter of the reason why it has to end while its connection is handed back,
  *	enum pep_stat; or PEP_STAT_NONE
  * @ref: one while in the table, one while queued, one while @timer runs, one of
  *	@conn, and those of callers
@@ -156,7 +156,7 @@ struct pep_flow {
 	bool sending;
 	bool tail;
 	bool evicted;
-	u16 over;
+	u16 cause;
 	refcount_t ref;
 	u32 id;
 	struct pep_net *pn;

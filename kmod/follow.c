@@ -224,20 +224,12 @@ static void pep_follow_shown(struct pep_conn *conn, enum pep_side side, u32 seq)
 	conn->unseen |= BIT(side);
 }
 
-/* The right edge of the window that a segment of an end offers. */
-static u32 pep_follow_edge(const struct pep_track_end *self,
-			   const struct pep_packet *pkt)
-{
-	return ntohl(pkt->th->ack_seq) +
-	       (ntohs(pkt->th->window) << self->wscale);
-}
-
 /* Note the acknowledgment and the window of an end. */
 static void pep_follow_ack(struct pep_conn *conn, enum pep_side side,
 			   const struct pep_packet *pkt)
 {
 	struct pep_track_end *self = &conn->end[side];
-	u32 edge = pep_follow_edge(self, pkt);
+	u32 edge = pep_track_offer(self, pkt->th);
 	u32 ack = ntohl(pkt->th->ack_seq);
 
 	if (after(ack, self->ack)) {
@@ -264,7 +256,7 @@ static void pep_follow_beyond(struct pep_net *pn, struct pep_conn *conn,
 {
 	struct pep_track_end *self = &conn->end[side];
 	u32 last = ntohl(pkt->th->seq) + pkt->payload;
-	u32 edge = pep_follow_edge(self, pkt);
+	u32 edge = pep_track_offer(self, pkt->th);
 
 	pep_stat_inc(pn, PEP_STAT_FOLLOW_UNSEEN);
 	pep_follow_shown(conn, !side, ntohl(pkt->th->ack_seq));
@@ -386,7 +378,7 @@ static void pep_follow_lapse(struct pep_net *pn, struct pep_conn *conn)
 		return;
 	pep_track_disarm(conn);
 	conn->resume = true;
-	conn->over = false;
+	conn->overpromised = false;
 	conn->heard = 0;
 	conn->unseen = 0;
 }
@@ -464,7 +456,7 @@ static void pep_follow_segment(struct pep_net *pn, struct pep_gen *gen,
 }
 
 /* Note the acknowledgment of an end when both have sent their FINs, for edge.c. */
-static void pep_follow_over(struct pep_conn *conn, enum pep_side side,
+static void pep_follow_closing(struct pep_conn *conn, enum pep_side side,
 			    const struct sk_buff *skb,
 			    const struct pep_packet *pkt)
 {
@@ -506,7 +498,7 @@ static void pep_follow_step(struct pep_net *pn, struct pep_gen *gen,
 		    pep_follow_chooses(gen, conn))
 			pep_follow_choose(pn, gen, conn);
 	}
-	if (unlikely(conn->over))
+	if (unlikely(conn->overpromised))
 		pep_edge_raise(conn, side, skb, pkt);
 	if (conn->stage >= PEP_TRACK_FOLLOWED && conn->meter && !conn->resume)
 		pep_meter_followed(conn, side, pkt);
@@ -514,8 +506,8 @@ static void pep_follow_step(struct pep_net *pn, struct pep_gen *gen,
 		pep_follow_resume(pn, gen, conn, side, skb, pkt);
 	else if (conn->stage == PEP_TRACK_FOLLOWED)
 		pep_follow_segment(pn, gen, conn, side, skb, pkt);
-	else if (conn->over)
-		pep_follow_over(conn, side, skb, pkt);
+	else if (conn->overpromised)
+		pep_follow_closing(conn, side, skb, pkt);
 	if (conn->stage == PEP_TRACK_CLOSING && conn->meter)
 		pep_meter_closing(conn);
 }

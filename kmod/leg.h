@@ -50,7 +50,7 @@ struct pep_values;
  * @heard: while the connection is handed back, when the end was heard last, jiffies, 0 when
  *	it was not; see unheard.c, as for the following; guarded, as these, by the
  *	connection's lock
- * @fresh: since when the end sends payload behind the cut and repeats none, jiffies, 0 when
+ * @fresh: since when the end sends payload beyond the cut and repeats none, jiffies, 0 when
  *	it does not
  * @heard_again: when it was heard some time after @fresh, jiffies, or 0
  * @known: the end has acknowledgments that the other one has sent past this host
@@ -59,7 +59,7 @@ struct pep_values;
  * @repeats: how often all payload was repeated since it was heard, see pep_leg_repeat()
  * @timeouts: icsk_retransmits when it last was
  * @resent: tcp_sock.total_retrans then
- * @promised: highest right edge that the leg has offered by the cut, or since, see edge.c;
+ * @promised: right edge that the leg offered at the cut, or a higher one since, see edge.c;
  *	guarded by the connection's lock
  * @residence: times for which payload stays here on its way to the leg
  */

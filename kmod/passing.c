@@ -76,7 +76,7 @@ static struct sk_buff *pep_passing_copy(const struct sk_buff *skb,
  * @pn: instance
  * @skb: packet; consumed unless it passes
  * @pkt: parsed @skb
- * @way: from pep_release_packet()
+ * @way: from pep_release_packet(), with a leg
  *
  * Context: softirq, RCU read side, no socket locked.
  */
@@ -84,8 +84,6 @@ void pep_passing_deliver(struct pep_net *pn, struct sk_buff *skb,
 			 const struct pep_packet *pkt,
 			 const struct pep_release_way *way)
 {
-	if (!way->leg)
-		return;
 	if (way->pass)
 		skb = pep_passing_copy(skb, pkt, way);
 	if (skb)

@@ -386,7 +386,7 @@ static enum pep_stat pep_relay_cause(struct pep_flow *flow, bool broken)
  */
 static bool pep_relay_over(struct pep_flow *flow, bool broken)
 {
-	enum pep_stat cause = pep_relay_cause(flow, broken) ?: flow->over;
+	enum pep_stat cause = pep_relay_cause(flow, broken) ?: flow->cause;
 
 	if (!cause)
 		return false;
@@ -395,7 +395,7 @@ static bool pep_relay_over(struct pep_flow *flow, bool broken)
 		return true;
 	}
 	if (cause != PEP_STAT_FLOW_CLOSED)
-		flow->over = cause;
+		flow->cause = cause;
 	pep_track_schedule(flow->conn);
 	return true;
 }

@@ -2,8 +2,8 @@
 /*
  * Handing a connection back to its ends.
  *
- * Each direction gets a cut, behind the bytes that its leg has received. The legs
- * still send and repeat the bytes before the cuts; bytes behind them go on to the
+ * Each direction gets a cut, after the bytes that its leg has received. The legs
+ * still send and repeat the bytes before the cuts; bytes beyond them go on to the
  * other end at once. When each end has acknowledged the cut of the other, the legs
  * have nothing left to do and end without a packet.
  *
@@ -139,13 +139,13 @@ static void pep_release_move(struct pep_conn *conn, enum pep_side side)
 		self->high = self->next;
 }
 
-/* Bytes that an end accepts behind those that it has acknowledged. */
+/* Bytes that an end accepts after those that it has acknowledged. */
 static u32 pep_release_room(const struct pep_track_end *end)
 {
 	return after(end->edge, end->ack) ? end->edge - end->ack : 0;
 }
 
-/* The leg that speaks for an end goes on behind payload that has reached the other end
+/* The leg that speaks for an end goes on after payload that has reached the other end
  * past it.
  */
 static void pep_release_skip(struct tcp_sock *speaks, const struct pep_track_end *peer)
@@ -159,7 +159,7 @@ static void pep_release_skip(struct tcp_sock *speaks, const struct pep_track_end
 
 /*
  * Keep the cut and a leg in step, with both locked. An acknowledgment by the other end
- * behind the cut moves the leg: the leg's own acknowledgments would be too old for its
+ * beyond the cut moves the leg: the leg's own acknowledgments would be too old for its
  * end otherwise. The leg that speaks for the end moves along, since a packet may still
  * be on its way to the first one; while it has payload to repeat neither moves.
  */
@@ -271,12 +271,11 @@ static void pep_release_abort(struct pep_conn *conn, struct pep_flow *flow,
 
 /*
  * End the legs if that is possible by now, or in any case when there is a @cause, or the
- * relay has found one; PEP_STAT_FLOW_RELEASED is the end of the time for it. A @cause waits
- * where a process has a socket. Return: true when the release is over.
+ * relay has found one; @late is the end of the time for it. A cause waits where a process
+ * has a socket. Return: true when the release is over.
  */
-static bool pep_release_try(struct pep_conn *conn, enum pep_stat cause)
+static bool pep_release_try(struct pep_conn *conn, enum pep_stat cause, bool late)
 {
-	bool late = cause == PEP_STAT_FLOW_RELEASED;
 	struct pep_flow *flow = conn->flow;
 	bool over = true;
 
@@ -285,11 +284,11 @@ static bool pep_release_try(struct pep_conn *conn, enum pep_stat cause)
 		pep_track_advance(flow->pn, conn, PEP_TRACK_END);
 		goto out;
 	}
-	cause = flow->over ?: late ? PEP_STAT_NONE : cause;
+	cause = flow->cause ?: cause;
 	pep_flow_lock_legs(flow);
 	if (pep_flow_legs_owned(flow)) {
 		over = false;
-		flow->over = cause;
+		flow->cause = cause;
 		if (cause)
 			pep_flow_wake_in(flow, 1);
 		goto unlock;
@@ -320,8 +319,8 @@ out:
  */
 void pep_release_poll(struct pep_conn *conn)
 {
-	pep_release_try(conn, pep_release_takes(conn) > PEP_RELEASE_DEADLINE ?
-			      PEP_STAT_FLOW_RELEASED : PEP_STAT_NONE);
+	pep_release_try(conn, PEP_STAT_NONE,
+			pep_release_takes(conn) > PEP_RELEASE_DEADLINE);
 }
 
 /* Begin to hand a flow's connection back, with all locked. */
@@ -461,7 +460,7 @@ bool pep_release_detour(struct pep_conn *conn)
  *
  * The new connection would meet the resets of the old one's legs. The end has to be done
  * with that: it has sent a FIN, and acknowledged all that the legs have had for it, and the
- * number is behind those of before, RFC 6191.
+ * number is larger than those of before, RFC 6191.
  *
  * Context: softirq, RCU read side.
  * Return: false when the end is not done, or a process has a socket.
@@ -500,7 +499,7 @@ static bool pep_release_begin(struct pep_flow *flow)
 		/* The last acknowledgment may have been on its way to the leg. */
 		way = conn->flow == flow &&
 		      conn->stage == PEP_TRACK_RELEASING &&
-		      !pep_release_try(conn, PEP_STAT_NONE);
+		      !pep_release_try(conn, PEP_STAT_NONE, false);
 		goto out;
 	}
 	spin_lock(&flow->lock);
@@ -555,7 +554,7 @@ void pep_release_packet(struct pep_conn *conn, enum pep_side side,
 	const struct tcphdr *th = pkt->th;
 	u32 seq = ntohl(th->seq), last = seq + pkt->payload + th->fin;
 	u32 ack = ntohl(th->ack_seq);
-	u32 edge = ack + (ntohs(th->window) << self->wscale);
+	u32 edge = pep_track_offer(self, th);
 
 	way->leg = NULL;
 	way->pass = true;
@@ -566,7 +565,7 @@ void pep_release_packet(struct pep_conn *conn, enum pep_side side,
 	if (th->rst) {
 		/* RFC 5961: the end itself would challenge other resets. */
 		if (seq == peer->ack || seq == self->high)
-			pep_release_try(conn, PEP_STAT_FLOW_RESET);
+			pep_release_try(conn, PEP_STAT_FLOW_RESET, false);
 		return;
 	}
 	conn->heard |= BIT(side);
@@ -578,7 +577,7 @@ void pep_release_packet(struct pep_conn *conn, enum pep_side side,
 		self->ack = ack;
 	if (after(edge, self->edge))
 		self->edge = edge;
-	/* It passes when it reaches behind the cut of its side, or acknowledges all in
+	/* It passes when it reaches beyond the cut of its side, or acknowledges all in
 	 * front of the peer's; pep_release_try() may move the cuts.
 	 */
 	way->pass = after(last, self->next) || !before(ack, peer->next);
@@ -588,7 +587,7 @@ void pep_release_packet(struct pep_conn *conn, enum pep_side side,
 		if (th->fin)
 			self->flags |= PEP_TRACK_FIN;
 	}
-	if (pep_release_try(conn, PEP_STAT_NONE)) {
+	if (pep_release_try(conn, PEP_STAT_NONE, false)) {
 		way->pass = true;
 		return;
 	}

@@ -240,8 +240,10 @@ void pep_track_drop_copies(struct pep_conn *conn)
 
 	if (!conn->copies)
 		return;
-	for (side = 0; side < 2; side++)
+	for (side = 0; side < 2; side++) {
 		conn->end[side].label = conn->copies->label[side];
+		conn->end[side].next = conn->end[side].high;
+	}
 	pep_copies_free(conn->copies);
 	WRITE_ONCE(conn->copies, NULL);
 }

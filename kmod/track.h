@@ -82,7 +82,7 @@ enum pep_track_event {
 /**
  * struct pep_track_end - an end of a connection, by its packets
  * @bytes: payload sent, bytes, repeated one included; of 48 bits
- * @promised: while pep_conn.over: number up to which the leg had offered room to this end,
+ * @promise: while pep_conn.overpromised: number up to which the leg had offered room to this end,
  *	in units of the other end's window scale, without its upper bits; see
  *	pep_track_promise()
  * @next: sequence number, as those below: while copies are kept, all from
@@ -108,7 +108,7 @@ enum pep_track_event {
  */
 struct pep_track_end {
 	u64 bytes:48;
-	u64 promised:16;
+	u64 promise:16;
 	u32 next;
 	u32 high;
 	union {
@@ -185,7 +185,7 @@ static inline bool pep_track_acks(const struct pep_track_end *end,
  *	pep_side
  * @detours: how often it was handed back because its packets took another way, up to
  *	PEP_TRACK_DETOURS, when it is not split again; one more when that has been counted
- * @over: when it was handed back legs had offered more than the ends do, to both, and the
+ * @overpromised: when it was handed back legs had offered more than the ends do, to both, and the
  *	ends may still use that; see edge.c
  * @ref: one while in the table, one while @job is queued or waits for a socket, one
  *	of @flow, one while its SYN-ACK is kept, and those of callers
@@ -227,7 +227,7 @@ struct pep_conn {
 	u8 gaps;
 	u8 dsfield[2];
 	u8 detours:7;
-	u8 over:1;
+	u8 overpromised:1;
 	refcount_t ref;
 	u32 seen;
 	u64 born;
@@ -249,8 +249,20 @@ struct pep_conn {
 };
 
 /**
+ * pep_track_offer() - get the right edge of the window that a segment of an end offers
+ * @self: the end
+ * @th: TCP header of the segment, no SYN
+ *
+ * Return: sequence number.
+ */
+static inline u32 pep_track_offer(const struct pep_track_end *self, const struct tcphdr *th)
+{
+	return ntohl(th->ack_seq) + (ntohs(th->window) << self->wscale);
+}
+
+/**
  * pep_track_promise() - up to where had a leg offered room to its end?
- * @conn: connection that is pep_conn.over, locked
+ * @conn: connection that is pep_conn.overpromised, locked
  * @side: side of the end, enum pep_side
  *
  * Return: sequence number, up to a unit of the other end's window scale too high; not older
@@ -260,7 +272,7 @@ static inline u32 pep_track_promise(const struct pep_conn *conn, enum pep_side s
 {
 	const struct pep_track_end *peer = &conn->end[!side];
 	u32 acked = peer->ack >> peer->wscale;
-	u16 ahead = conn->end[side].promised - acked;
+	u16 ahead = conn->end[side].promise - acked;
 
 	return ((acked + ahead + 1) << peer->wscale) - 1;
 }
@@ -277,7 +289,7 @@ static inline u32 pep_track_limit(const struct pep_conn *conn, enum pep_side sid
 {
 	u32 edge = conn->end[!side].edge, promise;
 
-	if (likely(!conn->over))
+	if (likely(!conn->overpromised))
 		return edge;
 	promise = pep_track_promise(conn, side);
 	return after(promise, edge) ? promise : edge;

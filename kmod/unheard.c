@@ -28,7 +28,7 @@
 /* For how long an end that repeats nothing is waited for at first, jiffies. */
 #define PEP_UNHEARD_QUIET	(5 * HZ)
 
-/* Is payload behind all that the other end can have room for when it has not acknowledged
+/* Is payload beyond all that the other end can have room for when it has not acknowledged
  * the bytes before the cut? Its leg cannot have offered more either.
  */
 static bool pep_unheard_proves(const struct pep_conn *conn, enum pep_side side,
@@ -46,11 +46,11 @@ static bool pep_unheard_proves(const struct pep_conn *conn, enum pep_side side,
  * @side: side of the end
  * @pkt: packet
  *
- * An end that has sent a window of payload behind the cut has acknowledgments of the other
+ * An end that has sent a window of payload beyond the cut has acknowledgments of the other
  * end. So has one that repeats nothing: it would wait for as long again before it repeats
  * the next time, RFC 6298, and it has sent payload, and been heard twice since, the second
  * time after twice as long or more. A single byte may be a probe of a closed window, and
- * the first payload behind the cut a repetition of some that the leg has refused.
+ * the first payload beyond the cut a repetition of some that the leg has refused.
  *
  * Context: BH off.
  */

@@ -10,7 +10,7 @@ import threading
 import time
 
 from peptest import pep
-from peptest.env import amount
+from peptest.env import EXACT, amount
 from peptest.firewall import strict
 from peptest.ktap import (Failure, expect, expect_between, expect_least,
                           fail, families, wait_for)
@@ -318,7 +318,7 @@ def far_ends(family):
         yield near, far, number, both
 
 
-@families("ended where an end is out of reach, after ten seconds and a sweep")
+@families("ended where an end is out of reach, after ten seconds")
 def unreachable(family):
     """The other end accepts its reset, which is behind payload that the end
     has sent meanwhile; the end itself gets one when it sends again."""
@@ -333,7 +333,9 @@ def unreachable(family):
                 both[lost].sendall(bytes(500))
                 expect("payload", len(reached.recv(1000)), 500)
                 expect_reset(reached, 30)
-            expect_between("seconds", time.monotonic() - since, 10, 26.5)
+            # A sweep would find it after 16 seconds more.
+            expect_between("seconds", time.monotonic() - since, 10,
+                           12 if EXACT else 26.5)
             pep.flows_end()
         # That is when it repeats its payload, if it does so just now.
         with contextlib.suppress(ConnectionResetError):
