@@ -179,6 +179,23 @@ def ifb(family):
     ip("pep", "link del ifb0")
 
 
+@families("a policer in front of pepadm's filters")
+def police(family):
+    """With the words of README.md the packets within its rate go on to pep."""
+    run("modprobe", "-qa", "act_police", "cls_matchall", check=False)
+    for dev, side in SIDES.items():
+        pepadm("dev", "add", dev, "side", side)
+    tc("filter add dev wl0 ingress pref 10 matchall action police "
+       "rate 10gbit burst 10m conform-exceed drop/continue")
+    pep.ready()
+    with grows(flow_established=1, flow_closed=1):
+        exchange(pep.split_pair(family), BYTES)
+    expect_least("bytes that it has seen", sum(
+        act["stats"]["bytes"]
+        for act in told("filter show dev wl0 ingress", "-s")
+        if act["kind"] == "police"), BYTES)
+
+
 @case("a filter for each family, as where only IPv4 is masqueraded")
 def each_family():
     """The server sees the gateway's address over IPv4, the client's over
