@@ -105,8 +105,8 @@ static void pep_accept_lose(struct pep_flow *flow)
 
 	spin_lock(&flow->lock);
 	if (flow->state == PEP_FLOW_STATE_CONNECTING) {
-		pep_stamp(flow, pep_flow_time_on(PEP_FLOW_TIME_RST_FROM, flow->opener));
 		pep_flow_lock_legs(flow);
+		pep_stamp(flow, pep_flow_time_on(PEP_FLOW_TIME_RST_FROM, flow->opener));
 		/* The flow has not run since. */
 		target = pep_flow_target(flow)->sk;
 		if (target && pep_leg_can_send(target) &&

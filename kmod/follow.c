@@ -457,8 +457,8 @@ static void pep_follow_segment(struct pep_net *pn, struct pep_gen *gen,
 
 /* Note the acknowledgment of an end when both have sent their FINs, for edge.c. */
 static void pep_follow_closing(struct pep_conn *conn, enum pep_side side,
-			    const struct sk_buff *skb,
-			    const struct pep_packet *pkt)
+			       const struct sk_buff *skb,
+			       const struct pep_packet *pkt)
 {
 	if (!after(ntohl(pkt->th->seq), conn->end[!side].edge) &&
 	    pep_segment_plausible(conn, side, skb, pkt) &&

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Handing packets to the sockets of pep that they are for: legs, requests of openers and
- * TIME_WAIT sockets. Nothing is looked up here.
+ * TIME_WAIT sockets. The caller has looked the socket up.
  */
 
 #include "hand.h"
@@ -193,7 +193,7 @@ static noinline_for_stack bool pep_hand_reset(struct pep_net *pn, struct sock *s
  *
  * Context: BH off, RCU read side, no socket locked.
  * Return: true when the packet was consumed; false for a reset that @sk has ignored, as it
- * has just been handed back.
+ * has just been handed back, or closed otherwise.
  */
 bool pep_hand_leg(struct pep_net *pn, struct sock *sk, struct sk_buff *skb,
 		  struct pep_packet *pkt)
@@ -215,7 +215,8 @@ bool pep_hand_leg(struct pep_net *pn, struct sock *sk, struct sk_buff *skb,
  * Context: BH off, RCU read side, no socket locked.
  * Return: PEP_STAT_NONE when the packet was consumed, or a counter, not counted yet:
  * PEP_STAT_PASS_SYN for a SYN that opens a connection anew, the socket being no more;
- * PEP_STAT_PASS_NO_FLOW for a reset that passes, as its leg has just been handed back.
+ * PEP_STAT_PASS_NO_FLOW for a reset that passes, as its leg has just been handed back, or
+ * closed otherwise.
  */
 enum pep_stat pep_hand_socket(struct pep_net *pn, struct sock *sk,
 			      struct sk_buff *skb, struct pep_packet *pkt)

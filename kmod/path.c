@@ -5,8 +5,9 @@
  * An entry per subscriber, an address or a network (pep_limits.prefix4 and prefix6),
  * keeps what learn.c has learned, and what legs have in flight.
  *
- * The table takes a fixed share of memory. When it is full, the first subscriber without
- * connections makes room, of the PEP_PATH_TRIES whose latest connections began longest ago.
+ * The table takes a fixed share of memory. When it is full, a subscriber without connections
+ * makes room: PEP_PATH_TRIES are looked at, beginning with the one whose latest connection
+ * began longest ago, and the first such one goes.
  */
 
 #include "path.h"
@@ -166,7 +167,7 @@ static struct pep_path *pep_path_new(struct pep_net *pn,
  * @pn: started instance
  * @path: entry of the subscriber
  *
- * At most once a second. Eviction begins with the subscriber whose latest connection
+ * It is noted once a second at most. Eviction begins with the subscriber whose latest connection
  * began longest ago.
  *
  * Context: BH off.

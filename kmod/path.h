@@ -25,7 +25,7 @@ struct pep_path_key {
 };
 
 /**
- * struct pep_path - properties of a link, learned from a subscriber's connections
+ * struct pep_path - a subscriber: what has been learned of the link, and what they hold
  * @node: in pep_net.paths
  * @key: the subscriber; constant
  * @ref: one while in the table, one per flow, per connection in pep_net.track that

@@ -10,7 +10,8 @@
  * pep_window_couple().
  *
  * When TCP is short of memory all windows shrink to a few segments, for all subscribers, so
- * the more a subscriber holds then, the shorter that time is. Progress does not count then:
+ * the more a subscriber's flows hold then, the shorter that time is. Copies of payload are no
+ * memory of TCP, and do not count. Progress does not count then:
  * an end that acknowledges a byte a second would keep megabytes here. All payload that a
  * flow holds at one look has to be acknowledged in that time, though in no less than
  * PEP_RELIEF_STAY_LEAST.
@@ -146,6 +147,12 @@ static bool pep_relief_stuck(struct pep_flow *flow, u64 held, bool pressed)
 	return pressed && stay > max(stall, PEP_RELIEF_STAY_LEAST);
 }
 
+/* The memory that a subscriber may have to pay for, bytes. */
+static u64 pep_relief_held(const struct pep_path *path, bool pressed)
+{
+	return pressed ? pep_share_queued(path) : pep_share_held(path);
+}
+
 /* Check a flow whose subscriber seems to hold more than @most bytes. Return: true when
  * the subscriber still does.
  */
@@ -161,7 +168,7 @@ static bool pep_relief_flow(struct pep_flow *flow, u64 most, bool pressed)
 		if (!flow->evicted)
 			pep_share_renew(flow->pn, flow->path, &flow->held,
 					pep_relief_memory(flow));
-		held = pep_share_held(flow->path);
+		held = pep_relief_held(flow->path, pressed);
 		over = held > most;
 		if (over && flow->held && !flow->evicted && !pep_flow_legs_owned(flow) &&
 		    pep_relief_stuck(flow, held, pressed)) {
@@ -186,7 +193,7 @@ static void pep_relief_breathe(void)
 	}
 }
 
-/* The largest holding of a subscriber, bytes. */
+/* The largest holding of TCP's memory by a subscriber, bytes. */
 static u64 pep_relief_top(struct pep_net *pn)
 {
 	struct pep_flow *flow;
@@ -198,7 +205,7 @@ static u64 pep_relief_top(struct pep_net *pn)
 		const struct pep_path *path = READ_ONCE(flow->path);
 
 		if (path)
-			top = max(top, pep_share_held(path));
+			top = max(top, pep_share_queued(path));
 		pep_relief_breathe();
 	}
 	rcu_read_unlock();
@@ -222,7 +229,7 @@ static void pep_relief_work(struct work_struct *work)
 	xa_for_each(&pn->flows, id, flow) {
 		const struct pep_path *path = READ_ONCE(flow->path);
 
-		if (path && pep_share_held(path) > most)
+		if (path && pep_relief_held(path, pressed) > most)
 			again |= pep_relief_flow(flow, most, pressed);
 		pep_relief_breathe();
 	}

@@ -36,7 +36,7 @@
 /* How much of its rate a subscriber may use at once, ns. */
 #define PEP_SHARE_BURST		(2 * NSEC_PER_SEC)
 
-/* Count a connection or a flow that is refused in the subscriber's entry. */
+/* Count, in the subscriber's entry, a connection or a flow that is refused. */
 static enum pep_stat pep_share_refuse(struct pep_net *pn, struct pep_path *path,
 				      enum pep_stat counter)
 {
@@ -98,6 +98,18 @@ s64 pep_share_copied(const struct pep_path *path)
 u64 pep_share_held(const struct pep_path *path)
 {
 	return max(atomic64_read(&path->held) + pep_share_copied(path), 0LL);
+}
+
+/**
+ * pep_share_queued() - get the memory that the queues of a subscriber's flows hold
+ * @path: entry of the subscriber
+ *
+ * Context: any.
+ * Return: memory of TCP, bytes, exact to PEP_SHARE_STEP for each flow.
+ */
+u64 pep_share_queued(const struct pep_path *path)
+{
+	return max(atomic64_read(&path->held), 0LL);
 }
 
 /**

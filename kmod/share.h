@@ -21,6 +21,7 @@ enum pep_stat pep_share_check(struct pep_net *pn, struct pep_path *path);
 struct pep_path *pep_share_split(struct pep_path *path);
 void pep_share_end(struct pep_path *path);
 u64 pep_share_held(const struct pep_path *path);
+u64 pep_share_queued(const struct pep_path *path);
 s64 pep_share_copied(const struct pep_path *path);
 void pep_share_hold(struct pep_net *pn, struct pep_path *path, u32 *noted,
 		    u32 bytes);

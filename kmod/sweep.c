@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Connections in the table end here after a silence that fits their stage, and all of
- * them with the namespace. A connection with a flow lives as long as the flow.
+ * them with the namespace. A connection with a flow lives as long as the flow. Jobs are
+ * scheduled here for copies that are old, and for connections that are being handed back.
  */
 
 #include "sweep.h"

@@ -5,9 +5,8 @@
  * A SYN makes an entry, and both directions' packets find it with one lookup,
  * under RCU. The entry leaves the table at a reset, when the flow that has taken
  * it over has ended, when a SYN opens the connection anew, and after a silence, see
- * sweep.c. The machine's memory
- * bounds the table: when it is full the connection whose handshake has been incomplete for
- * longest makes room.
+ * sweep.c. The machine's memory bounds the table: when it is full, the connection whose
+ * handshake has been incomplete for longest makes room.
  */
 
 #include "track.h"

@@ -163,7 +163,7 @@ static inline bool pep_track_acks(const struct pep_track_end *end,
  * @tuple: ends, in the direction of the opener's SYN; constant
  * @vrf: VRF that the opener's packets are received by, 0 for none; constant
  * @lock: guards all below but @ref, @job and @rcu; taken before pep_flow.lock,
- *	BH off
+ *	BH off; @incomplete is guarded by pep_net.track_lock, too
  * @stage: enum pep_track_stage; only track.c writes it; read locklessly
  * @opener: side that sent the SYN, enum pep_side; constant
  * @trigger: PEP_SPLIT_TRIGGER_* that may still split it, a mask

@@ -25,6 +25,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parent / "lib"))
 from commandline import arguments  # noqa: E402 pylint: disable=wrong-import-position
 
 MOST = 1                # per 1,000 words
+LINK = re.compile(r"\]\([^)]*\)")        # where a link of Markdown leads
 COUNTED = re.compile(r"\b(what|who|tell|tells|told|telling)\b", re.IGNORECASE)
 C_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 SHELL_COMMENT = re.compile(r"\s*#(?!!)(.*)")
@@ -66,7 +67,7 @@ def of_document(text):
     for number, line in enumerate(text.splitlines(), 1):
         fenced ^= line.startswith("```")
         if not fenced and not line.startswith(("    ", "\t")):
-            yield number, line
+            yield number, LINK.sub("]", line)
 
 
 def lines(name, text):

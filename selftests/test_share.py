@@ -16,8 +16,8 @@ from peptest.env import EXACT
 from peptest.ktap import (Failure, after_case, case, expect, expect_between,
                           expect_least, expect_most, families, wait_for)
 from peptest.monitor import monitor
-from peptest.netns import (SERVER, WIRELESS, addr, impaired, ip, netem,
-                           netem_end, sysctls)
+from peptest.netns import (SERVER, WIRELESS, addr, impaired, ip, run, sysctls,
+                           tc)
 from peptest.pep import grows, least, pepadm, split_pair
 from peptest.raw import ACK, SYN, Wire, segment
 from peptest.tcp import (End, Load, PORT, exchange, exchange_part, fill,
@@ -35,6 +35,7 @@ PLENTY = 1 << 30        # bytes, more than the default share of a small guest
 DEAF = 40               # connections that are not read
 FEW = 4                 # connections; they hold less than a MiB
 MANY = 100              # connections; they hold more than a MiB
+SOME = 60               # connections; they hold two MiB or more
 LOOK = 6                # seconds, within which pep checks flows
 STALL = 30              # seconds without progress
 SOON = 12               # seconds, for subscribers that hold at least 4 MiB
@@ -72,8 +73,8 @@ def setup():
 @after_case
 def defaults():
     """Undo the settings of a case."""
-    netem_end("sub", "eth0")
     if pep.loaded():
+        heard()
         pep.flows_end()
         pepadm("limit", "set", *(word for key, most in DEFAULTS.items()
                                  for word in (key, str(most))))
@@ -424,6 +425,39 @@ def drip(both):
                 sub.send(b"x")
 
 
+def mute(family, match=""):
+    """Subscribers' TCP segments that match get lost; neighbours are still
+    answered."""
+    kind = {4: "ip", 6: "ipv6"}[family]
+    tc("sub", "qdisc replace dev eth0 clsact",
+       f"filter add dev eth0 egress protocol {kind} flower ip_proto tcp "
+       f"{match} action drop")
+
+
+def heard():
+    """Undo mute()."""
+    run("tc", "qdisc", "del", "dev", "eth0", "clsact", ns="sub", check=False)
+
+
+@contextlib.contextmanager
+def first_flights(family):
+    """Within, servers send up to BURST bytes before an acknowledgment."""
+    way = f"default via {addr('sv', family)}"
+    ip("srv", f"route change {way} initcwnd {BURST // 1000}", family=family)
+    try:
+        yield
+    finally:
+        ip("srv", f"route change {way}", family=family)
+
+
+def give_up(both):
+    """End connections whose packets get lost."""
+    for ends in both:
+        for sock in ends:
+            reset(sock)
+    heard()
+
+
 def duration(both):
     """Seconds of a download over a path of 20 ms to the server."""
     with impaired(SERVER, "delay", "10ms"):
@@ -495,6 +529,37 @@ def little(family):
         srv.close()
 
 
+@families("TCP short of memory: copies of payload do not say who pays")
+def copies(family):
+    """They are no memory of TCP, and a reset frees none of them. Another
+    subscriber, with one idle flow, has more of them than the first one's flows
+    hold."""
+    known(family)
+    limit("memory", PLENTY)
+    both = unread(family, SOME)
+    busy, idle = split_pair(family), other(family, split_pair)
+    pepadm("profile", "set", "default", "split", str(TRIGGER))
+    with first_flights(family):
+        deaf = [other(family)
+                for _ in range(7 * memory(family) // 2 // BURST)]
+        mute(family, f"src_ip {MORE[family]}")
+        for sub, srv in deaf:
+            one_way(srv, sub, BURST)
+    rows = json.loads(pepadm("-j", "conn", "show", "subscriber",
+                             MORE[family]).stdout)
+    expect_least("memory of the copies, bytes",
+                 sum(row.get("copies", 0) for row in rows),
+                 3 * memory(family))
+    pepadm("profile", "set", "default", "split", "handshake")
+    before = pep.stat("flow_evicted")
+    with pep.pressure(), grows(ended=False, split_pass_pressure=least(1)):
+        exchange_part(busy, 15 * BYTES)
+        exchange(pair(family), BYTES)
+        wait_for("the first reset",
+                 lambda: pep.stat("flow_evicted") > before, SOON + LOOK)
+    give_up(both + deaf + [busy, idle])
+
+
 @families("TCP short of memory: flows that are read over a long link stay")
 def satellite(family):
     """Payload is here for seconds, though the subscriber holds much. The
@@ -546,27 +611,14 @@ def beyond_share(family):
     long(family, split_pass_memory=1)
 
 
-def unacknowledged(both, size):
-    """Servers send a first flight, which the subscriber cannot acknowledge."""
-    netem("sub", "eth0", "loss", "100%")
-    for sub, srv in both:
-        one_way(srv, sub, size)
-
-
-def give_up(both):
-    """End connections whose packets get lost."""
-    for ends in both:
-        for sock in ends:
-            reset(sock)
-    netem("sub", "eth0", "off")
-
-
 @families("a few packets each of many connections count")
 def packets(family):
     known(family)
     pep.follow(f"{TRIGGER}")
     both = [pair(family) for _ in range(DEAF)]
-    unacknowledged(both, FLIGHT)
+    mute(family)
+    for sub, srv in both:
+        one_way(srv, sub, FLIGHT)
     expect_least("memory, bytes", memory(family), DEAF * FLIGHT)
     give_up(both)
     wait_for("nothing is held", lambda: not memory(family))
@@ -582,20 +634,20 @@ def rest(family):
         most = int(file.readline().split()[1]) * 1024 // 32
     count = most * 3 // 5 // BURST
     resource.setrlimit(resource.RLIMIT_NOFILE, (3 * count, 3 * count))
-    way = f"default via {addr('sv', family)}"
-    ip("srv", f"route change {way} initcwnd {BURST // 1000}", family=family)
-    both = [pair(family) for _ in range(count)]
-    late = other(family)
-    unacknowledged(both, BURST)
-    expect_between("memory, bytes", memory(family), most * 2 // 5,
-                   most // 2 + SLACK)
-    one_way(*late[::-1], FLIGHT)
+    with first_flights(family):
+        both = [pair(family) for _ in range(count)]
+        late = other(family)
+        mute(family)
+        for sub, srv in both:
+            one_way(srv, sub, BURST)
+        expect_between("memory, bytes", memory(family), most * 2 // 5,
+                       most // 2 + SLACK)
+        one_way(*late[::-1], FLIGHT)
     rows = json.loads(pepadm("-j", "conn", "show", "subscriber",
                              MORE[family]).stdout)
     expect_least("memory of the other's copies",
                  sum(row.get("copies", 0) for row in rows), FLIGHT)
     give_up(both + [late])
-    ip("srv", f"route change {way}", family=family)
 
 
 @families("one that was handed back is split again when there is room")

@@ -226,9 +226,10 @@ enum pep_conn_stage {
  * @PEP_CONN_FLAG_ECN: It negotiates ECN, RFC 3168.
  * @PEP_CONN_FLAG_ACCECN: It negotiates AccECN, RFC 9768.
  * @PEP_CONN_FLAG_FIN: The end has sent its FIN.
- * @PEP_CONN_FLAG_UNSPLIT: It has an option that a socket cannot carry, or a
- *   TTL of 255 (GTSM), or the end has sent urgent data: the connection is
- *   never split.
+ * @PEP_CONN_FLAG_UNSPLIT: Its SYN had an option that a socket cannot carry,
+ *   options or extension headers of IP, payload, a TTL of 255 (GTSM) or a
+ *   policy of IPsec, or the end has sent urgent data: the connection is never
+ *   split.
  */
 enum pep_conn_flag {
 	PEP_CONN_FLAG_WSCALE = 1,
@@ -243,7 +244,8 @@ enum pep_conn_flag {
 /**
  * enum pep_conn_cause - Why a connection is followed no longer.
  * @PEP_CONN_CAUSE_CLOSED: Both ends have sent a FIN, and nothing came for 70
- *   seconds after that.
+ *   seconds after that, or less where the connection was opened anew or the
+ *   namespace goes away.
  * @PEP_CONN_CAUSE_RESET: An end has reset it, or refused it.
  * @PEP_CONN_CAUSE_SILENT: Neither end has sent anything for too long.
  * @PEP_CONN_CAUSE_EVICTED: Its handshake was incomplete, and it made room for
