@@ -374,11 +374,11 @@ static void pep_follow_lapse(struct pep_net *pn, struct pep_conn *conn)
 	if (conn->stage < PEP_TRACK_FOLLOWED)
 		return;
 	pep_meter_end(conn);
+	conn->overpromised = false;
 	if (conn->stage != PEP_TRACK_FOLLOWED)
 		return;
 	pep_track_disarm(conn);
 	conn->resume = true;
-	conn->overpromised = false;
 	conn->heard = 0;
 	conn->unseen = 0;
 }

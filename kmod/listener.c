@@ -17,6 +17,7 @@
 
 #include "compat.h"
 #include "gen.h"
+#include "leg.h"
 #include "pool.h"
 #include "socket.h"
 
@@ -107,6 +108,8 @@ static bool pep_listener_accept(struct pep_listener *l, struct sock *sk)
 	/* reqsk_put(), whose last step is not exported everywhere. */
 	sock_gen_put(req_to_sk(req));
 	inet_init_csk_locks(child);
+	/* sk_clone_lock() has cleared the priority. */
+	pep_leg_set_dsfield(child, inet_sk(child)->tos);
 	pep_listener_accepted(l, child, shell);
 	return true;
 }

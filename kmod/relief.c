@@ -7,25 +7,24 @@
  * hold more than a share, or is refused a flow as TCP is short of memory, a work item looks
  * at the flows again. It resets those that hold memory and have made no progress for
  * PEP_RELIEF_STALL: an end does not read. Flows that make progress are only bounded, see
- * pep_window_couple().
+ * window.c.
  *
  * When TCP is short of memory all windows shrink to a few segments, for all subscribers, so
- * the more a subscriber's flows hold then, the shorter that time is. Copies of payload are no
- * memory of TCP, and do not count. Progress does not count then:
- * an end that acknowledges a byte a second would keep megabytes here. All payload that a
- * flow holds at one look has to be acknowledged in that time, though in no less than
- * PEP_RELIEF_STAY_LEAST.
+ * the more a subscriber's flows hold then, the shorter that time is. Progress does not count
+ * then: an end that acknowledges a byte a second would keep megabytes here. All payload that
+ * a flow holds at one look has to be acknowledged in that time, though in no less than
+ * PEP_RELIEF_STAY_LEAST. Copies of payload do not count either: they are no memory of TCP.
  */
 
 #include "relief.h"
 
 #include <net/tcp.h>
 
+#include "compat.h"
 #include "flow.h"
 #include "idle.h"
 #include "path.h"
 #include "share.h"
-#include "stat.h"
 
 /* Time without progress after which a flow is reset whose subscriber holds too much. */
 #define PEP_RELIEF_STALL	(30 * HZ)
@@ -40,17 +39,17 @@
 #define PEP_RELIEF_STAY_LEAST	(5 * HZ)
 
 /* How often flows are checked while there is such a subscriber, and while TCP is short
- * of memory.
+ * of memory; sooner where somebody asks, see pep_share_relieve().
  */
 #define PEP_RELIEF_PERIOD	(5 * HZ)
 #define PEP_RELIEF_PRESSED	(HZ / 2)
 
-/* When TCP is short of memory, subscribers that hold at least this part of the largest
- * holding pay, a divisor.
+/* When TCP is short of memory, subscribers that hold more than this part of the largest
+ * holding pay, a divisor, and those that hold more than their share.
  */
 #define PEP_RELIEF_PART		2
 
-/* Subscribers that hold no more than this pay only when their share is smaller, bytes. The
+/* Subscribers that hold no more than this do not pay, bytes; no share is smaller. The
  * networks that one site has of IPv6 may be thousands of subscribers, so it is small.
  */
 #define PEP_RELIEF_LEAST	(64 * 1024)
@@ -154,23 +153,24 @@ static u64 pep_relief_held(const struct pep_path *path, bool pressed)
 }
 
 /* Check a flow whose subscriber seems to hold more than @most bytes. Return: true when
- * the subscriber still does.
+ * the subscriber does, and the flow is up.
  */
 static bool pep_relief_flow(struct pep_flow *flow, u64 most, bool pressed)
 {
-	bool over = false;
+	bool over = false, owned;
 	u64 held;
 
 	spin_lock_bh(&flow->lock);
 	if (flow->path && (flow->state == PEP_FLOW_STATE_ESTABLISHED ||
 			   flow->state == PEP_FLOW_STATE_CLOSING)) {
 		pep_flow_lock_legs(flow);
-		if (!flow->evicted)
-			pep_share_renew(flow->pn, flow->path, &flow->held,
+		owned = pep_flow_legs_owned(flow);
+		if (!flow->evicted && !owned)
+			pep_share_renew(&flow->path->held, &flow->held,
 					pep_relief_memory(flow));
 		held = pep_relief_held(flow->path, pressed);
 		over = held > most;
-		if (over && flow->held && !flow->evicted && !pep_flow_legs_owned(flow) &&
+		if (over && flow->held && !flow->evicted && !owned &&
 		    pep_relief_stuck(flow, held, pressed)) {
 			WRITE_ONCE(flow->evicted, true);
 			/* Its memory counts no more, or other flows would end, too. */
@@ -234,9 +234,12 @@ static void pep_relief_work(struct work_struct *work)
 		pep_relief_breathe();
 	}
 	rcu_read_unlock();
-	if (again)
-		schedule_delayed_work(&pn->relief, pressed ?
-				      PEP_RELIEF_PRESSED : PEP_RELIEF_PERIOD);
+	if (!again)
+		return;
+	/* Flows that have grown meanwhile have asked for the next look, too. */
+	mod_delayed_work(system_percpu_wq, &pn->relief,
+			 pressed ? PEP_RELIEF_PRESSED : PEP_RELIEF_PERIOD);
+	WRITE_ONCE(pn->relief_late, !pressed);
 }
 
 /**

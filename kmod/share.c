@@ -16,11 +16,11 @@
 #include "share.h"
 
 #include <linux/workqueue.h>
-#include <uapi/linux/pep.h>
+#include <net/tcp.h>
 
+#include "compat.h"
 #include "limit.h"
 #include "path.h"
-#include "stat.h"
 
 /* The smallest change of a flow's holding that is noted, bytes. */
 #define PEP_SHARE_STEP		16384
@@ -65,14 +65,20 @@ static bool pep_share_token(const struct pep_net *pn, struct pep_path *path,
 }
 
 /**
- * pep_share_relieve() - schedule a check of the flows that hold memory, soon
+ * pep_share_relieve() - schedule a check of the flows that hold memory
  * @pn: started instance
+ *
+ * One that is scheduled already comes no sooner, unless TCP has become short of memory.
  *
  * Context: any.
  */
 void pep_share_relieve(struct pep_net *pn)
 {
-	schedule_delayed_work(&pn->relief, PEP_SHARE_RELIEF);
+	if (READ_ONCE(tcp_memory_pressure) && READ_ONCE(pn->relief_late) &&
+	    xchg(&pn->relief_late, false))
+		mod_delayed_work(system_percpu_wq, &pn->relief, PEP_SHARE_RELIEF);
+	else
+		schedule_delayed_work(&pn->relief, PEP_SHARE_RELIEF);
 }
 
 /**
@@ -126,6 +132,25 @@ bool pep_share_over(const struct pep_net *pn, const struct pep_path *path)
 		       READ_ONCE(pn->limits.subscriber_memory);
 }
 
+/**
+ * pep_share_renew() - note an amount of memory exactly
+ * @sum: pep_path.held or .copied of the subscriber
+ * @noted: amount of it that was noted last, bytes; updated
+ * @bytes: memory
+ *
+ * Many flows with a little less than was noted may seem to be a share. This schedules no
+ * check.
+ *
+ * Context: any; calls for one @noted are serialised.
+ */
+void pep_share_renew(atomic64_t *sum, u32 *noted, u32 bytes)
+{
+	if (bytes == *noted)
+		return;
+	atomic64_add((s64)bytes - *noted, sum);
+	*noted = bytes;
+}
+
 /* Note an amount in a sum of the entry. Changes of less than @step bytes are left out, so
  * that most packets do not write to the entry, which all connections of the subscriber
  * share.
@@ -135,10 +160,9 @@ static void pep_share_note(struct pep_net *pn, struct pep_path *path,
 {
 	s64 more = (s64)bytes - *noted;
 
-	if (!more || (bytes && abs(more) < step))
+	if (bytes && abs(more) < step)
 		return;
-	*noted = bytes;
-	atomic64_add(more, sum);
+	pep_share_renew(sum, noted, bytes);
 	if (more > 0 && pep_share_over(pn, path))
 		pep_share_relieve(pn);
 }
@@ -156,23 +180,6 @@ void pep_share_hold(struct pep_net *pn, struct pep_path *path, u32 *noted,
 		    u32 bytes)
 {
 	pep_share_note(pn, path, &path->held, noted, bytes, PEP_SHARE_STEP);
-}
-
-/**
- * pep_share_renew() - note the memory of a flow exactly
- * @pn: instance
- * @path: entry of the subscriber
- * @noted: amount that was noted last, bytes; updated
- * @bytes: memory
- *
- * Many flows with a little less than was noted may seem to be a share.
- *
- * Context: any; calls for one @noted are serialised.
- */
-void pep_share_renew(struct pep_net *pn, struct pep_path *path, u32 *noted,
-		     u32 bytes)
-{
-	pep_share_note(pn, path, &path->held, noted, bytes, 0);
 }
 
 /**

@@ -25,8 +25,7 @@ u64 pep_share_queued(const struct pep_path *path);
 s64 pep_share_copied(const struct pep_path *path);
 void pep_share_hold(struct pep_net *pn, struct pep_path *path, u32 *noted,
 		    u32 bytes);
-void pep_share_renew(struct pep_net *pn, struct pep_path *path, u32 *noted,
-		     u32 bytes);
+void pep_share_renew(atomic64_t *sum, u32 *noted, u32 bytes);
 void pep_share_copy(struct pep_net *pn, struct pep_path *path, u32 *noted,
 		    u32 bytes);
 bool pep_share_over(const struct pep_net *pn, const struct pep_path *path);

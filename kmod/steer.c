@@ -112,8 +112,8 @@ static enum pep_stat pep_steer_check_options(const struct pep_gen *gen,
 	return reason[options.kind];
 }
 
-/* Counter of the reason for which a SYN is not split, or PEP_STAT_NONE. Its callers count it,
- * but for a SYN that is repeated.
+/* Counter of the reason for which a SYN is not split, or PEP_STAT_NONE. The caller counts it,
+ * but for a repeated SYN of a connection that is followed.
  */
 static enum pep_stat pep_steer_check_syn(struct pep_net *pn,
 					 const struct pep_gen *gen,

@@ -309,31 +309,49 @@ def mark_early(family):
             exchange(pair(family, to=FAR[family]), 10000)
 
 
-@families("mark: packets of both legs have it", "follow")
-@families("mark: packets of both legs have it, early", "early")
-def marked(family, connect_mode):
-    """In every state, counted in OUTPUT, by device."""
-    table = f"marks{family}"
+@contextlib.contextmanager
+def all_have(name, value):
+    """All TCP packets that the gateway sends within have a value of nftables'
+    meta, and there are some by each device; counted in OUTPUT."""
     run("nft", "-f", "-", ns="pep", stdin=f"""
-table inet {table} {{
+table inet metas {{
 chain out {{ type filter hook output priority 0;
-meta l4proto tcp meta mark {MARK} oifname wl0 counter
-meta l4proto tcp meta mark {MARK} oifname sv0 counter
-meta l4proto tcp meta mark != {MARK} counter
+meta l4proto tcp meta {name} {value} oifname wl0 counter
+meta l4proto tcp meta {name} {value} oifname sv0 counter
+meta l4proto tcp meta {name} != {value} counter
 }}
 }}
 """)
-    with profile(connect=connect_mode, mark=MARK), \
-            grows(flow_established=1):
-        exchange(split_pair(family), 10000)
-    out = run("nft", "-j", "list", "table", "inet", table, ns="pep").stdout
-    run("nft", "delete", "table", "inet", table, ns="pep")
+    try:
+        yield
+        out = run("nft", "-j", "list", "table", "inet", "metas",
+                  ns="pep").stdout
+    finally:
+        run("nft", "delete", "table", "inet", "metas", ns="pep")
     counts = [part["counter"]["packets"]
               for item in json.loads(out)["nftables"] if "rule" in item
               for part in item["rule"]["expr"] if "counter" in part]
     expect_least("to the subscriber", counts[0], 4)
     expect_least("to the server", counts[1], 4)
-    expect("without the mark", counts[2], 0)
+    expect(f"with another {name}", counts[2], 0)
+
+
+@families("mark: packets of both legs have it", "follow")
+@families("mark: packets of both legs have it, early", "early")
+def marked(family, connect_mode):
+    """In every state."""
+    with all_have("mark", MARK), profile(connect=connect_mode, mark=MARK), \
+            grows(flow_established=1):
+        exchange(split_pair(family), 10000)
+
+
+@families("dscp: packets of both legs have its priority", "follow")
+@families("dscp: packets of both legs have its priority, early", "early")
+def priority(family, connect_mode):
+    """That of DSCP 2 is TC_PRIO_BULK, for classful qdiscs."""
+    with all_have("priority", "0:2"), profile(connect=connect_mode, dscp=2), \
+            grows(flow_established=1):
+        exchange(split_pair(family), 10000)
 
 
 @families("source local: the server sees the gateway")
