@@ -98,7 +98,10 @@ static inline bool pep_compat_source_valid(struct sk_buff *skb, __be32 daddr,
 }
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 18, 0)
-/* Before 6.18 a workqueue was per CPU by default, and so was system_wq. */
+/* Before 6.18 a workqueue was per CPU by default, and so was system_wq. 6.12 may have another
+ * queue of the latter name, for which schedule_delayed_work() is: a work item has to be
+ * queued by one of both only.
+ */
 #define WQ_PERCPU 0
 #define system_percpu_wq system_wq
 #endif

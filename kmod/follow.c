@@ -366,13 +366,16 @@ static void pep_follow_resume(struct pep_net *pn, struct pep_gen *gen,
 }
 
 /* A side had no device since the latest packet: the connection goes on from the next
- * packets, like an imported one, and is not measured any more.
+ * packets, like an imported one, and is not measured any more. One whose handshake is not
+ * complete has round trips with that time in them.
  */
 static void pep_follow_lapse(struct pep_net *pn, struct pep_conn *conn)
 {
 	conn->gaps = atomic_read(&pn->gaps);
-	if (conn->stage < PEP_TRACK_FOLLOWED)
+	if (conn->stage < PEP_TRACK_FOLLOWED) {
+		conn->repeated = true;
 		return;
+	}
 	pep_meter_end(conn);
 	conn->overpromised = false;
 	if (conn->stage != PEP_TRACK_FOLLOWED)
@@ -446,6 +449,8 @@ static void pep_follow_segment(struct pep_net *pn, struct pep_gen *gen,
 		return;
 	if (fin)
 		pep_follow_fin(pn, conn, side, last);
+	if (urg)
+		conn->end[side].flags |= PEP_TRACK_UNSPLIT;
 	if (fin || urg)
 		pep_adopt_give_up(pn, conn, PEP_STAT_SPLIT_PASS_END);
 	if (conn->copies && READ_ONCE(conn->copies->gen->closed))

@@ -17,7 +17,6 @@
 
 #include "compat.h"
 #include "gen.h"
-#include "leg.h"
 #include "pool.h"
 #include "socket.h"
 
@@ -101,15 +100,16 @@ static bool pep_listener_accept(struct pep_listener *l, struct sock *sk)
 	shell = pep_pool_take(pool, pep_pool_shell(l->family));
 	req = reqsk_queue_remove(&inet_csk(sk)->icsk_accept_queue, sk);
 	if (!req) {
-		pep_pool_release(shell);
+		pep_pool_give_back(pool, pep_pool_shell(l->family), shell);
 		return false;
 	}
 	child = req->sk;
 	/* reqsk_put(), whose last step is not exported everywhere. */
 	sock_gen_put(req_to_sk(req));
 	inet_init_csk_locks(child);
-	/* sk_clone_lock() has cleared the priority. */
-	pep_leg_set_dsfield(child, inet_sk(child)->tos);
+	/* sk_clone_lock() has cleared it. */
+	if (l->gen->values.dscp != PEP_DSCP_COPY)
+		WRITE_ONCE(child->sk_priority, rt_tos2priority(l->gen->values.dscp << 2));
 	pep_listener_accepted(l, child, shell);
 	return true;
 }

@@ -20,7 +20,6 @@
 
 #include <net/tcp.h>
 
-#include "compat.h"
 #include "flow.h"
 #include "idle.h"
 #include "path.h"
@@ -37,12 +36,6 @@
  * satellite, and one more where segments get lost.
  */
 #define PEP_RELIEF_STAY_LEAST	(5 * HZ)
-
-/* How often flows are checked while there is such a subscriber, and while TCP is short
- * of memory; sooner where somebody asks, see pep_share_relieve().
- */
-#define PEP_RELIEF_PERIOD	(5 * HZ)
-#define PEP_RELIEF_PRESSED	(HZ / 2)
 
 /* When TCP is short of memory, subscribers that hold more than this part of the largest
  * holding pay, a divisor, and those that hold more than their share.
@@ -234,12 +227,8 @@ static void pep_relief_work(struct work_struct *work)
 		pep_relief_breathe();
 	}
 	rcu_read_unlock();
-	if (!again)
-		return;
-	/* Flows that have grown meanwhile have asked for the next look, too. */
-	mod_delayed_work(system_percpu_wq, &pn->relief,
-			 pressed ? PEP_RELIEF_PRESSED : PEP_RELIEF_PERIOD);
-	WRITE_ONCE(pn->relief_late, !pressed);
+	if (again)
+		pep_share_relieve_again(pn, pressed);
 }
 
 /**

@@ -30,8 +30,12 @@
  */
 #define PEP_SHARE_COPY_STEP	1024
 
-/* How soon flows are checked when a subscriber seems to hold too much. */
+/* How soon flows are checked when a subscriber seems to hold too much, and how often while
+ * one does, and while TCP is short of memory.
+ */
 #define PEP_SHARE_RELIEF	(HZ / 10)
+#define PEP_SHARE_PERIOD	(5 * HZ)
+#define PEP_SHARE_PRESSED	(HZ / 2)
 
 /* How much of its rate a subscriber may use at once, ns. */
 #define PEP_SHARE_BURST		(2 * NSEC_PER_SEC)
@@ -78,7 +82,23 @@ void pep_share_relieve(struct pep_net *pn)
 	    xchg(&pn->relief_late, false))
 		mod_delayed_work(system_percpu_wq, &pn->relief, PEP_SHARE_RELIEF);
 	else
-		schedule_delayed_work(&pn->relief, PEP_SHARE_RELIEF);
+		queue_delayed_work(system_percpu_wq, &pn->relief, PEP_SHARE_RELIEF);
+}
+
+/**
+ * pep_share_relieve_again() - schedule the next of these checks, at the end of one
+ * @pn: instance
+ * @pressed: TCP was short of memory at this one
+ *
+ * Those that flows have asked for by growing meanwhile are put off.
+ *
+ * Context: the work item.
+ */
+void pep_share_relieve_again(struct pep_net *pn, bool pressed)
+{
+	mod_delayed_work(system_percpu_wq, &pn->relief,
+			 pressed ? PEP_SHARE_PRESSED : PEP_SHARE_PERIOD);
+	WRITE_ONCE(pn->relief_late, !pressed);
 }
 
 /**

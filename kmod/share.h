@@ -30,5 +30,6 @@ void pep_share_copy(struct pep_net *pn, struct pep_path *path, u32 *noted,
 		    u32 bytes);
 bool pep_share_over(const struct pep_net *pn, const struct pep_path *path);
 void pep_share_relieve(struct pep_net *pn);
+void pep_share_relieve_again(struct pep_net *pn, bool pressed);
 
 #endif

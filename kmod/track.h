@@ -171,8 +171,8 @@ static inline bool pep_track_acks(const struct pep_track_end *end,
  *	can be taken over
  * @unseen: the ends that have sent payload which has not passed here, until payload has
  *	that reaches pep_copies.shown, or without copies until the next; a mask of BIT(side)
- * @repeated: its SYN or SYN-ACK was sent again, by an end or by synack.c, or it was handed
- *	back: the handshake's round trips are not known
+ * @repeated: its SYN or SYN-ACK was sent again, by an end or by synack.c, a side had no device
+ *	meanwhile, or it was handed back: the handshake's round trips are not known
  * @early: its opener is to be answered early; constant
  * @resume: packets may have passed unseen since its numbers were noted: it was
  *	imported, a side had no device meanwhile, or its packets took another way

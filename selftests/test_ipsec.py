@@ -8,7 +8,7 @@ from peptest import pep
 from peptest.ktap import expect, families, wait_for
 from peptest.netns import WIRELESS, addr, impaired, ip, run
 from peptest.pep import grows, pepadm, released
-from peptest.tcp import Load, exchange, pair
+from peptest.tcp import Load, exchange, exchange_part, pair
 
 BYTES = 100000
 SPI = 1
@@ -69,6 +69,24 @@ def target(family):
     with policy("pep", towards(family, "srv", "sub", "in"), family), \
             grows(syn_pass_ipsec=0, split_pass_option=1, flow_established=0):
         exchange(pair(family), BYTES)
+
+
+@families("triggers that come after the handshake")
+def later(family):
+    """By a profile that is set anew before the devices are attached again.
+    Where there is a policy that nobody has asked, pep splits nothing."""
+    refuses = policy("pep", towards(family, "srv", "sub", "in"), family)
+    for within, split in (contextlib.nullcontext(), 1), (refuses, 0):
+        pepadm("profile", "set", "default", "split", "never")
+        with within, grows(flow_established=split):
+            ends = pair(family)
+            exchange_part(ends, BYTES)
+            pep.detach()
+            pepadm("profile", "set", "default", "split", "handshake")
+            pep.attach()
+            exchange_part(ends, BYTES)
+            exchange_part(ends, BYTES)
+            exchange(ends, BYTES)
 
 
 @families("a policy refuses an early opener's packets")
