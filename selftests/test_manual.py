@@ -3,6 +3,7 @@
 lines that the page shows, and each file is a right configuration."""
 
 import itertools
+import json
 import os
 import re
 
@@ -33,15 +34,16 @@ eval "$4"
 """
 
 
-def examples(page):
-    """The literal blocks of the examples of a page, each a list of lines."""
+def examples(page, kind="literal"):
+    """The blocks of a kind in the examples of a page, each a list of lines;
+    those that a backslash continues are one."""
     path = os.path.join(env.TOP, "Documentation/man", page)
     with open(path, encoding="utf-8") as file:
         text = file.read()
     part = re.search(rf"^\.Sh {HEADING}\n(.*?)^\.Sh ", text,
                      re.MULTILINE | re.DOTALL)[1]
     return [block.replace("\\e\n", "").replace("\\-", "-").splitlines()
-            for block in re.findall(r"^\.Bd -literal.*?\n(.*?)^\.Ed", part,
+            for block in re.findall(rf"^\.Bd -{kind}.*?\n(.*?)^\.Ed", part,
                                     re.MULTILINE | re.DOTALL)]
 
 
@@ -114,6 +116,21 @@ def setup():
 @case("pep(4)")
 def module():
     follow("pep.4")
+
+
+@case("pep(4), rules of the firewall")
+def rules():
+    """Each line of them is one whole rule: a part would accept too much."""
+    lines, = examples("pep.4", "unfilled")
+    expect("directions", [line.split()[:2] for line in lines],
+           [["fib", "daddr"], ["fib", "saddr"]])
+    run("nft", "-f", "-", ns="pep", stdin="table inet rules {\nchain rules {\n"
+        + "\n".join(lines) + "\n}\n}\n")
+    out = run("nft", "-j", "list", "table", "inet", "rules", ns="pep").stdout
+    run("nft", "delete", "table", "inet", "rules", ns="pep")
+    parts = [[next(iter(part)) for part in item["rule"]["expr"]]
+             for item in json.loads(out)["nftables"] if "rule" in item]
+    expect("rules", parts, [["match", "match", "accept"]] * 2)
 
 
 @case("pep.conf(5)")
