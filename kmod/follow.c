@@ -21,6 +21,7 @@
 #include "gen.h"
 #include "group.h"
 #include "handshake.h"
+#include "ipsec.h"
 #include "learn.h"
 #include "meter.h"
 #include "passing.h"
@@ -88,7 +89,7 @@ static bool pep_follow_held_back(struct pep_net *pn, const struct pep_gen *gen,
 	if (!pep_group_held_back(gen, &conn->tuple, conn->opener))
 		return false;
 	/* With "split never" it might have been answered early. */
-	if (!conn->trigger && pep_handshake_splittable(conn))
+	if (!conn->trigger)
 		pep_stat_unsplit(pn, conn->opener, &conn->tuple,
 				 PEP_STAT_SPLIT_PASS_CONTROL);
 	pep_adopt_give_up(pn, conn, PEP_STAT_SPLIT_PASS_CONTROL);
@@ -344,6 +345,9 @@ static void pep_follow_resume(struct pep_net *pn, struct pep_gen *gen,
 		pep_stat_inc(pn, PEP_STAT_FOLLOW_CLOSED);
 		return;
 	}
+	/* Maybe nobody has asked for its policy of IPsec, or this is another host. */
+	if (!(conn->heard & BIT(side)) && !pep_ipsec_admits(skb))
+		self->flags |= PEP_TRACK_UNSPLIT;
 	conn->heard |= BIT(side);
 	if (conn->heard != (BIT(PEP_SIDE_WIRELESS) | BIT(PEP_SIDE_SERVER)))
 		return;

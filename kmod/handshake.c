@@ -231,11 +231,9 @@ static void pep_handshake_synack(struct pep_net *pn, struct pep_conn *conn,
 	opener->edge = target->next;
 	target->rtt = pep_handshake_age(conn);
 	pep_track_advance(pn, conn, PEP_TRACK_SYNACK);
-	/* Triggers may come later, see pep_follow_resume(); a refusal that matters to nobody
-	 * would count.
-	 */
+	/* Triggers may come later, see pep_follow_resume(). */
 	if (options.kind != PEP_OPTION_PLAIN || pep_packet_gtsm(skb) ||
-	    !(conn->trigger ? pep_ipsec_admits(skb) : pep_ipsec_plain(skb)))
+	    (conn->trigger && !pep_ipsec_admits(skb)))
 		target->flags |= PEP_TRACK_UNSPLIT;
 	/* A reason in the SYN has been counted: there are no triggers. */
 	if (!pep_handshake_splittable(conn))

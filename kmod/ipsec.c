@@ -26,20 +26,8 @@ static bool pep_ipsec_none(const struct net *net, struct sk_buff *skb)
 }
 
 /**
- * pep_ipsec_plain() - is there no policy that could keep a packet from a socket of this host?
- * @skb: packet, its network header set
- *
- * Context: softirq, RCU read side.
- * Return: false when pep_ipsec_admits() has to be asked.
- */
-bool pep_ipsec_plain(struct sk_buff *skb)
-{
-	return pep_ipsec_none(dev_net(skb->dev), skb);
-}
-
-/**
  * pep_ipsec_admits() - may a packet that is forwarded reach a socket of this host?
- * @skb: SYN or SYN-ACK, its network header set
+ * @skb: SYN, SYN-ACK or another packet of an end, its network header set
  *
  * As xfrm_policy_check(), which TCP calls for each packet. A refusal counts among those of
  * /proc/net/xfrm_stat. How many transformations have been verified stays as it was, for
@@ -83,11 +71,6 @@ bool pep_ipsec_own(struct sk_buff *skb)
 	return !secpath_exists(skb) || secpath_set(skb);
 }
 #else
-bool pep_ipsec_plain(struct sk_buff *skb)
-{
-	return true;
-}
-
 bool pep_ipsec_admits(struct sk_buff *skb)
 {
 	return true;

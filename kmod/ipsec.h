@@ -6,7 +6,6 @@
 
 struct sk_buff;
 
-bool pep_ipsec_plain(struct sk_buff *skb);
 bool pep_ipsec_admits(struct sk_buff *skb);
 bool pep_ipsec_own(struct sk_buff *skb);
 

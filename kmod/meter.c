@@ -457,7 +457,7 @@ void pep_meter_end(struct pep_conn *conn)
 	if (meter->all)
 		pep_object_close(meter, meter->asking ? meter->before :
 						       meter->sent);
-	else if (meter->counted)
+	else if (meter->counted && conn->stage == PEP_TRACK_GONE)
 		atomic64_inc(&group->cut);
 	meter->open = false;
 	WRITE_ONCE(meter->asking, false);

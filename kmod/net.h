@@ -105,7 +105,7 @@ struct pep_limits {
  * @synacks: copies of SYN-ACKs that wait for their openers; see synack.c
  * @relief: frees memory of subscribers that hold too much; see relief.c
  * @relief_late: the run of @relief that was scheduled last comes later than is right when TCP
- *	is short of memory; read and written locklessly
+ *	is short of memory; it may have come since; read and written locklessly
  * @idle: woken when @nflows or @synacks get to zero, and when one of @gens goes
  * @remains: removes sockets that connections have left; see remains.c
  * @remains_late: removes those of flows that had not ended then

@@ -90,12 +90,14 @@ void pep_share_relieve(struct pep_net *pn)
  * @pn: instance
  * @pressed: TCP was short of memory at this one
  *
- * Those that flows have asked for by growing meanwhile are put off.
+ * Those that flows have asked for by growing meanwhile are put off, unless TCP has become
+ * short of memory.
  *
  * Context: the work item.
  */
 void pep_share_relieve_again(struct pep_net *pn, bool pressed)
 {
+	pressed = pressed || READ_ONCE(tcp_memory_pressure);
 	mod_delayed_work(system_percpu_wq, &pn->relief,
 			 pressed ? PEP_SHARE_PRESSED : PEP_SHARE_PERIOD);
 	WRITE_ONCE(pn->relief_late, !pressed);

@@ -231,6 +231,8 @@ static void pep_track_settle(struct pep_net *pn, struct pep_conn *conn)
  * pep_track_drop_copies() - drop the copies of a connection, if it has any
  * @conn: connection, locked
  *
+ * Its ends' @next and @label get the meaning that they have without copies.
+ *
  * Context: BH off.
  */
 void pep_track_drop_copies(struct pep_conn *conn)

@@ -15,7 +15,7 @@ from peptest.ktap import (after_case, case, expect, expect_least, fail,
 from peptest.netns import addr, impaired, ip, sysctls
 from peptest.pep import grows, least, pepadm, stat
 from peptest.raw import ACK, Wire, segment
-from peptest.tcp import (PORT, accept, client, close_all, connect,
+from peptest.tcp import (PORT, Load, accept, client, close_all, connect,
                          exchange_part, expect_reset, listen, one_way, pair,
                          reset)
 
@@ -433,6 +433,30 @@ def unseen(family):
     expect("objects", found["sizes"][0]["count"],
            dict(zip(("control", "treated"), groups())))
     expect("payload", groups("bytes"), [OBJECT * n for n in groups()])
+
+
+@families("packets pass unseen amidst a download: nobody gave it up")
+def amidst(family):
+    """A part of it has come and is acknowledged when the devices are
+    attached again."""
+    compare("control", "50%", "split", "10000000")
+    ends = [pair(family) for _ in range(8)]
+    try:
+        for sub, srv in ends:
+            one_way(sub, srv, REQUEST)
+        with impaired(WIRELESS, "rate", "8mbit", "delay", "20ms", "limit",
+                      "1000", single=True):
+            load = Load(ends, None, up=False)
+            load.more(1000)
+            pep.detach()
+            pep.attach()
+            load.more(OBJECT)
+            load.finish()
+        load.expect_whole()
+    finally:
+        pepadm("profile", "set", "default", "split", "handshake")
+    expect_least("connections of each", min(groups()), 1)
+    expect("cut", groups("cut"), [0, 0])
 
 
 @families("a keepalive that repeats a byte asks for nothing")

@@ -73,8 +73,8 @@ def target(family):
 
 @families("triggers that come after the handshake")
 def later(family):
-    """By a profile that is set anew before the devices are attached again.
-    Where there is a policy that nobody has asked, pep splits nothing."""
+    """By a profile that is set anew before the devices are attached again:
+    nobody has asked for the policy at the handshake."""
     refuses = policy("pep", towards(family, "srv", "sub", "in"), family)
     for within, split in (contextlib.nullcontext(), 1), (refuses, 0):
         pepadm("profile", "set", "default", "split", "never")
