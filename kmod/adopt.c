@@ -318,7 +318,7 @@ static void pep_adopt_take(struct pep_conn *conn, struct pep_queue *queue)
 		return;
 	}
 	reason = pep_limit_check(gen);
-	if (reason == PEP_STAT_SPLIT_PASS_PRESSURE)
+	if (reason && READ_ONCE(tcp_memory_pressure))
 		pep_share_relieve(pn);
 	if (reason)
 		pep_limit_refused(pn, reason, NULL);

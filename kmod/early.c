@@ -444,7 +444,7 @@ enum pep_follow_verdict pep_early_open(struct pep_gen *gen, enum pep_side side,
 		return PEP_FOLLOW_UNKNOWN;
 	}
 	*reason = pep_limit_check(gen);
-	if (*reason == PEP_STAT_SPLIT_PASS_PRESSURE)
+	if (*reason && READ_ONCE(tcp_memory_pressure))
 		pep_share_relieve(pn);
 	if (*reason) {
 		pep_limit_refused(pn, *reason, NULL);

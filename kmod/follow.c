@@ -89,7 +89,7 @@ static bool pep_follow_held_back(struct pep_net *pn, const struct pep_gen *gen,
 	if (!pep_group_held_back(gen, &conn->tuple, conn->opener))
 		return false;
 	/* With "split never" it might have been answered early. */
-	if (!conn->trigger)
+	if (!conn->trigger && !gen->values.split_trigger)
 		pep_stat_unsplit(pn, conn->opener, &conn->tuple,
 				 PEP_STAT_SPLIT_PASS_CONTROL);
 	pep_adopt_give_up(pn, conn, PEP_STAT_SPLIT_PASS_CONTROL);
@@ -146,8 +146,7 @@ static void pep_follow_rearm(struct pep_net *pn, struct pep_gen *other,
 	pep_follow_keep(pn, gen, conn);
 }
 
-/*
- * A turn of an end is over when the other end has sent payload that acknowledges all
+/* A turn of an end is over when the other end has sent payload that acknowledges all
  * of it. The next turn begins with payload that acknowledges @all of that reply. Where
  * both ends send at the same time one of them always has payload under way.
  */
@@ -246,8 +245,7 @@ static void pep_follow_ack(struct pep_conn *conn, enum pep_side side,
 		self->edge = edge;
 }
 
-/*
- * Note a segment that acknowledges payload which has not passed here. Its own payload and the
+/* Note a segment that acknowledges payload which has not passed here. Its own payload and the
  * window have to be known for the other end's next segment to be taken as one of this
  * connection. It may be forged: the payload is not copied, and the window's edge is noted up
  * to twice the largest window behind what is known to be acknowledged.
@@ -346,8 +344,11 @@ static void pep_follow_resume(struct pep_net *pn, struct pep_gen *gen,
 		return;
 	}
 	/* Maybe nobody has asked for its policy of IPsec, or this is another host. */
-	if (!(conn->heard & BIT(side)) && !pep_ipsec_admits(skb))
+	if (!((conn->heard & BIT(side)) | (self->flags & PEP_TRACK_UNSPLIT)) &&
+	    !pep_ipsec_admits(skb)) {
 		self->flags |= PEP_TRACK_UNSPLIT;
+		conn->refused = true;
+	}
 	conn->heard |= BIT(side);
 	if (conn->heard != (BIT(PEP_SIDE_WIRELESS) | BIT(PEP_SIDE_SERVER)))
 		return;
@@ -356,6 +357,9 @@ static void pep_follow_resume(struct pep_net *pn, struct pep_gen *gen,
 	    after(peer->high, self->edge))
 		return;
 	conn->resume = false;
+	if (conn->refused && gen->values.split_trigger)
+		pep_stat_unsplit(pn, side, &conn->tuple, PEP_STAT_SPLIT_PASS_OPTION);
+	conn->refused = false;
 	if (pep_handshake_splittable(conn) && conn->detours <= PEP_TRACK_DETOURS)
 		conn->trigger = gen->values.split_trigger;
 	if (conn->detours == PEP_TRACK_DETOURS) {

@@ -439,7 +439,10 @@ void pep_meter_closing(struct pep_conn *conn)
 
 /**
  * pep_meter_end() - count a connection, and stop measuring it
- * @conn: connection that ends, or whose packets may have passed unseen, locked
+ * @conn: connection that ends, whose packets may have passed unseen, or whose payload is all
+ *	acknowledged, locked
+ *
+ * One in PEP_TRACK_GONE of which payload is missing counts as cut.
  *
  * Context: BH off.
  */

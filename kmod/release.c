@@ -408,6 +408,7 @@ static void pep_release_elsewhere(struct pep_conn *conn, struct pep_flow *flow)
 	pep_detour_beyond(conn, flow, 1);
 	pep_leg_hasten(&flow->leg[0]);
 	pep_leg_hasten(&flow->leg[1]);
+	pep_meter_leg(flow);
 	pep_meter_end(conn);
 	conn->resume = true;
 	conn->heard = 0;

@@ -187,6 +187,7 @@ static inline bool pep_track_acks(const struct pep_track_end *end,
  *	PEP_TRACK_DETOURS, when it is not split again; one more when that has been counted
  * @overpromised: when it was handed back legs had offered more than the ends do, to both, and the
  *	ends may still use that; see edge.c
+ * @refused: a policy of IPsec has kept it from being split since @resume was set
  * @ref: one while in the table, one while @job is queued or waits for a socket, one
  *	of @flow, one while its SYN-ACK is kept, and those of callers
  * @seen: when its latest packet came, or the cut was made by which it is handed back,
@@ -226,8 +227,9 @@ struct pep_conn {
 	u8 heard:2;
 	u8 gaps;
 	u8 dsfield[2];
-	u8 detours:7;
+	u8 detours:6;
 	u8 overpromised:1;
+	u8 refused:1;
 	refcount_t ref;
 	u32 seen;
 	u64 born;

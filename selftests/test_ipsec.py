@@ -78,7 +78,8 @@ def later(family):
     refuses = policy("pep", towards(family, "srv", "sub", "in"), family)
     for within, split in (contextlib.nullcontext(), 1), (refuses, 0):
         pepadm("profile", "set", "default", "split", "never")
-        with within, grows(flow_established=split):
+        with within, grows(flow_established=split,
+                           split_pass_option=1 - split):
             ends = pair(family)
             exchange_part(ends, BYTES)
             pep.detach()
