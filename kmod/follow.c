@@ -258,6 +258,8 @@ static void pep_follow_beyond(struct pep_net *pn, struct pep_conn *conn,
 	u32 edge = pep_track_offer(self, pkt->th);
 
 	pep_stat_inc(pn, PEP_STAT_FOLLOW_UNSEEN);
+	if (pkt->th->urg)
+		self->flags |= PEP_TRACK_UNSPLIT;
 	pep_follow_shown(conn, !side, ntohl(pkt->th->ack_seq));
 	if (after(edge, self->edge) &&
 	    edge - self->ack <= 2 * pep_track_window(self))
@@ -457,8 +459,6 @@ static void pep_follow_segment(struct pep_net *pn, struct pep_gen *gen,
 		return;
 	if (fin)
 		pep_follow_fin(pn, conn, side, last);
-	if (urg)
-		conn->end[side].flags |= PEP_TRACK_UNSPLIT;
 	if (fin || urg)
 		pep_adopt_give_up(pn, conn, PEP_STAT_SPLIT_PASS_END);
 	if (conn->copies && READ_ONCE(conn->copies->gen->closed))

@@ -107,7 +107,7 @@ static bool pep_listener_accept(struct pep_listener *l, struct sock *sk)
 	/* reqsk_put(), whose last step is not exported everywhere. */
 	sock_gen_put(req_to_sk(req));
 	inet_init_csk_locks(child);
-	/* sk_clone_lock() has cleared it. */
+	/* sk_clone_lock() has cleared the priority. */
 	if (l->gen->values.dscp != PEP_DSCP_COPY)
 		WRITE_ONCE(child->sk_priority, rt_tos2priority(l->gen->values.dscp << 2));
 	pep_listener_accepted(l, child, shell);

@@ -36,6 +36,7 @@ DEAF = 40               # connections that are not read
 FEW = 4                 # connections; they hold less than a MiB
 MANY = 100              # connections; they hold more than a MiB
 SOME = 60               # connections; they hold two MiB or more
+FILES = 4096            # that may be open
 LOOK = 6                # seconds, within which pep checks flows
 STALL = 30              # seconds without progress
 SOON = 12               # seconds, for subscribers that hold at least 4 MiB
@@ -535,6 +536,7 @@ def copies(family):
     hold."""
     known(family)
     limit("memory", PLENTY)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (FILES, FILES))
     both = unread(family, SOME)
     busy, idle = split_pair(family), other(family, split_pair)
     pepadm("profile", "set", "default", "split", str(TRIGGER))
