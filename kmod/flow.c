@@ -491,12 +491,7 @@ unsigned int pep_flow_each(struct pep_net *pn, pep_flow_match *match,
 	xa_for_each(&pn->flows, id, flow) {
 		if ((!match || match(flow, filter)) && act(flow))
 			n++;
-		/* There may be a hundred thousand flows. */
-		if (need_resched()) {
-			rcu_read_unlock();
-			cond_resched();
-			rcu_read_lock();
-		}
+		pep_flow_walk_resched();
 	}
 	rcu_read_unlock();
 	return n;

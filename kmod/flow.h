@@ -2,7 +2,9 @@
 #ifndef _PEP_FLOW_H
 #define _PEP_FLOW_H
 
+#include <linux/rcupdate.h>
 #include <linux/refcount.h>
+#include <linux/sched.h>
 #include <linux/spinlock.h>
 #include <linux/timer.h>
 #include <uapi/linux/pep.h>
@@ -282,6 +284,23 @@ static inline bool pep_flow_released(enum pep_stat cause)
 {
 	return cause == PEP_STAT_FLOW_RELEASED ||
 	       cause == PEP_STAT_FLOW_RELEASED_IDLE;
+}
+
+/**
+ * pep_flow_walk_resched() - let others run amidst a walk of a namespace's flows
+ *
+ * There may be a hundred thousand. cond_resched_rcu() does nothing where RCU may be
+ * preempted, even when the kernel was booted with preempt=voluntary.
+ *
+ * Context: may sleep, but for the RCU read side, which it leaves for a moment.
+ */
+static inline void pep_flow_walk_resched(void)
+{
+	if (need_resched()) {
+		rcu_read_unlock();
+		cond_resched();
+		rcu_read_lock();
+	}
 }
 
 int pep_flow_next(unsigned int state, enum pep_flow_event event);

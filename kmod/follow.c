@@ -340,11 +340,8 @@ static void pep_follow_resume(struct pep_net *pn, struct pep_gen *gen,
 		self->flags |= PEP_TRACK_FIN;
 	pep_follow_note(conn, side, skb, pkt);
 	pep_follow_ack(conn, side, pkt);
-	if (conn->end[0].flags & conn->end[1].flags & PEP_TRACK_FIN) {
-		pep_track_advance(pn, conn, PEP_TRACK_FINS);
-		pep_stat_inc(pn, PEP_STAT_FOLLOW_CLOSED);
+	if (pep_track_fins(pn, conn))
 		return;
-	}
 	/* Maybe nobody has asked for its policy of IPsec, or this is another host. */
 	if (!((conn->heard & BIT(side)) | (self->flags & PEP_TRACK_UNSPLIT)) &&
 	    !pep_ipsec_admits(skb)) {
@@ -410,10 +407,7 @@ static void pep_follow_fin(struct pep_net *pn, struct pep_conn *conn,
 	if (self->next == last)
 		self->next++;
 	self->high = last + 1;
-	if (conn->end[!side].flags & PEP_TRACK_FIN) {
-		pep_track_advance(pn, conn, PEP_TRACK_FINS);
-		pep_stat_inc(pn, PEP_STAT_FOLLOW_CLOSED);
-	}
+	pep_track_fins(pn, conn);
 }
 
 /* Note a segment that its receiver takes, or may take: behind the edge it has offered it

@@ -66,12 +66,7 @@ static struct pep_flow *pep_live_next(struct pep_net *pn, unsigned long *id)
 		if (flow->live_seq != READ_ONCE(flow->gen->live_seq) &&
 		    refcount_inc_not_zero(&flow->ref))
 			break;
-		/* A hundred thousand flows may have them. */
-		if (need_resched()) {
-			rcu_read_unlock();
-			cond_resched();
-			rcu_read_lock();
-		}
+		pep_flow_walk_resched();
 	}
 	rcu_read_unlock();
 	return flow;

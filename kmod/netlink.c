@@ -349,12 +349,7 @@ int pep_nl_flow_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 				break;
 		}
 		cb->args[0] = id + 1;
-		/* A hundred thousand flows may fail to match. */
-		if (need_resched()) {
-			rcu_read_unlock();
-			cond_resched();
-			rcu_read_lock();
-		}
+		pep_flow_walk_resched();
 	}
 	rcu_read_unlock();
 	return err == -EMSGSIZE && skb->len ? skb->len : err;

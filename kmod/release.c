@@ -243,10 +243,7 @@ static void pep_release_finish(struct pep_conn *conn, struct pep_flow *flow,
 	pep_untrack_back(pn->net, &conn->tuple, &conn->end[conn->opener],
 			 &conn->end[!conn->opener]);
 	pep_track_advance(pn, conn, PEP_TRACK_RELEASED);
-	if (conn->end[0].flags & conn->end[1].flags & PEP_TRACK_FIN) {
-		pep_track_advance(pn, conn, PEP_TRACK_FINS);
-		pep_stat_inc(pn, PEP_STAT_FOLLOW_CLOSED);
-	}
+	pep_track_fins(pn, conn);
 }
 
 /* End the legs with resets that have the sequence numbers that the ends expect. */

@@ -176,16 +176,6 @@ static bool pep_relief_flow(struct pep_flow *flow, u64 most, bool pressed)
 	return over;
 }
 
-/* In a walk of the flows, of which there may be a hundred thousand: let others run. */
-static void pep_relief_breathe(void)
-{
-	if (need_resched()) {
-		rcu_read_unlock();
-		cond_resched();
-		rcu_read_lock();
-	}
-}
-
 /* The largest holding of TCP's memory by a subscriber, bytes. */
 static u64 pep_relief_top(struct pep_net *pn)
 {
@@ -199,7 +189,7 @@ static u64 pep_relief_top(struct pep_net *pn)
 
 		if (path)
 			top = max(top, pep_share_queued(path));
-		pep_relief_breathe();
+		pep_flow_walk_resched();
 	}
 	rcu_read_unlock();
 	return top;
@@ -224,7 +214,7 @@ static void pep_relief_work(struct work_struct *work)
 
 		if (path && pep_relief_held(path, pressed) > most)
 			again |= pep_relief_flow(flow, most, pressed);
-		pep_relief_breathe();
+		pep_flow_walk_resched();
 	}
 	rcu_read_unlock();
 	if (again)

@@ -308,6 +308,23 @@ void pep_track_advance(struct pep_net *pn, struct pep_conn *conn,
 }
 
 /**
+ * pep_track_fins() - close a connection whose ends have both sent their FINs
+ * @pn: its instance
+ * @conn: connection, locked, followed
+ *
+ * Context: BH off, RCU read side.
+ * Return: true when they have; it is closing, and counted.
+ */
+bool pep_track_fins(struct pep_net *pn, struct pep_conn *conn)
+{
+	if (!(conn->end[0].flags & conn->end[1].flags & PEP_TRACK_FIN))
+		return false;
+	pep_track_advance(pn, conn, PEP_TRACK_FINS);
+	pep_stat_inc(pn, PEP_STAT_FOLLOW_CLOSED);
+	return true;
+}
+
+/**
  * pep_track_close() - end a connection, and report it where no flow has it
  * @pn: its instance
  * @conn: connection, locked, in the table

@@ -359,6 +359,7 @@ void pep_track_disarm(struct pep_conn *conn);
 int pep_track_import(struct pep_net *pn, struct pep_conn *conn);
 void pep_track_advance(struct pep_net *pn, struct pep_conn *conn,
 		       enum pep_track_event event);
+bool pep_track_fins(struct pep_net *pn, struct pep_conn *conn);
 void pep_track_close(struct pep_net *pn, struct pep_conn *conn,
 		     unsigned int cause);
 void pep_track_schedule(struct pep_conn *conn);
