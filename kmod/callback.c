@@ -15,6 +15,7 @@
 #include "listener.h"
 #include "stamp.h"
 #include "window.h"
+#include "xmit.h"
 
 /*
  * The callbacks run with the socket locked and schedule the flow. They take the
@@ -115,6 +116,7 @@ void pep_callback_attach(struct pep_flow *flow, struct sock *sk)
 	sk->sk_error_report = pep_callback_state_change;
 	sk->sk_write_space = pep_callback_write_space;
 	rcu_assign_sk_user_data(sk, flow);
+	pep_xmit_attach(sk);
 	/* Last: steering takes the socket for a leg from here on. */
 	WRITE_ONCE(sk->sk_data_ready, pep_callback_data_ready);
 	pep_stamp_leg(flow, sk);

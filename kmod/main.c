@@ -21,6 +21,7 @@
 #include "report.h"
 #include "track.h"
 #include "untrack.h"
+#include "xmit.h"
 
 /**
  * struct pep_part - a part of the module that is brought up at load
@@ -71,6 +72,9 @@ static int __init pep_init(void)
 {
 	int err, i;
 
+	err = pep_xmit_init();
+	if (err)
+		return err;
 	pep_accept_init();
 	pep_early_init();
 	for (i = 0; i < ARRAY_SIZE(pep_parts); i++) {

@@ -114,6 +114,7 @@ static const char * const pep_stat_names[] = {
 	[PEP_STAT_FOLLOW_DETOUR] = "follow_detour",
 	[PEP_STAT_INPUT_DROPPED] = "input_dropped",
 	[PEP_STAT_FOLLOWED_LIMIT] = "followed_limit",
+	[PEP_STAT_MISROUTED] = "misrouted",
 };
 
 static const u16 pep_stat_attrs[] = {
@@ -227,6 +228,7 @@ static const u16 pep_stat_attrs[] = {
 	[PEP_STAT_FOLLOW_DETOUR] = PEP_A_STAT_FOLLOW_DETOUR,
 	[PEP_STAT_INPUT_DROPPED] = PEP_A_STAT_INPUT_DROPPED,
 	[PEP_STAT_FOLLOWED_LIMIT] = PEP_A_STAT_FOLLOWED_LIMIT,
+	[PEP_STAT_MISROUTED] = PEP_A_STAT_MISROUTED,
 };
 
 #endif

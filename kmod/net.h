@@ -23,6 +23,9 @@ struct rt6_info;
 /* Number of repetitions of a reset, see again.c. */
 #define PEP_AGAIN_TIMES		3
 
+/* Devices of a side that are known, see xmit.c. */
+#define PEP_NET_FACES		8
+
 /* Number of limits that listeners are notified of. */
 #define PEP_LIMIT_KINDS		8
 
@@ -114,6 +117,9 @@ struct pep_limits {
  * @epoch: number of the present notes in @attached; another one when a tc action has gone,
  *	and after each period of @stray
  * @recent: devices found in @attached lately, by pep_stray_number(); 0 for none
+ * @faces: devices by which legs have sent lately, by the side that they face; 0 for none;
+ *	see xmit.c
+ * @faces_next: number of devices that @faces has got of a side
  * @stray: looks for devices that are not in @attached
  * @stray_soon: the work item @stray is to run soon
  * @stray_seq: dev_base_seq of @net when @stray has last looked for legs that are bound to
@@ -178,6 +184,8 @@ struct pep_net {
 	struct xarray attached;
 	atomic_t epoch;
 	u64 recent[8];
+	int faces[2][PEP_NET_FACES];
+	atomic_t faces_next[2];
 	struct delayed_work stray;
 	bool stray_soon;
 	unsigned int stray_seq;

@@ -15,11 +15,12 @@ address is on their loopback device:
 
 from peptest import pep
 from peptest.env import amount
+from peptest.firewall import ruled
 from peptest.ktap import (Failure, expect, expect_least, fail, families,
                           wait_for)
 from peptest.netns import (addr, ip, link_packets, space_up, sysctls,
                            topology_up)
-from peptest.pep import grows
+from peptest.pep import grows, least
 from peptest.tcp import (Load, exchange, expect_same, outcome,
                          pair, start)
 
@@ -225,6 +226,30 @@ def stands(load):
     except Failure:
         return True
     return False
+
+
+@families("the default route stands in for it, and leads back here")
+def astray(family):
+    """The legs' packets would come back, and be taken for those of the ends:
+    what one leg acknowledges, the other would believe that the server has."""
+    home = HOME[family]
+    own = f"route add {home} via {addr('sub', family)} dev wl0"
+    server = f"default via {addr('srv', family)} dev sv0"
+    with sysctls("srv", "net.ipv4.ip_forward=1",
+                 "net.ipv6.conf.all.forwarding=1",
+                 "net.ipv4.conf.all.accept_local=1",
+                 "net.ipv4.conf.all.send_redirects=0"), \
+            grows(flow_established=1, flow_reset=0, misrouted=least(5)):
+        load = loaded(family)
+        before = pep.stat("misrouted")
+        with ruled("srv", "input", "meta l4proto tcp drop"):
+            ip("pep", f"route del {home}", f"route add {server}",
+               family=family)
+            wait_for("packets of legs for the other side",
+                     lambda: pep.stat("misrouted") >= before + 5)
+            ip("pep", f"route del {server}", own, family=family)
+        moves(load)
+        finish(load)
 
 
 @families("the way to the subscriber is gone for good")

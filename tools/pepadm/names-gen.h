@@ -214,6 +214,7 @@ static const char * const names_stat[] = {
 	[110] = "follow_detour",
 	[111] = "input_dropped",
 	[112] = "followed_limit",
+	[113] = "misrouted",
 };
 
 static const char * const docs_stat[] = {
@@ -329,6 +330,7 @@ static const char * const docs_stat[] = {
 	[110] = "Split connections handed back, or reset where that was impossible, as packets took another way.",
 	[111] = "Packets for legs that INPUT of the firewall has dropped; they count in delivered, too.",
 	[112] = "Connections that the table holds at most (a gauge).",
+	[113] = "Packets of legs that were not sent, as their route led to a device of the other side.",
 };
 
 #endif

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _PEP_XMIT_H
+#define _PEP_XMIT_H
+
+struct sock;
+
+int pep_xmit_init(void);
+void pep_xmit_attach(struct sock *sk);
+
+#endif
