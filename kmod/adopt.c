@@ -332,7 +332,7 @@ static void pep_adopt_take(struct pep_conn *conn, struct pep_queue *queue)
 	 * passed unseen where it had none for a while.
 	 */
 	if (pep_adopt_leaving(pn, conn) ||
-	    conn->gaps != (u8)atomic_read(&pn->gaps) ||
+	    pep_track_gap(pn, conn) ||
 	    !atomic_read(&pn->devices[PEP_SIDE_WIRELESS]) ||
 	    !atomic_read(&pn->devices[PEP_SIDE_SERVER])) {
 		pep_adopt_give_up(pn, conn, PEP_STAT_SPLIT_PASS_DEVICE);

@@ -11,10 +11,10 @@
  * numbers, since packets can be forged: one that is in line answers so. It is also asked
  * when packets of the other end stay behind a hole, as it may have nothing to send. When
  * it has been ahead for longer than a repetition takes, and its packet has the number that
- * the leg expects next, or clocks that fit, which only the end and hosts on the way know,
- * the connection is handed back, see pep_release_detour(). Where both ends are ahead for
- * so long, neither of which has answered that it is in line, a number near the other's
- * acknowledgment will do.
+ * the leg expects next, or, as an acknowledgment, clocks that fit, which only the end and
+ * hosts on the way know, the connection is handed back, see pep_release_detour(). Where
+ * both ends are ahead for so long, neither of which has answered that it is in line, a
+ * number near the other's acknowledgment will do.
  */
 
 #include "detour.h"

@@ -36,7 +36,8 @@ static inline bool pep_detour_is_ahead(const struct sock *sk, const struct pep_p
  * @skb: packet for it, no SYN and no reset
  * @pkt: parsed @skb
  *
- * The times are written without a lock, as a wrong one only delays.
+ * The times are written without a lock: a wrong one lasts until the end's next packet that
+ * is in line.
  *
  * Context: BH off, RCU read side, no socket locked.
  * Return: true when the end acknowledges payload that its leg has not sent.
@@ -53,7 +54,7 @@ static inline bool pep_detour_packet(struct pep_flow *flow, struct sock *sk,
 		pep_detour_note(flow, side, skb, pkt);
 		return true;
 	}
-	if (unlikely(READ_ONCE(leg->asked))) {
+	if (unlikely(READ_ONCE(leg->asked) || READ_ONCE(leg->ahead))) {
 		WRITE_ONCE(leg->asked, 0);
 		WRITE_ONCE(leg->ahead, 0);
 	}

@@ -116,6 +116,8 @@ static void pep_follow_choose(struct pep_net *pn, struct pep_gen *gen,
 	/* The profile may have been set since the SYN. */
 	if (conn->trigger)
 		conn->trigger = gen->values.split_trigger;
+	if (!pep_follow_chooses(gen, conn))
+		return;
 	held_back = pep_follow_held_back(pn, gen, conn);
 	pep_meter_begin(gen, conn, held_back ? PEP_GAIN_GROUP_CONTROL :
 					       PEP_GAIN_GROUP_TREATED);
@@ -173,6 +175,19 @@ static void pep_follow_uncopied(struct pep_net *pn, struct pep_conn *conn,
 					    PEP_STAT_SPLIT_PASS_COPIES);
 }
 
+/* Payload of an end has passed up to @last. Return: false when some has passed up to there
+ * before.
+ */
+static bool pep_follow_reach(struct pep_conn *conn, enum pep_side side, u32 last)
+{
+	if (!after(last, conn->end[side].high))
+		return false;
+	conn->end[side].high = last;
+	if (!conn->copies || !before(last, conn->copies->shown[side]))
+		conn->unseen &= ~BIT(side);
+	return true;
+}
+
 /* Keep payload that passes, and update the triggers. */
 static void pep_follow_payload(struct pep_net *pn, struct pep_conn *conn,
 			       enum pep_side side, struct sk_buff *skb,
@@ -201,11 +216,7 @@ static void pep_follow_payload(struct pep_net *pn, struct pep_conn *conn,
 		conn->due |= PEP_SPLIT_TRIGGER_BYTES;
 	kept = conn->copies &&
 	       pep_copies_add(conn->copies, side, self, skb, pkt);
-	if (after(last, self->high)) {
-		self->high = last;
-		if (!conn->copies || !before(last, conn->copies->shown[side]))
-			conn->unseen &= ~BIT(side);
-	}
+	pep_follow_reach(conn, side, last);
 	if (conn->copies && !kept)
 		pep_follow_uncopied(pn, conn, side);
 	if (!conn->copies)
@@ -267,9 +278,8 @@ static void pep_follow_beyond(struct pep_net *pn, struct pep_conn *conn,
 	if (pkt->payload && conn->copies)
 		pep_follow_turn(conn, side, true);
 	self->bytes += pkt->payload;
-	if (!after(last, self->high))
+	if (!pep_follow_reach(conn, side, last))
 		return;
-	self->high = last;
 	if (conn->copies)
 		pep_follow_uncopied(pn, conn, side);
 	if (!conn->copies)
@@ -388,9 +398,7 @@ static void pep_follow_lapse(struct pep_net *pn, struct pep_conn *conn)
 	if (conn->stage != PEP_TRACK_FOLLOWED)
 		return;
 	pep_track_disarm(conn);
-	conn->resume = true;
-	conn->heard = 0;
-	conn->unseen = 0;
+	pep_track_lapse(conn);
 }
 
 /* Note the FIN behind the payload before @last. It may come behind a hole, and without the
@@ -481,7 +489,7 @@ static void pep_follow_step(struct pep_net *pn, struct pep_gen *gen,
 	const struct tcphdr *th = pkt->th;
 
 	WRITE_ONCE(conn->seen, jiffies);
-	if (unlikely(conn->gaps != (u8)atomic_read(&pn->gaps)))
+	if (unlikely(pep_track_gap(pn, conn)))
 		pep_follow_lapse(pn, conn);
 	if (th->rst) {
 		if (pep_segment_resets(conn, side, th) &&

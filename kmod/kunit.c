@@ -14,6 +14,8 @@
 #include "flow.h"
 #include "gain.h"
 #include "gather.h"
+#include "meter.h"
+#include "object.h"
 #include "option.h"
 #include "packet.h"
 #include "profile.h"
@@ -432,6 +434,28 @@ static void pep_kunit_gain_add(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic64_read(&times->squares), 10);
 }
 
+/* An answer that is late by hours, as to a long poll, begins when it was asked for. */
+static void pep_kunit_object_answer(struct kunit *test)
+{
+	static const u64 takes[] = { 0, NSEC_PER_SEC, 80 * 60 * NSEC_PER_SEC,
+				     70 * 3600 * NSEC_PER_SEC };
+	u64 asked = 123456789 * NSEC_PER_SEC;
+	struct pep_meter *meter;
+	unsigned int i;
+
+	meter = kunit_kzalloc(test, sizeof(*meter), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, meter);
+	for (i = 0; i < ARRAY_SIZE(takes); i++) {
+		meter->open = false;
+		meter->asking = true;
+		meter->asked = asked >> PEP_METER_ASKED;
+		pep_object_answer(meter, true, 0, asked + takes[i]);
+		KUNIT_EXPECT_LE(test, abs((s64)(asked - meter->since)),
+				1LL << PEP_METER_ASKED);
+		KUNIT_EXPECT_FALSE(test, meter->asking);
+	}
+}
+
 /* A packet in a page of its own, with a header of the link or without any. */
 static void pep_kunit_deliver_compact(struct kunit *test)
 {
@@ -513,6 +537,7 @@ static struct kunit_case pep_kunit_cases[] = {
 	KUNIT_CASE(pep_kunit_gain_bin),
 	KUNIT_CASE(pep_kunit_gain_size),
 	KUNIT_CASE(pep_kunit_gain_add),
+	KUNIT_CASE(pep_kunit_object_answer),
 	{}
 };
 

@@ -369,6 +369,9 @@ void pep_meter_split(const struct pep_conn *conn, const struct pep_flow *flow,
 					 tcp_sk(server), pkt);
 		return;
 	}
+	/* A SYN-ACK comes before there is a round trip. */
+	if (inet_sk_state_load(wireless) == TCP_SYN_SENT)
+		return;
 	/* Payload that the relay moves meanwhile counts twice: not all of it has
 	 * been acknowledged anyway.
 	 */

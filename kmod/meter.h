@@ -16,6 +16,9 @@ struct pep_flow;
 struct pep_gen;
 struct pep_packet;
 
+/* Bits by which pep_meter.asked is coarser than a nanosecond: 66 us, for 78 hours. */
+#define PEP_METER_ASKED		16
+
 /**
  * struct pep_meter - measurement of a connection for a comparison
  * @gain: comparison that it adds to, with a reference
@@ -39,11 +42,11 @@ struct pep_packet;
  * @sent: payload that the subscriber has sent for the object, bytes
  * @before: @sent before @asking
  * @turn: while @asking: sequence number that the server acknowledges with its answer
- * @asked: while @asking: time of the latest payload of the subscriber, us, the low 32
- *	bits of ktime_get_ns() / 1000
+ * @asked: while @asking: time of the latest payload of the subscriber, ns of
+ *	ktime_get_ns() >> PEP_METER_ASKED, the low 32 bits
  * @probe: sequence number whose acknowledgment is a sample of the round trip
  * @rtt: smallest sample, us; 0 when there is none
- * @probed: time when @probe was sent to the subscriber, us, as @asked; of a leg: payload
+ * @probed: time when @probe was sent to the subscriber, pep_meter_us(); of a leg: payload
  *	that it had sent again by then, bytes, the low 32 bits
  * @hole: payload of the server that passed in front of none seen before, from this
  *	number on
@@ -103,7 +106,7 @@ pep_meter_group(const struct pep_meter *meter)
 }
 
 /**
- * pep_meter_us() - convert a time to that of pep_meter.asked
+ * pep_meter_us() - convert a time to that of pep_meter.probed
  * @now: ns of ktime_get_ns()
  *
  * Return: us, the low 32 bits.

@@ -15,6 +15,8 @@
 
 #include "object.h"
 
+#include <kunit/visibility.h>
+#include <linux/export.h>
 #include <net/tcp.h>
 
 #include "gain.h"
@@ -119,7 +121,7 @@ void pep_object_packet(struct pep_meter *meter, const struct pep_packet *pkt,
 		meter->turn = last;
 		meter->before = meter->sent;
 	}
-	meter->asked = pep_meter_us(now);
+	meter->asked = now >> PEP_METER_ASKED;
 	meter->sent += min_t(u32, pkt->payload, U32_MAX - meter->sent);
 }
 
@@ -136,8 +138,8 @@ void pep_object_packet(struct pep_meter *meter, const struct pep_packet *pkt,
  */
 void pep_object_answer(struct pep_meter *meter, bool answer, u64 begun, u64 now)
 {
-	u64 asked = now - (u64)NSEC_PER_USEC *
-			  (u32)(pep_meter_us(now) - meter->asked);
+	u64 asked = now - ((u64)(u32)((now >> PEP_METER_ASKED) - meter->asked)
+			   << PEP_METER_ASKED);
 
 	WRITE_ONCE(meter->asking, false);
 	if (!answer)
@@ -146,3 +148,4 @@ void pep_object_answer(struct pep_meter *meter, bool answer, u64 begun, u64 now)
 	meter->sent -= meter->before;
 	pep_object_open(meter, max(asked, begun));
 }
+EXPORT_SYMBOL_IF_KUNIT(pep_object_answer);

@@ -95,7 +95,6 @@ static void pep_release_cut(struct pep_track_end *end, const struct pep_leg *leg
 
 	if (pep_release_owes(sk))
 		__tcp_send_ack(sk, tp->rcv_nxt, 0);
-	end->bytes += tp->bytes_received;
 	end->next = tp->rcv_nxt;
 	end->high = tp->rcv_nxt;
 	end->ack = tp->snd_una;
@@ -228,14 +227,17 @@ static void pep_release_finish(struct pep_conn *conn, struct pep_flow *flow,
 	enum pep_side side;
 
 	for (side = 0; side < 2; side++) {
-		pep_release_note(&conn->end[side],
-				 tcp_sk(flow->leg[side].sk));
+		const struct sock *sk = flow->leg[side].sk;
+		struct pep_track_end *end = &conn->end[side];
+
+		pep_release_note(end, tcp_sk(sk));
 		pep_detour_acked(conn, flow, side);
-		conn->end[side].next = conn->end[side].high;
-		conn->end[side].tsval = pep_clock_seen(flow, side);
+		end->bytes += tcp_sk(sk)->bytes_received;
+		end->next = end->high;
+		end->tsval = pep_clock_seen(flow, side);
 		/* A FIN that was on its way to the leg at the cut. */
-		if (sock_flag(flow->leg[side].sk, SOCK_DONE))
-			conn->end[side].flags |= PEP_TRACK_FIN;
+		if (sock_flag(sk, SOCK_DONE))
+			end->flags |= PEP_TRACK_FIN;
 	}
 	pep_edge_back(conn, flow);
 	pep_repair_end(flow, cause);
@@ -407,9 +409,7 @@ static void pep_release_elsewhere(struct pep_conn *conn, struct pep_flow *flow)
 	pep_leg_hasten(&flow->leg[1]);
 	pep_meter_leg(flow);
 	pep_meter_end(conn);
-	conn->resume = true;
-	conn->heard = 0;
-	conn->unseen = 0;
+	pep_track_lapse(conn);
 	if (conn->detours < PEP_TRACK_DETOURS)
 		conn->detours++;
 	if (!back)
@@ -566,9 +566,10 @@ void pep_release_packet(struct pep_conn *conn, enum pep_side side,
 			pep_release_try(conn, PEP_STAT_FLOW_RESET, false);
 		return;
 	}
-	conn->heard |= BIT(side);
-	if (conn->resume)
+	if (conn->resume) {
+		conn->heard |= BIT(side);
 		pep_unheard_note(conn, side, pkt);
+	}
 	if (after(ack, peer->high))
 		peer->high = ack;
 	if (after(ack, self->ack))

@@ -78,17 +78,26 @@ void pep_relief_note(struct pep_flow *flow)
 }
 
 /* Payload for the end on a side that the flow holds, with what has come behind a gap, bytes.
- * A FIN counts as one.
+ * FINs do not count, nor does payload that a leg in TCP_CLOSE has not sent: it is freed.
  */
 static u32 pep_relief_payload(const struct pep_flow *flow, enum pep_side to)
 {
 	const struct tcp_sock *in = tcp_sk(flow->leg[!to].sk);
-	const struct tcp_sock *out = tcp_sk(flow->leg[to].sk);
+	const struct pep_leg *leg = &flow->leg[to];
+	const struct tcp_sock *out = tcp_sk(leg->sk);
+	u32 unread, unsent = out->write_seq - out->snd_una;
 	u32 end = in->rcv_nxt;
 
+	if (leg->sk->sk_state == TCP_CLOSE)
+		return 0;
 	if (!RB_EMPTY_ROOT(&in->out_of_order_queue))
 		end = TCP_SKB_CB(in->ooo_last_skb)->end_seq;
-	return end - in->copied_seq + out->write_seq - out->snd_una;
+	unread = end - in->copied_seq;
+	if (unread && sock_flag(flow->leg[!to].sk, SOCK_DONE))
+		unread--;
+	if (unsent && leg->fin_sent)
+		unsent--;
+	return unread + unsent;
 }
 
 /* How long payload has been here at least, jiffies. Each look at which the payload of the
@@ -104,8 +113,7 @@ static unsigned long pep_relief_stay(struct pep_flow *flow)
 		u64 acked = tcp_sk(flow->leg[side].sk)->bytes_acked;
 		u32 payload = pep_relief_payload(flow, side);
 
-		/* A FIN that has been passed on may still count as received. */
-		if (payload <= 1 || acked >= flow->due[side]) {
+		if (!payload || acked >= flow->due[side]) {
 			flow->due[side] = acked + payload;
 			flow->due_since[side] = jiffies;
 		}

@@ -81,7 +81,8 @@ enum pep_track_event {
 
 /**
  * struct pep_track_end - an end of a connection, by its packets
- * @bytes: payload sent, bytes, repeated one included; of 48 bits
+ * @bytes: payload sent, bytes, with what was repeated while no leg had the connection; of
+ *	48 bits
  * @promise: while pep_conn.overpromised: number up to which the leg had offered room to this end,
  *	in units of the other end's window scale, without its upper bits; see
  *	pep_track_promise()
@@ -190,8 +191,8 @@ static inline bool pep_track_acks(const struct pep_track_end *end,
  * @refused: a policy of IPsec has kept it from being split since @resume was set
  * @ref: one while in the table, one while @job is queued or waits for a socket, one
  *	of @flow, one while its SYN-ACK is kept, and those of callers
- * @seen: when its latest packet came, or the cut was made by which it is handed back,
- *	jiffies; read locklessly
+ * @seen: when its latest packet came, the cut was made by which it is handed back, or that
+ *	was done, jiffies; read locklessly
  * @born: when the SYN came, ns of ktime_get_ns()
  * @end: by side, enum pep_side
  * @rcu: in the place of @end when no reference is left: frees the memory
@@ -330,6 +331,32 @@ static inline bool pep_track_releasing(const struct pep_conn *conn)
 static inline struct pep_tally *pep_track_tally(const struct pep_conn *conn)
 {
 	return conn->stage > PEP_TRACK_ANSWERED ? conn->tally : NULL;
+}
+
+/**
+ * pep_track_gap() - has a side had no device since a connection's latest packet?
+ * @pn: its instance
+ * @conn: connection, locked
+ *
+ * Context: any.
+ * Return: true when it has.
+ */
+static inline bool pep_track_gap(const struct pep_net *pn, const struct pep_conn *conn)
+{
+	return conn->gaps != (u8)atomic_read(&pn->gaps);
+}
+
+/**
+ * pep_track_lapse() - have a connection go on from the next packets of both ends
+ * @conn: connection, locked, of which packets may have passed unseen
+ *
+ * Context: any.
+ */
+static inline void pep_track_lapse(struct pep_conn *conn)
+{
+	conn->resume = true;
+	conn->heard = 0;
+	conn->unseen = 0;
 }
 
 /**
