@@ -327,6 +327,38 @@ static void pep_kunit_gather(struct kunit *test)
 	pep_gather_drop(&to);
 }
 
+/* Payload that cannot be read, of a device or of a length that contradicts its parts. */
+static void pep_kunit_gather_unreadable(struct kunit *test)
+{
+	struct pep_gather_page to = {};
+	struct pep_gather g = { .to = &to };
+	struct bio_vec *bvec;
+	struct sk_buff *skb;
+
+	bvec = kunit_kcalloc(test, PEP_GATHER_BVECS, sizeof(*bvec), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, bvec);
+	g.bvec = bvec;
+	skb = alloc_skb(100, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, skb);
+	skb_put_zero(skb, 100);
+	skb->unreadable = 1;
+	KUNIT_EXPECT_FALSE(test, pep_gather_skb(&g, skb, 0));
+	KUNIT_EXPECT_EQ(test, g.err, -EFAULT);
+	KUNIT_EXPECT_EQ(test, g.len, 0);
+
+	g = (struct pep_gather){ .bvec = bvec, .to = &to };
+	skb->unreadable = 0;
+	skb->len -= 50;
+	skb->data_len -= 50;
+	KUNIT_EXPECT_FALSE(test, pep_gather_skb(&g, skb, 0));
+	KUNIT_EXPECT_EQ(test, g.err, -EFAULT);
+	KUNIT_EXPECT_EQ(test, g.len, 0);
+	skb->len += 50;
+	skb->data_len += 50;
+	kfree_skb(skb);
+	pep_gather_drop(&to);
+}
+
 static void pep_kunit_profile_names(struct kunit *test)
 {
 	static const char * const good[] = {
@@ -529,6 +561,7 @@ static struct kunit_case pep_kunit_cases[] = {
 	KUNIT_CASE(pep_kunit_packet_jumbo),
 #endif
 	KUNIT_CASE(pep_kunit_gather),
+	KUNIT_CASE(pep_kunit_gather_unreadable),
 	KUNIT_CASE(pep_kunit_deliver_compact),
 	KUNIT_CASE(pep_kunit_deliver_route),
 	KUNIT_CASE(pep_kunit_profile_names),

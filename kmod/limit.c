@@ -65,12 +65,8 @@ static u64 pep_limit_ram(void)
 	return (u64)totalram_pages() << PAGE_SHIFT;
 }
 
-/**
- * pep_limit_followed() - compute the limit of connections in the table
- *
- * Return: the number that PEP_LIMIT_FOLLOWED_PART of the machine's memory holds.
- */
-u32 pep_limit_followed(void)
+/* As many connections as PEP_LIMIT_FOLLOWED_PART of the machine's memory holds. */
+static u32 pep_limit_followed(void)
 {
 	u64 most = div_u64(pep_limit_ram(), PEP_LIMIT_FOLLOWED_PART *
 					    PEP_LIMIT_FOLLOWED_SIZE);
@@ -102,6 +98,7 @@ void pep_limit_defaults(struct pep_limits *limits)
 	*limits = (struct pep_limits){
 		.flows = pep_limit_flows(),
 		.pending = PEP_LIMIT_PENDING,
+		.connections = pep_limit_followed(),
 		.prefix4 = PEP_LIMIT_PREFIX4,
 		.prefix6 = PEP_LIMIT_PREFIX6,
 		.subscriber_rate = PEP_LIMIT_RATE,
@@ -110,7 +107,7 @@ void pep_limit_defaults(struct pep_limits *limits)
 	limits->subscriber_flows = max(limits->flows / PEP_LIMIT_PART,
 				       PEP_LIMIT_LEAST);
 	limits->subscriber_connections =
-		clamp(pep_limit_followed() / PEP_LIMIT_PART, PEP_LIMIT_LEAST,
+		clamp(limits->connections / PEP_LIMIT_PART, PEP_LIMIT_LEAST,
 		      PEP_LIMIT_MOST);
 }
 

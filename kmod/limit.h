@@ -11,7 +11,6 @@ struct pep_path;
 /* Memory that a connection in the table takes, bytes. */
 #define PEP_LIMIT_FOLLOWED_SIZE	256
 
-u32 pep_limit_followed(void);
 void pep_limit_defaults(struct pep_limits *limits);
 void pep_limit_refused(struct pep_net *pn, enum pep_stat counter,
 		       const struct pep_path *path);

@@ -115,6 +115,7 @@ static const char * const pep_stat_names[] = {
 	[PEP_STAT_INPUT_DROPPED] = "input_dropped",
 	[PEP_STAT_FOLLOWED_LIMIT] = "followed_limit",
 	[PEP_STAT_MISROUTED] = "misrouted",
+	[PEP_STAT_OUTPUT_DROPPED] = "output_dropped",
 };
 
 static const u16 pep_stat_attrs[] = {
@@ -229,6 +230,7 @@ static const u16 pep_stat_attrs[] = {
 	[PEP_STAT_INPUT_DROPPED] = PEP_A_STAT_INPUT_DROPPED,
 	[PEP_STAT_FOLLOWED_LIMIT] = PEP_A_STAT_FOLLOWED_LIMIT,
 	[PEP_STAT_MISROUTED] = PEP_A_STAT_MISROUTED,
+	[PEP_STAT_OUTPUT_DROPPED] = PEP_A_STAT_OUTPUT_DROPPED,
 };
 
 #endif

@@ -33,6 +33,7 @@ struct rt6_info;
  * struct pep_limits - bounds on the state of a namespace, and of each of its subscribers
  * @flows: number of flows
  * @pending: flows that may be opening at the same time
+ * @connections: number of connections in the table
  * @prefix4: bits of an IPv4 address that make a subscriber
  * @prefix6: bits of an IPv6 address that make a subscriber
  * @subscriber_connections: connections of a subscriber that may be followed
@@ -43,6 +44,7 @@ struct rt6_info;
 struct pep_limits {
 	u32 flows;
 	u32 pending;
+	u32 connections;
 	u32 prefix4;
 	u32 prefix6;
 	u32 subscriber_connections;
@@ -88,7 +90,6 @@ struct pep_limits {
  * @incomplete: connections whose handshake is not complete, the oldest first
  * @track_vrfs: a SYN of a connection has arrived by a VRF; read locklessly
  * @sweep: looks for connections that have long been silent; see sweep.c
- * @max_followed: limit of the number of connections in @track
  * @gaps: times that a side has lost its last device: packets pass unseen then
  * @leaving: devices whose connections are handed back: no connection with packets from
  *	one of them is taken over until the second that its value has, of
@@ -164,7 +165,6 @@ struct pep_net {
 	struct list_head incomplete;
 	bool track_vrfs;
 	struct delayed_work sweep;
-	u32 max_followed;
 	atomic_t gaps;
 	struct xarray leaving;
 	unsigned long leave_until;

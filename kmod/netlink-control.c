@@ -23,6 +23,7 @@ struct pep_control {
 static const struct pep_control pep_controls[] = {
 	{ PEP_A_LIMIT_FLOWS, offsetof(struct pep_limits, flows) },
 	{ PEP_A_LIMIT_PENDING, offsetof(struct pep_limits, pending) },
+	{ PEP_A_LIMIT_CONNECTIONS, offsetof(struct pep_limits, connections) },
 	{ PEP_A_LIMIT_PREFIX4, offsetof(struct pep_limits, prefix4) },
 	{ PEP_A_LIMIT_PREFIX6, offsetof(struct pep_limits, prefix6) },
 	{ PEP_A_LIMIT_SUBSCRIBER_CONNECTIONS,

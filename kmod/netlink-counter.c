@@ -99,7 +99,7 @@ static u64 pep_counter_stat(struct pep_net *pn, enum pep_stat stat)
 	case PEP_STAT_FOLLOWED:
 		return pn->started ? atomic_read(&pn->track.nelems) : 0;
 	case PEP_STAT_FOLLOWED_LIMIT:
-		return READ_ONCE(pn->max_followed);
+		return READ_ONCE(pn->limits.connections);
 	case PEP_STAT_POOL_SOCKETS:
 		return pep_counter_count_ready(pn);
 	default:

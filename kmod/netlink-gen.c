@@ -41,6 +41,11 @@ static const struct netlink_range_validation pep_a_limit_subscriber_memory_range
 	.max	= 4294967295ULL,
 };
 
+static const struct netlink_range_validation pep_a_limit_connections_range = {
+	.min	= 1ULL,
+	.max	= 2147483647ULL,
+};
+
 static const struct netlink_range_validation pep_a_end_rtt_us_range = {
 	.max	= 200000000ULL,
 };
@@ -188,7 +193,7 @@ static const struct nla_policy pep_flow_kill_nl_policy[PEP_A_FLOW_BYTES_MIN + 1]
 };
 
 /* PEP_CMD_LIMIT_SET - do */
-static const struct nla_policy pep_limit_set_nl_policy[PEP_A_LIMIT_SUBSCRIBER_MEMORY + 1] = {
+static const struct nla_policy pep_limit_set_nl_policy[PEP_A_LIMIT_CONNECTIONS + 1] = {
 	[PEP_A_LIMIT_FLOWS] = NLA_POLICY_FULL_RANGE(NLA_U32, &pep_a_limit_flows_range),
 	[PEP_A_LIMIT_PENDING] = NLA_POLICY_FULL_RANGE(NLA_U32, &pep_a_limit_pending_range),
 	[PEP_A_LIMIT_DRAIN] = NLA_POLICY_MAX(NLA_U32, 1),
@@ -198,6 +203,7 @@ static const struct nla_policy pep_limit_set_nl_policy[PEP_A_LIMIT_SUBSCRIBER_ME
 	[PEP_A_LIMIT_SUBSCRIBER_FLOWS] = NLA_POLICY_FULL_RANGE(NLA_U32, &pep_a_limit_subscriber_flows_range),
 	[PEP_A_LIMIT_SUBSCRIBER_RATE] = NLA_POLICY_FULL_RANGE(NLA_U32, &pep_a_limit_subscriber_rate_range),
 	[PEP_A_LIMIT_SUBSCRIBER_MEMORY] = NLA_POLICY_FULL_RANGE(NLA_U32, &pep_a_limit_subscriber_memory_range),
+	[PEP_A_LIMIT_CONNECTIONS] = NLA_POLICY_FULL_RANGE(NLA_U32, &pep_a_limit_connections_range),
 };
 
 /* PEP_CMD_PROFILE_REPLACE - do */
@@ -237,7 +243,7 @@ static const struct nla_policy pep_profile_replace_nl_policy[PEP_A_PROFILE_CONTR
 };
 
 /* PEP_CMD_LIMIT_REPLACE - do */
-static const struct nla_policy pep_limit_replace_nl_policy[PEP_A_LIMIT_SUBSCRIBER_MEMORY + 1] = {
+static const struct nla_policy pep_limit_replace_nl_policy[PEP_A_LIMIT_CONNECTIONS + 1] = {
 	[PEP_A_LIMIT_FLOWS] = NLA_POLICY_FULL_RANGE(NLA_U32, &pep_a_limit_flows_range),
 	[PEP_A_LIMIT_PENDING] = NLA_POLICY_FULL_RANGE(NLA_U32, &pep_a_limit_pending_range),
 	[PEP_A_LIMIT_PREFIX4] = NLA_POLICY_RANGE(NLA_U32, 8, 32),
@@ -246,6 +252,7 @@ static const struct nla_policy pep_limit_replace_nl_policy[PEP_A_LIMIT_SUBSCRIBE
 	[PEP_A_LIMIT_SUBSCRIBER_FLOWS] = NLA_POLICY_FULL_RANGE(NLA_U32, &pep_a_limit_subscriber_flows_range),
 	[PEP_A_LIMIT_SUBSCRIBER_RATE] = NLA_POLICY_FULL_RANGE(NLA_U32, &pep_a_limit_subscriber_rate_range),
 	[PEP_A_LIMIT_SUBSCRIBER_MEMORY] = NLA_POLICY_FULL_RANGE(NLA_U32, &pep_a_limit_subscriber_memory_range),
+	[PEP_A_LIMIT_CONNECTIONS] = NLA_POLICY_FULL_RANGE(NLA_U32, &pep_a_limit_connections_range),
 };
 
 /* PEP_CMD_FLOW_RELEASE - do */
@@ -393,7 +400,7 @@ static const struct genl_split_ops pep_nl_ops[] = {
 		.cmd		= PEP_CMD_LIMIT_SET,
 		.doit		= pep_nl_limit_set_doit,
 		.policy		= pep_limit_set_nl_policy,
-		.maxattr	= PEP_A_LIMIT_SUBSCRIBER_MEMORY,
+		.maxattr	= PEP_A_LIMIT_CONNECTIONS,
 		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
@@ -422,7 +429,7 @@ static const struct genl_split_ops pep_nl_ops[] = {
 		.cmd		= PEP_CMD_LIMIT_REPLACE,
 		.doit		= pep_nl_limit_replace_doit,
 		.policy		= pep_limit_replace_nl_policy,
-		.maxattr	= PEP_A_LIMIT_SUBSCRIBER_MEMORY,
+		.maxattr	= PEP_A_LIMIT_CONNECTIONS,
 		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{

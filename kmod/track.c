@@ -454,7 +454,7 @@ int pep_track_insert(struct pep_net *pn, struct pep_conn *conn)
 {
 	int err = -ENOSPC;
 
-	if (atomic_read(&pn->track.nelems) < READ_ONCE(pn->max_followed) ||
+	if (atomic_read(&pn->track.nelems) < READ_ONCE(pn->limits.connections) ||
 	    pep_track_evict(pn)) {
 		err = pep_track_enter(pn, conn);
 		if (!err)
@@ -510,7 +510,6 @@ int pep_track_start(struct pep_net *pn)
 		percpu_counter_destroy(&pn->copied);
 		return err;
 	}
-	pn->max_followed = pep_limit_followed();
 	spin_lock_init(&pn->track_lock);
 	INIT_LIST_HEAD(&pn->incomplete);
 	return 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Packets of legs never leave by a device of the other side.
+ * Packets of legs on their way to routing. They never leave by a device of the other side,
+ * and those that the firewall drops are counted.
  *
  * While the route to an end is lost, as with the device that leads to subscribers, another
  * one stands for it, mostly the default route, to the other side. Forwarded packets that go
@@ -114,9 +115,14 @@ static int pep_xmit(struct sock *sk, struct sk_buff *skb, struct flowi *fl)
 	}
 #if IS_ENABLED(CONFIG_IPV6)
 	if (sk->sk_family == AF_INET6)
-		return inet6_csk_xmit(sk, skb, fl);
+		err = inet6_csk_xmit(sk, skb, fl);
+	else
 #endif
-	return ip_queue_xmit(sk, skb, fl);
+		err = ip_queue_xmit(sk, skb, fl);
+	/* The error of nf_hook_slow() for a packet that a rule drops or rejects. */
+	if (unlikely(err == -EPERM))
+		pep_stat_inc(pep_net(sock_net(sk)), PEP_STAT_OUTPUT_DROPPED);
+	return err;
 }
 
 /**

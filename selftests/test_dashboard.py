@@ -72,7 +72,8 @@ LOUD = {"PepNothingSplit": {'pep_flows_established_total{instance="a"}': 0},
                        'event="detour"}': 1},
         "PepNothingRelayed": {
             'pep_relayed_bytes_total{instance="a",leg="server"}': 9000},
-        "PepInputDrops": {'pep_input_dropped_total{instance="a"}': 1},
+        "PepFirewallDrops": {'pep_input_dropped_total{instance="a"}': 0,
+                             'pep_output_dropped_total{instance="a"}': 1},
         "PepOverload": {'pep_connections_kept_total{instance="a",'
                         'reason="max_flows"}': 1},
         "PepTableFull": {'pep_connections_total{instance="a",'

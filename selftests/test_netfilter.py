@@ -324,12 +324,12 @@ def forbidden(family):
 
 
 @contextlib.contextmanager
-def refusing(verdict):
-    """INPUT has a rule against TCP within; a function returns the number of
+def refusing(verdict, hook="input"):
+    """A hook has a rule against TCP within; a function returns the number of
     packets that the rule has met."""
     run("nft", "-f", "-", ns="pep", stdin=f"""table inet refusing {{
         counter met {{}}
-        chain input {{ type filter hook input priority 10;
+        chain {hook} {{ type filter hook {hook} priority 10;
             meta l4proto tcp counter name met {verdict}
         }}
     }}\n""")
@@ -355,6 +355,31 @@ def refused_input(family, verdict, counts):
         # A packet may come between the two.
         wait_for("as many as count", lambda: counts * met() == pep.stat(
             "input_dropped") - before["input_dropped"])
+        expect("dropped", pep.stat("dropped"), before["dropped"])
+    both[1].settimeout(60)
+    must("payload", both[1].recv(1000, socket.MSG_WAITALL), bytes(1000))
+    both[1].setblocking(False)
+    exchange(both, MORE)
+    pep.flows_end()
+
+
+@families("OUTPUT drops packets of a split connection", "output", "drop", 1)
+@families("OUTPUT rejects packets of a split connection", "output", "reject",
+          1)
+@families("POSTROUTING drops packets of a split connection", "postrouting",
+          "drop", 1)
+@families("OUTPUT only sees packets of a split connection", "output", "accept",
+          0)
+def refused_output(family, hook, verdict, counts):
+    """Each packet of a leg that is dropped counts, and no other."""
+    both = split(family)
+    exchange_part(both, 1000)
+    with refusing(verdict, hook) as met:
+        before = pep.stats()
+        both[0].send(bytes(1000))
+        wait_for("packets that meet the rule", lambda: met() > 1)
+        wait_for("as many as count", lambda: counts * met() == pep.stat(
+            "output_dropped") - before["output_dropped"])
         expect("dropped", pep.stat("dropped"), before["dropped"])
     both[1].settimeout(60)
     must("payload", both[1].recv(1000, socket.MSG_WAITALL), bytes(1000))

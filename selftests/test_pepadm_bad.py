@@ -277,8 +277,8 @@ def show():
 @case("wrong words after limit, drain, conf and help")
 def limits():
     wrong(('limit: "foo" is not one of: set, show, help', split("limit foo")),
-          ("limit set: nothing to set, one of: flows, pending, prefix4, "
-           "prefix6, subscriber-connections, subscriber-flows, "
+          ("limit set: nothing to set, one of: flows, pending, connections, "
+           "prefix4, prefix6, subscriber-connections, subscriber-flows, "
            "subscriber-rate, subscriber-memory",
            split("limit set")),
           ('limit set: flows: value missing, a number from 1 to 16777216',
@@ -289,6 +289,8 @@ def limits():
            split("limit set flows 0")),
           ('limit set: pending: "1048577" is not a number from 1 to 1048576',
            split("limit set flows 5 pending 1048577")),
+          ('limit set: connections: "2147483648" is not a number from 1 to '
+           '2147483647', split("limit set connections 2147483648")),
           ('limit set: prefix4: "7" is not a number from 8 to 32',
            split("limit set prefix4 7")),
           ('limit set: prefix4: "33" is not a number from 8 to 32',
@@ -297,8 +299,8 @@ def limits():
            split("limit set prefix6 15")),
           ('limit set: prefix6: "129" is not a number from 16 to 128',
            split("limit set prefix4 24 prefix6 129")),
-          ('limit set: "drain" is not one of: flows, pending, prefix4, '
-           'prefix6, subscriber-connections, subscriber-flows, '
+          ('limit set: "drain" is not one of: flows, pending, connections, '
+           'prefix4, prefix6, subscriber-connections, subscriber-flows, '
            'subscriber-rate, subscriber-memory',
            split("limit set drain 1")),
           ('limit set: subscriber-rate: "0" is not a number from 1 to 1000000',

@@ -15,6 +15,7 @@ from .netns import spaces, spaces_down, topology_up
 from .soak import DEVICES, Administration, Life
 
 TIMES = 1, 1, 3         # allocations that fail in a row
+ROW = 20                # the same where the module, or the kernel, insists
 FIRST = .25             # seconds to wait at first until a site is reached
 LONGEST = 16            # and in the end; each time twice as long
 
@@ -162,7 +163,8 @@ SITUATIONS = tuple((situation, re.compile(f"pep_({names})"))
 
 def bring_about(faults, situations):
     """For each site where no allocation has failed, bring about the
-    situations that reach it."""
+    situations that reach it; and for those that need several failures in a
+    row, so many."""
     for place in faults.missed():
         for situation, names in situations:
             if faults.reached[place]:
@@ -170,3 +172,10 @@ def bring_about(faults, situations):
             if names.match(place[0]):
                 with faults.armed(place, 1):
                     situation()
+    for place in (place[:3] for place in faults.places
+                  if place.callee in sites.INSISTING):
+        for situation, names in situations:
+            if names.match(place[0]):
+                with faults.armed(place, ROW):
+                    situation()
+                break

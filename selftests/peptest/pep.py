@@ -25,8 +25,10 @@ def default_limits():
     with open("/proc/meminfo", encoding="ascii") as file:
         memory = int(file.readline().split()[1]) * 1024
     all_flows = min(max(memory // 65536, 4096), 262144)
-    return {"flows": all_flows, "pending": 4096, "prefix4": 32, "prefix6": 64,
-            "subscriber-connections": max(memory // 16 // 256 // 64, 256),
+    room = memory // 16 // 256
+    return {"flows": all_flows, "pending": 4096, "connections": room,
+            "prefix4": 32, "prefix6": 64,
+            "subscriber-connections": max(room // 64, 256),
             "subscriber-flows": max(all_flows // 64, 256),
             "subscriber-rate": 1000,
             "subscriber-memory": min(max(memory // 16 // 64, 1 << 24),

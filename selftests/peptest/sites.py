@@ -20,10 +20,16 @@ ip6_dst_alloc ip6_input ip6_local_out ip6_route_output_flow ip_defrag
 ip_local_deliver ip_local_out ip_route_output_flow kernel_bind kernel_listen
 kmem_cache_alloc netif_receive_skb_core netlink_broadcast_filtered
 netlink_unicast nf_ct_frag6_gather nf_register_net_hooks pcpu_alloc
+pep_gather_send
 register_pernet_subsys rhashtable_init rhashtable_insert_slow
 rht_bucket_nested_insert rt_dst_alloc skb_clone skb_copy skb_copy_expand
 skb_copy_ubufs skb_ensure_writable sock_create_kern sock_create_lite
 tcf_idr_check_alloc tcf_idr_create_from_flags tcf_register_action
+tcp_sendmsg_locked
+""".split())
+# Those that try again, or elsewhere: it takes several failures in a row.
+INSISTING = frozenset("""
+__kvmalloc_node __xa_alloc_cyclic __xa_store pcpu_alloc pep_gather_send
 tcp_sendmsg_locked
 """.split())
 POINTER = "a pointer"   # callee of an indirect call, as of socket operations

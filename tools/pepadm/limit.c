@@ -34,6 +34,7 @@ struct limit {
 static const struct limit limits[] = {
 	{ "flows", "flows", PEP_A_LIMIT_FLOWS, 1, 16777216 },
 	{ "pending", "pending", PEP_A_LIMIT_PENDING, 1, 1048576 },
+	{ "connections", "connections", PEP_A_LIMIT_CONNECTIONS, 1, INT32_MAX },
 	{ "prefix4", "prefix4", PEP_A_LIMIT_PREFIX4, 8, 32 },
 	{ "prefix6", "prefix6", PEP_A_LIMIT_PREFIX6, 16, 128 },
 	{ "subscriber-connections", "subscriber_connections",
@@ -300,8 +301,9 @@ const struct pep_cmd_object pep_limit_object = {
 	.verbs = limit_verbs,
 	.show = limit_show,
 	.usage =
-	"pepadm limit set [ flows NUMBER ] [ pending NUMBER ] [ prefix4 BITS ]\n"
-	"                 [ prefix6 BITS ] [ subscriber-connections NUMBER ]\n"
+	"pepadm limit set [ flows NUMBER ] [ pending NUMBER ] [ connections NUMBER ]\n"
+	"                 [ prefix4 BITS ] [ prefix6 BITS ]\n"
+	"                 [ subscriber-connections NUMBER ]\n"
 	"                 [ subscriber-flows NUMBER ] [ subscriber-rate NUMBER ]\n"
 	"                 [ subscriber-memory BYTES ]\n"
 	"pepadm limit show [ top [ NUMBER ] ]\n",

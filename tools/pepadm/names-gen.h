@@ -215,6 +215,7 @@ static const char * const names_stat[] = {
 	[111] = "input_dropped",
 	[112] = "followed_limit",
 	[113] = "misrouted",
+	[114] = "output_dropped",
 };
 
 static const char * const docs_stat[] = {
@@ -331,6 +332,7 @@ static const char * const docs_stat[] = {
 	[111] = "Packets for legs that INPUT of the firewall has dropped; they count in delivered, too.",
 	[112] = "Connections that the table holds at most (a gauge).",
 	[113] = "Packets of legs that were not sent, as their route led to a device of the other side.",
+	[114] = "Packets of legs that OUTPUT or POSTROUTING of the firewall has dropped.",
 };
 
 #endif
