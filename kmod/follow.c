@@ -175,15 +175,14 @@ static void pep_follow_uncopied(struct pep_net *pn, struct pep_conn *conn,
 					    PEP_STAT_SPLIT_PASS_COPIES);
 }
 
-/* Payload of an end has passed up to @last. Return: false when some has passed up to there
- * before.
- */
-static bool pep_follow_reach(struct pep_conn *conn, enum pep_side side, u32 last)
+/* An end has sent up to @last, and @payload in this packet. Return: false when it had before. */
+static bool pep_follow_reach(struct pep_conn *conn, enum pep_side side, u32 last,
+			     bool payload)
 {
 	if (!after(last, conn->end[side].high))
 		return false;
 	conn->end[side].high = last;
-	if (!conn->copies || !before(last, conn->copies->shown[side]))
+	if (payload && (!conn->copies || !before(last, conn->copies->shown[side])))
 		conn->unseen &= ~BIT(side);
 	return true;
 }
@@ -216,7 +215,7 @@ static void pep_follow_payload(struct pep_net *pn, struct pep_conn *conn,
 		conn->due |= PEP_SPLIT_TRIGGER_BYTES;
 	kept = conn->copies &&
 	       pep_copies_add(conn->copies, side, self, skb, pkt);
-	pep_follow_reach(conn, side, last);
+	pep_follow_reach(conn, side, last, true);
 	if (conn->copies && !kept)
 		pep_follow_uncopied(pn, conn, side);
 	if (!conn->copies)
@@ -278,7 +277,7 @@ static void pep_follow_beyond(struct pep_net *pn, struct pep_conn *conn,
 	if (pkt->payload && conn->copies)
 		pep_follow_turn(conn, side, true);
 	self->bytes += pkt->payload;
-	if (!pep_follow_reach(conn, side, last))
+	if (!pep_follow_reach(conn, side, last, pkt->payload))
 		return;
 	if (conn->copies)
 		pep_follow_uncopied(pn, conn, side);

@@ -30,8 +30,8 @@ struct pep_values;
  *	none yet; see window.c
  * @ifindex: device that the end's packets came by at first, and in a VRF at last, where TCP
  *	sees the VRF alone; 0 before any; written without a lock
- * @face: device that the leg's packets left by while the end's came by it, see xmit.c; 0
- *	before any; guarded by the socket's lock
+ * @face: ifindex of the device that the leg's packets left by while the end's came by it,
+ *	see xmit.c; 0 before any; guarded by the socket's lock, and read by the other leg
  * @acked: part of tcp_sock.bytes_acked from before the leg's time, modulo 2^32, bytes;
  *	set before the flow is up
  * @window: window offered to the end when no payload waits here, as last

@@ -23,7 +23,7 @@ struct rt6_info;
 /* Number of repetitions of a reset, see again.c. */
 #define PEP_AGAIN_TIMES		3
 
-/* Devices of a side that are known, see xmit.c. */
+/* Devices of a side that are known, see face.c. */
 #define PEP_NET_FACES		8
 
 /* Number of limits that listeners are notified of. */
@@ -51,6 +51,16 @@ struct pep_limits {
 	u32 subscriber_flows;
 	u32 subscriber_rate;
 	u32 subscriber_memory;
+};
+
+/**
+ * struct pep_net_face - a device that faces a side; written and read locklessly
+ * @ifindex: the device, 0 for none
+ * @seen: when a leg has last begun to use it, seconds of ktime_get_seconds()
+ */
+struct pep_net_face {
+	int ifindex;
+	u32 seen;
 };
 
 /**
@@ -118,9 +128,7 @@ struct pep_limits {
  * @epoch: number of the present notes in @attached; another one when a tc action has gone,
  *	and after each period of @stray
  * @recent: devices found in @attached lately, by pep_stray_number(); 0 for none
- * @faces: devices by which legs have sent lately, by the side that they face; 0 for none;
- *	see xmit.c
- * @faces_next: number of devices that @faces has got of a side
+ * @faces: the last devices by which legs have begun to send, by the side that they face
  * @stray: looks for devices that are not in @attached
  * @stray_soon: the work item @stray is to run soon
  * @stray_seq: dev_base_seq of @net when @stray has last looked for legs that are bound to
@@ -184,8 +192,7 @@ struct pep_net {
 	struct xarray attached;
 	atomic_t epoch;
 	u64 recent[8];
-	int faces[2][PEP_NET_FACES];
-	atomic_t faces_next[2];
+	struct pep_net_face faces[2][PEP_NET_FACES];
 	struct delayed_work stray;
 	bool stray_soon;
 	unsigned int stray_seq;

@@ -232,7 +232,7 @@ static void pep_release_finish(struct pep_conn *conn, struct pep_flow *flow,
 
 		pep_release_note(end, tcp_sk(sk));
 		pep_detour_acked(conn, flow, side);
-		end->bytes += tcp_sk(sk)->bytes_received;
+		end->bytes += tcp_sk(sk)->bytes_received - sock_flag(sk, SOCK_DONE);
 		end->next = end->high;
 		end->tsval = pep_clock_seen(flow, side);
 		/* A FIN that was on its way to the leg at the cut. */

@@ -277,9 +277,9 @@ bool pep_route_aside(const struct sock *sk, int ifindex, u8 dsfield)
  * @dst: route, or NULL
  * @ifindex: the device
  *
- * A port has the bridge above it, and the route leads to the bridge. The packets that
- * are sent to a virtual router come by a macvlan device, and the route leads to the one
- * below it.
+ * A port has the bridge, bond or VRF above it, and the route leads to that. The packets
+ * that are sent to a virtual router come by a macvlan device, and the route leads to the
+ * one below it. A VLAN device above is another link.
  *
  * Context: RCU read side.
  * Return: true when it does.
@@ -290,8 +290,11 @@ bool pep_route_uses(struct net *net, const struct dst_entry *dst, int ifindex)
 
 	if (!dev || !dst)
 		return false;
-	return dst->dev == dev || netdev_has_upper_dev_all_rcu(dev, dst->dev) ||
-	       (netif_is_macvlan(dev) && macvlan_dev_real_dev(dev) == dst->dev);
+	if (netif_is_macvlan(dev) && macvlan_dev_real_dev(dev) == dst->dev)
+		return true;
+	while (dev && dev != dst->dev)
+		dev = netdev_master_upper_dev_get_rcu(dev);
+	return dev;
 }
 
 /**

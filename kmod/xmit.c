@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Packets of legs on their way to routing. They never leave by a device of the other side,
- * and those that the firewall drops are counted.
+ * Packets of legs on their way to routing: those that the firewall drops are counted, and
+ * those that leave by a device of the other side acknowledge only what that has got.
  *
  * While the route to an end is lost, as with the device that leads to subscribers, another
- * one stands for it, mostly the default route, to the other side. Forwarded packets that go
- * there, and that the router there sends back, do no harm but to circle until their TTL is
- * used up. A leg's have the addresses, ports and numbers of the end that it speaks for: the
- * other leg takes them for that end's, and their acknowledgments for payload that has
- * arrived, which then is lost. So TCP hands its packets over by a function of this file,
- * which drops them as if there were no route; TCP repeats them until there is one.
- *
- * The devices of a side are those by which legs have sent while their ends' packets came by
- * them. A device that both sides have, as a one-armed gateway's, forbids nothing, nor does
- * one that was not used lately enough to be among the last few.
+ * one stands for it, mostly the default route, to the other side. It may be right, and lead
+ * to the end by another gateway. But where the router there sends packets back, a leg's have
+ * the addresses, ports and numbers of the end that it speaks for: the other leg takes them
+ * for that end's, and acknowledgments of payload that has not got there yet would have it
+ * freed. So TCP hands a leg's packets over by a function of this file, which lowers such
+ * acknowledgments.
  */
 
 #include "xmit.h"
@@ -25,42 +21,20 @@
 #include <net/ipv6.h>
 #include <net/tcp.h>
 
+#include "face.h"
 #include "flow.h"
 #include "net.h"
 #include "route.h"
 #include "stat.h"
 
-/* TCP's operations for IPv4 and IPv6, with the function below. Constant after load. */
-static struct inet_connection_sock_af_ops pep_xmit_ops4, pep_xmit_ops6;
+/* TCP's operations for IPv4 and IPv6, with the function below. */
+static struct inet_connection_sock_af_ops pep_xmit_ops4 __ro_after_init;
+static struct inet_connection_sock_af_ops pep_xmit_ops6 __ro_after_init;
 
-/* Is a device among those of a side? */
-static bool pep_xmit_known(const struct pep_net *pn, enum pep_side side, int ifindex)
-{
-	unsigned int i;
-
-	for (i = 0; i < PEP_NET_FACES; i++)
-		if (READ_ONCE(pn->faces[side][i]) == ifindex)
-			return true;
-	return false;
-}
-
-/* Add a device to those of a side, in place of the oldest; CPUs that add at the same time
- * may overwrite each other's.
+/* Does a leg's route lead to the other side, and not to where its end's packets come from? A
+ * leg of which that was never so has a route of its own kind.
  */
-static void pep_xmit_learn(struct pep_net *pn, enum pep_side side, int ifindex)
-{
-	unsigned int place;
-
-	if (pep_xmit_known(pn, side, ifindex))
-		return;
-	place = atomic_inc_return(&pn->faces_next[side]);
-	WRITE_ONCE(pn->faces[side][place % PEP_NET_FACES], ifindex);
-}
-
-/* May a leg's packet leave by its route? One of which no packet has left by the device that
- * its end's come by may take any.
- */
-static bool pep_xmit_admits(struct pep_flow *flow, struct sock *sk,
+static bool pep_xmit_astray(struct pep_flow *flow, struct sock *sk,
 			    const struct dst_entry *dst)
 {
 	enum pep_side side = pep_flow_side(flow, sk);
@@ -68,51 +42,57 @@ static bool pep_xmit_admits(struct pep_flow *flow, struct sock *sk,
 	int ifindex = dst->dev->ifindex;
 
 	if (likely(leg->face == ifindex))
-		return true;
+		return false;
 	if (pep_route_uses(flow->pn->net, dst, pep_leg_device(leg, sk))) {
-		leg->face = ifindex;
-		pep_xmit_learn(flow->pn, side, ifindex);
-		return true;
+		WRITE_ONCE(leg->face, ifindex);
+		pep_face_learn(flow->pn, side, ifindex);
+		return false;
 	}
-	return !leg->face || !pep_xmit_known(flow->pn, !side, ifindex) ||
-	       pep_xmit_known(flow->pn, side, ifindex);
+	return leg->face && (READ_ONCE(flow->leg[!side].face) == ifindex ||
+			     pep_face_other(flow->pn, side, ifindex));
 }
 
-/* Find the route of a leg's packet. Return: 0, or a negative error when there is none that
- * the packet may take.
+/* Acknowledge no more than the other end has. The checksum is yet to be computed. Legs of
+ * flows that were answered early have numbers of their own, which the other leg refuses.
  */
-static int pep_xmit_route(struct sock *sk)
+static void pep_xmit_lower(const struct pep_flow *flow, const struct sock *sk,
+			   struct sk_buff *skb)
+{
+	const struct sock *other = flow->leg[!pep_flow_side(flow, sk)].sk;
+	struct tcphdr *th = tcp_hdr(skb);
+	u32 acked;
+
+	if (flow->mode != PEP_CONNECT_MODE_FOLLOW || !th->ack)
+		return;
+	acked = READ_ONCE(tcp_sk(other)->snd_una);
+	if (after(ntohl(th->ack_seq), acked))
+		th->ack_seq = htonl(acked);
+}
+
+/* Look at the route that a leg's packet is going to take, if there is one. */
+static void pep_xmit_check(struct sock *sk, struct sk_buff *skb)
 {
 	const struct inet_connection_sock *icsk = inet_csk(sk);
 	struct pep_flow *flow = rcu_dereference_sk_user_data(sk);
 	u32 cookie = sk->sk_family == AF_INET6 ? inet6_sk(sk)->dst_cookie : 0;
 	const struct dst_entry *dst = __sk_dst_check(sk, cookie);
-	int err;
 
-	if (!dst) {
-		err = icsk->icsk_af_ops->rebuild_header(sk);
-		if (err)
-			return err;
+	if (!dst && !icsk->icsk_af_ops->rebuild_header(sk))
 		dst = __sk_dst_get(sk);
-	}
-	if (!flow || pep_xmit_admits(flow, sk, dst))
-		return 0;
+	if (likely(!flow || !dst || !pep_xmit_astray(flow, sk, dst)))
+		return;
 	pep_stat_inc(flow->pn, PEP_STAT_MISROUTED);
-	return -EHOSTUNREACH;
+	pep_xmit_lower(flow, sk, skb);
 }
 
-/* Send a packet of TCP's, or drop it. Called with the socket locked, BH off or on. */
+/* Send a packet of TCP's. Called with the socket locked, BH off or on. */
 static int pep_xmit(struct sock *sk, struct sk_buff *skb, struct flowi *fl)
 {
 	int err;
 
 	rcu_read_lock();
-	err = pep_xmit_route(sk);
+	pep_xmit_check(sk, skb);
 	rcu_read_unlock();
-	if (unlikely(err)) {
-		kfree_skb_reason(skb, SKB_DROP_REASON_IP_OUTNOROUTES);
-		return err;
-	}
 #if IS_ENABLED(CONFIG_IPV6)
 	if (sk->sk_family == AF_INET6)
 		err = inet6_csk_xmit(sk, skb, fl);
@@ -127,7 +107,7 @@ static int pep_xmit(struct sock *sk, struct sk_buff *skb, struct flowi *fl)
 
 /**
  * pep_xmit_attach() - have a leg's packets checked
- * @sk: locked leg whose user data is its flow
+ * @sk: locked leg whose user data is its flow; IPv6 if its listener or connect() is
  *
  * Context: any.
  */

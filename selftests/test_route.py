@@ -12,8 +12,9 @@ address is on their loopback device:
         lo   198.18.7.2
 """
 
+import contextlib
 
-from peptest import pep
+from peptest import bypass, pep
 from peptest.env import amount
 from peptest.firewall import ruled
 from peptest.ktap import (Failure, expect, expect_least, fail, families,
@@ -228,28 +229,59 @@ def stands(load):
     return False
 
 
-@families("the default route stands in for it, and leads back here")
-def astray(family):
-    """The legs' packets would come back, and be taken for those of the ends:
-    what one leg acknowledges, the other would believe that the server has."""
+@contextlib.contextmanager
+def by_server(family):
+    """Within, the way to the subscriber is the default route, to the server,
+    which forwards even packets with its own address."""
     home = HOME[family]
     own = f"route add {home} via {addr('sub', family)} dev wl0"
     server = f"default via {addr('srv', family)} dev sv0"
     with sysctls("srv", "net.ipv4.ip_forward=1",
                  "net.ipv6.conf.all.forwarding=1",
                  "net.ipv4.conf.all.accept_local=1",
-                 "net.ipv4.conf.all.send_redirects=0"), \
-            grows(flow_established=1, flow_reset=0, misrouted=least(5)):
+                 "net.ipv4.conf.all.send_redirects=0"):
+        ip("pep", f"route del {home}", f"route add {server}", family=family)
+        try:
+            yield
+        finally:
+            ip("pep", f"route del {server}", own, family=family)
+
+
+@families("the default route stands in for it, and leads back here")
+def astray(family):
+    """The legs' packets come back, and are taken for those of the ends: what
+    one leg acknowledges, the other must not believe that the server has."""
+    with grows(flow_established=1, flow_reset=0, misrouted=least(5)):
         load = loaded(family)
         before = pep.stat("misrouted")
-        with ruled("srv", "input", "meta l4proto tcp drop"):
-            ip("pep", f"route del {home}", f"route add {server}",
-               family=family)
+        with ruled("srv", "input", "meta l4proto tcp drop"), \
+                by_server(family):
             wait_for("packets of legs for the other side",
                      lambda: pep.stat("misrouted") >= before + 5)
-            ip("pep", f"route del {server}", own, family=family)
         moves(load)
         finish(load)
+
+
+@families("the default route stands in for it, and leads there")
+def around(family):
+    """Another gateway, here the server, has a link to the subscriber, whose
+    own packets come as before."""
+    bypass.linked()
+    to = bypass.NET[family] + str(bypass.NUMBER["sub"])
+    rule = "iif eth0 table 100 pref 100"
+    ip("srv", f"route add {HOME[family]} via {to} dev back0 table 100",
+       f"rule add {rule}", family=family)
+    try:
+        with grows(flow_established=1, flow_reset=0, misrouted=least(5)):
+            load = loaded(family)
+            with by_server(family):
+                moves(load)
+                moves(load)
+            moves(load)
+            finish(load)
+    finally:
+        ip("srv", f"rule del {rule}", family=family)
+        ip("srv", "link del back0")
 
 
 @families("the way to the subscriber is gone for good")

@@ -331,7 +331,7 @@ static const char * const docs_stat[] = {
 	[110] = "Split connections handed back, or reset where that was impossible, as packets took another way.",
 	[111] = "Packets for legs that INPUT of the firewall has dropped; they count in delivered, too.",
 	[112] = "Connections that the table holds at most (a gauge).",
-	[113] = "Packets of legs that were not sent, as their route led to a device of the other side.",
+	[113] = "Packets of legs whose route led to a device of the other side, as while the right one is lost.",
 	[114] = "Packets of legs that OUTPUT or POSTROUTING of the firewall has dropped.",
 };
 

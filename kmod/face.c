@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The devices that face each side: those by which legs have sent while packets of their
+ * ends came by them.
+ *
+ * They are learned, since an action knows its device at a packet only, and the route of a
+ * leg may lead to a bridge above it, or to the device below. The last few count, and those
+ * that legs still begin to use: a device that was the way to servers for a while may become
+ * the way to subscribers, as a link between two gateways does.
+ */
+
+#include "face.h"
+
+#include <linux/timekeeping.h>
+
+/* Time after which a device that no leg begins to use faces no side any more, s. */
+#define PEP_FACE_LASTS		600
+
+static u32 pep_face_now(void)
+{
+	return ktime_get_seconds();
+}
+
+/* Find a device among those that face a side, or the place for it. */
+static unsigned int pep_face_find(const struct pep_net *pn, enum pep_side side, int ifindex)
+{
+	const struct pep_net_face *faces = pn->faces[side];
+	u32 now = pep_face_now();
+	unsigned int i, oldest = 0;
+
+	for (i = 0; i < PEP_NET_FACES; i++) {
+		if (READ_ONCE(faces[i].ifindex) == ifindex)
+			return i;
+		if (now - READ_ONCE(faces[i].seen) > now - READ_ONCE(faces[oldest].seen))
+			oldest = i;
+	}
+	return oldest;
+}
+
+/* Does a device face a side? */
+static bool pep_face_known(const struct pep_net *pn, enum pep_side side, int ifindex)
+{
+	const struct pep_net_face *face =
+		&pn->faces[side][pep_face_find(pn, side, ifindex)];
+
+	return READ_ONCE(face->ifindex) == ifindex &&
+	       pep_face_now() - READ_ONCE(face->seen) <= PEP_FACE_LASTS;
+}
+
+/**
+ * pep_face_learn() - note that a device faces a side
+ * @pn: instance
+ * @side: the side
+ * @ifindex: device by which a leg sends, and the packets of its end come
+ *
+ * It takes the place of the one that was noted longest ago. CPUs that note devices at the
+ * same time may overwrite each other's.
+ *
+ * Context: any.
+ */
+void pep_face_learn(struct pep_net *pn, enum pep_side side, int ifindex)
+{
+	struct pep_net_face *face = &pn->faces[side][pep_face_find(pn, side, ifindex)];
+	u32 now = pep_face_now();
+
+	if (READ_ONCE(face->ifindex) != ifindex)
+		WRITE_ONCE(face->ifindex, ifindex);
+	if (READ_ONCE(face->seen) != now)
+		WRITE_ONCE(face->seen, now);
+}
+
+/**
+ * pep_face_other() - is a device one of the other side alone?
+ * @pn: instance
+ * @side: the side
+ * @ifindex: the device
+ *
+ * Context: any.
+ * Return: true when it faces the other side, and not @side.
+ */
+bool pep_face_other(const struct pep_net *pn, enum pep_side side, int ifindex)
+{
+	return pep_face_known(pn, !side, ifindex) && !pep_face_known(pn, side, ifindex);
+}
