@@ -124,6 +124,18 @@ for _offload in "on", "off":
              _offload)(tagged)
 
 
+@families("packets to the subscriber are routed into a VLAN of the device")
+def routed(family):
+    """That is another link: the connection is not split."""
+    way = f"{ADDRESSES['sub', family]} via {ADDRESSES['sub5', family]}"
+    ip("pep", f"route add {way} dev wl0.5", family=family)
+    try:
+        with grows(flow_established=0):
+            exchange(pep.kept_pair(family, "split_pass_route"), 10000)
+    finally:
+        ip("pep", f"route del {way}", family=family)
+
+
 @families("same tuple in two VLANs")
 def apart(family):
     """A packet with a flow's tuple that arrives on a VLAN without pep passes
