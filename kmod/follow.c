@@ -33,9 +33,9 @@
 #include "tally.h"
 #include "track.h"
 
-/* May copies be kept, or does the subscriber hold too much memory? Then a connection is
- * given up, unless it was handed back as idle: that one counts the first time, and asks
- * again at each payload until there is room.
+/* May copies be kept? Where the subscriber holds too much memory the connection is given up,
+ * unless it was handed back as idle: that one counts the first time, and asks again at each
+ * payload until there is room.
  */
 static bool pep_follow_admit(struct pep_net *pn, struct pep_conn *conn)
 {
@@ -370,6 +370,7 @@ static void pep_follow_resume(struct pep_net *pn, struct pep_gen *gen,
 	conn->refused = false;
 	if (pep_handshake_splittable(conn) && conn->detours <= PEP_TRACK_DETOURS)
 		conn->trigger = gen->values.split_trigger;
+	/* Once, where it has a trigger to give up. */
 	if (conn->detours == PEP_TRACK_DETOURS) {
 		pep_adopt_give_up(pn, conn, PEP_STAT_SPLIT_PASS_ROUTE);
 		conn->detours++;

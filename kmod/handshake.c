@@ -190,8 +190,9 @@ static u32 pep_handshake_age(const struct pep_conn *conn)
  * pep_handshake_splittable() - can a connection be split?
  * @conn: connection, locked
  *
- * Return: false when one end has sent something that a leg cannot carry, or a FIN,
- * or both have agreed upon AccECN, RFC 9768.
+ * Return: false when one end has sent something that a leg cannot carry, with a TTL of
+ * 255, or a FIN, or a policy of IPsec is against its packets, or both have agreed upon
+ * AccECN, RFC 9768.
  */
 bool pep_handshake_splittable(const struct pep_conn *conn)
 {

@@ -331,9 +331,11 @@ enum pep_stat pep_share_full(const struct pep_net *pn,
  * @pn: started instance
  * @path: entry of the subscriber, or NULL
  *
+ * A refusal counts in @path, listeners are notified of it, and relief.c looks at the
+ * flows.
+ *
  * Context: BH off, RCU read side.
- * Return: PEP_STAT_NONE, or the counter of the reason against it, of which
- * listeners are notified.
+ * Return: PEP_STAT_NONE, or the counter of the reason against it.
  */
 enum pep_stat pep_share_room(struct pep_net *pn, struct pep_path *path)
 {
@@ -345,15 +347,15 @@ enum pep_stat pep_share_room(struct pep_net *pn, struct pep_path *path)
 }
 
 /**
- * pep_share_check() - may a subscriber have another flow?
+ * pep_share_check() - may a subscriber have another flow, and hold more memory for it?
  * @pn: started instance
  * @path: entry of the subscriber, or NULL
  *
- * The bound is not exact: CPUs that ask at the same time may exceed it by one each.
+ * The bound is not exact: CPUs that ask at the same time may exceed it by one each. A
+ * refusal has the effects of one of pep_share_room().
  *
  * Context: BH off, RCU read side.
- * Return: PEP_STAT_NONE, or the counter of the reason against it, of which
- * listeners are notified.
+ * Return: PEP_STAT_NONE, or the counter of the reason against it.
  */
 enum pep_stat pep_share_check(struct pep_net *pn, struct pep_path *path)
 {
