@@ -2,10 +2,12 @@
 """tc with the plugin of tools/tc: it parses the options of the action
 pepsplit, prints them, and accepts its own output as input."""
 
+import errno
 import json
 import re
+import struct
 
-from peptest import pep
+from peptest import genl, pep, rtnl
 from peptest.env import PLUGINS
 from peptest.ktap import (after_case, case, expect, expect_between,
                           expect_least, expect_most, fail, families, wait_for)
@@ -411,6 +413,26 @@ def of_pepadm():
         expect("actions", indexes(), sorted(act["index"] for act in acts))
         pepadm("dev", "set", "wl0", "profile", "default")
     pepadm("dev", "del", "wl0")
+
+
+@case("an action without options, or without its fixed part or side")
+def bare():
+    """tc's plugin always sends them."""
+    parms = genl.attr(rtnl.TCA_PEPSPLIT_PARMS, struct.pack(
+        "IIiii", 0, 0, rtnl.TC_ACT_UNSPEC, 0, 0))
+    side = genl.attr(rtnl.TCA_PEPSPLIT_SIDE, struct.pack("I", 0))
+    nested = rtnl.TCA_ACT_OPTIONS | rtnl.NLA_F_NESTED
+    for attrs in (), (genl.attr(nested, side),), (genl.attr(nested, parms),):
+        try:
+            rtnl.action("pep", *attrs)
+            found = 0
+        except OSError as err:
+            found = err.errno
+        expect("error", found, errno.EINVAL)
+    expect("actions", told("actions ls action pepsplit"), [])
+    rtnl.action("pep", genl.attr(nested, parms + side))
+    expect("actions", len(told("actions ls action pepsplit")), 1)
+    tc("actions flush action pepsplit")
 
 
 @case("what tc attached, pepadm shows; what is like its own, it changes",

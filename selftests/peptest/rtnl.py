@@ -16,6 +16,7 @@ from .netns import Within
 RTM_NEWLINK = 16
 RTM_NEWTFILTER = 44
 RTM_GETTFILTER = 46
+RTM_NEWACTION = 48
 NLM_F_CREATE = 0x600     # and EXCL
 NLM_F_REQUEST_ACK = 5
 NLA_F_NESTED = 0x8000
@@ -37,6 +38,7 @@ TCA_FLOWER_KEY_IPV4_SRC = 10
 TCA_FLOWER_KEY_IPV4_SRC_MASK = 11
 TCA_FLOWER_KEY_IPV6_SRC = 14
 TCA_FLOWER_KEY_IPV6_SRC_MASK = 15
+TCA_ACT_TAB = 1
 TCA_ACT_KIND = 1
 TCA_ACT_OPTIONS = 2
 TCA_PEPSPLIT_PARMS = 2
@@ -84,6 +86,13 @@ def netkit(ns, dev, peer_ns, peer):
         skip("this kernel has no netkit devices")
     finally:
         os.close(fd)
+
+
+def action(ns, *attrs):
+    """Create an action pepsplit alone, with options or without any."""
+    change(ns, RTM_NEWACTION, bytes(4) + attr(
+        TCA_ACT_TAB | NLA_F_NESTED, attr(1 | NLA_F_NESTED, text(
+            TCA_ACT_KIND, "pepsplit") + b"".join(attrs))))
 
 
 def split_from(ns, dev, family, prefix, side, preference):
