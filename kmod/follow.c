@@ -354,8 +354,10 @@ static void pep_follow_resume(struct pep_net *pn, struct pep_gen *gen,
 	/* Maybe nobody has asked for its policy of IPsec, or this is another host. */
 	if (!((conn->heard & BIT(side)) | (self->flags & PEP_TRACK_UNSPLIT)) &&
 	    !pep_ipsec_admits(skb)) {
+		/* Another reason has counted. */
+		if (pep_handshake_splittable(conn))
+			conn->refused = true;
 		self->flags |= PEP_TRACK_UNSPLIT;
-		conn->refused = true;
 	}
 	conn->heard |= BIT(side);
 	if (conn->heard != (BIT(PEP_SIDE_WIRELESS) | BIT(PEP_SIDE_SERVER)))
