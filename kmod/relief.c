@@ -78,7 +78,8 @@ void pep_relief_note(struct pep_flow *flow)
 }
 
 /* Payload for the end on a side that the flow holds, with what has come behind a gap, bytes.
- * FINs that have come in order do not count, nor does payload that a leg in TCP_CLOSE has not sent: it is freed.
+ * FINs that have come in order do not count, nor does payload that a leg in TCP_CLOSE has
+ * not sent: it is freed.
  */
 static u32 pep_relief_payload(const struct pep_flow *flow, enum pep_side to)
 {
