@@ -104,7 +104,7 @@ bool pep_callback_owns(const struct sock *sk)
 }
 
 /**
- * pep_callback_attach() - make a socket report to a flow
+ * pep_callback_attach() - make a socket report to a flow, and send by xmit.c
  * @flow: flow that outlives the attachment, with the socket as a leg
  * @sk: locked socket with a struct socket
  *

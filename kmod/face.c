@@ -16,22 +16,30 @@
 /* Time after which a device that no leg begins to use faces no side any more, s. */
 #define PEP_FACE_LASTS		600
 
+/* Seconds of the clock of pep_net_face.seen. */
 static u32 pep_face_now(void)
 {
 	return ktime_get_seconds();
 }
 
-/* Find a device among those that face a side, or the place for it. */
+/* Time since a device was noted, s; none when another CPU has just done so. */
+static u32 pep_face_age(const struct pep_net_face *face)
+{
+	return max_t(s32, pep_face_now() - READ_ONCE(face->seen), 0);
+}
+
+/* Find a device among those that face a side, else the place for it, which another one may
+ * have.
+ */
 static unsigned int pep_face_find(const struct pep_net *pn, enum pep_side side, int ifindex)
 {
 	const struct pep_net_face *faces = pn->faces[side];
-	u32 now = pep_face_now();
 	unsigned int i, oldest = 0;
 
 	for (i = 0; i < PEP_NET_FACES; i++) {
 		if (READ_ONCE(faces[i].ifindex) == ifindex)
 			return i;
-		if (now - READ_ONCE(faces[i].seen) > now - READ_ONCE(faces[oldest].seen))
+		if (pep_face_age(&faces[i]) > pep_face_age(&faces[oldest]))
 			oldest = i;
 	}
 	return oldest;
@@ -44,7 +52,7 @@ static bool pep_face_known(const struct pep_net *pn, enum pep_side side, int ifi
 		&pn->faces[side][pep_face_find(pn, side, ifindex)];
 
 	return READ_ONCE(face->ifindex) == ifindex &&
-	       pep_face_now() - READ_ONCE(face->seen) <= PEP_FACE_LASTS;
+	       pep_face_age(face) <= PEP_FACE_LASTS;
 }
 
 /**

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Packets of legs on their way to routing: those that the firewall drops are counted, and
- * those that leave by a device of the other side acknowledge only what that has got.
+ * those that leave by a device of the other side acknowledge only what the other end has.
  *
  * While the route to an end is lost, as with the device that leads to subscribers, another
  * one stands for it, mostly the default route, to the other side. It may be right, and lead
@@ -31,8 +31,9 @@
 static struct inet_connection_sock_af_ops pep_xmit_ops4 __ro_after_init;
 static struct inet_connection_sock_af_ops pep_xmit_ops6 __ro_after_init;
 
-/* Does a leg's route lead to the other side, and not to where its end's packets come from? A
- * leg of which that was never so has a route of its own kind.
+/* Does a leg's route lead to the other side, and not to where its end's packets come from?
+ * That is noted where it does the latter; a leg of which it never did has a route of its own
+ * kind. With the socket locked, under RCU.
  */
 static bool pep_xmit_astray(struct pep_flow *flow, struct sock *sk,
 			    const struct dst_entry *dst)
@@ -52,8 +53,31 @@ static bool pep_xmit_astray(struct pep_flow *flow, struct sock *sk,
 			     pep_face_other(flow->pn, side, ifindex));
 }
 
-/* Acknowledge no more than the other end has. The checksum is yet to be computed. Legs of
- * flows that were answered early have numbers of their own, which the other leg refuses.
+/* Take the SACK blocks out of a packet: with a lower acknowledgment a DSACK would report
+ * payload that has not arrived.
+ */
+static void pep_xmit_unsack(struct tcphdr *th)
+{
+	u8 *at = (u8 *)(th + 1), *end = (u8 *)th + __tcp_hdrlen(th);
+
+	while (at < end && *at != TCPOPT_EOL) {
+		if (*at == TCPOPT_NOP) {
+			at++;
+			continue;
+		}
+		if (end - at < 2 || at[1] < 2 || at[1] > end - at)
+			return;
+		if (*at == TCPOPT_SACK) {
+			memset(at, TCPOPT_NOP, at[1]);
+			return;
+		}
+		at += at[1];
+	}
+}
+
+/* Acknowledge no more than the other end has. The checksum is yet to be computed. In a flow
+ * that was answered early the opener's leg has numbers of its own, so the other leg refuses
+ * its packets.
  */
 static void pep_xmit_lower(const struct pep_flow *flow, const struct sock *sk,
 			   struct sk_buff *skb)
@@ -65,11 +89,15 @@ static void pep_xmit_lower(const struct pep_flow *flow, const struct sock *sk,
 	if (flow->mode != PEP_CONNECT_MODE_FOLLOW || !th->ack)
 		return;
 	acked = READ_ONCE(tcp_sk(other)->snd_una);
-	if (after(ntohl(th->ack_seq), acked))
-		th->ack_seq = htonl(acked);
+	if (!after(ntohl(th->ack_seq), acked))
+		return;
+	th->ack_seq = htonl(acked);
+	pep_xmit_unsack(th);
 }
 
-/* Look at the route that a leg's packet is going to take, if there is one. */
+/* Look at the route that a leg's packet is going to take, which is looked up as TCP does when
+ * it repeats a packet, where it is not known.
+ */
 static void pep_xmit_check(struct sock *sk, struct sk_buff *skb)
 {
 	const struct inet_connection_sock *icsk = inet_csk(sk);
@@ -99,7 +127,9 @@ static int pep_xmit(struct sock *sk, struct sk_buff *skb, struct flowi *fl)
 	else
 #endif
 		err = ip_queue_xmit(sk, skb, fl);
-	/* The error of nf_hook_slow() for a packet that a rule drops or rejects. */
+	/* The error of nf_hook_slow() for a packet that a rule drops or rejects, and of a
+	 * program of BPF for a cgroup's. A VRF reports none.
+	 */
 	if (unlikely(err == -EPERM))
 		pep_stat_inc(pep_net(sock_net(sk)), PEP_STAT_OUTPUT_DROPPED);
 	return err;
@@ -107,9 +137,9 @@ static int pep_xmit(struct sock *sk, struct sk_buff *skb, struct flowi *fl)
 
 /**
  * pep_xmit_attach() - have a leg's packets checked
- * @sk: locked leg whose user data is its flow; IPv6 if its listener or connect() is
+ * @sk: leg whose user data is its flow; one of IPv6 has no address of IPv4
  *
- * Context: any.
+ * Context: any, with the socket locked.
  */
 void pep_xmit_attach(struct sock *sk)
 {

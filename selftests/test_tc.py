@@ -156,18 +156,26 @@ def redirected():
                if act["kind"] == "mirred")
 
 
-@families("a redirect to ifb behind pepadm's filters, to shape at ingress")
-def ifb(family):
+@families("a redirect to ifb behind pepadm's filters, to shape at ingress",
+          False)
+@families("a redirect to ifb in the same filters", True)
+def ifb(family, same):
     """Split connections pass it by, and others do not. In front of pep's
     filters it would keep the packets from pep: they come back from ifb behind
     all filters."""
     run("modprobe", "-qa", "act_mirred", "ifb", "cls_matchall", check=False)
     ip("pep", "link add ifb0 type ifb", "link set ifb0 up")
+    redirect = "action mirred egress redirect dev ifb0"
     for dev, side in SIDES.items():
-        pepadm("dev", "add", dev, "side", side)
-        tc(f"filter add dev {dev} ingress pref 49155 matchall "
-           "action mirred egress redirect dev ifb0")
-    pep.ready()
+        if same:
+            tc(f"qdisc add dev {dev} clsact")
+            tc(f"filter add dev {dev} ingress protocol {PROTOCOLS[family]} "
+               f"matchall action pepsplit side {side} pipe {redirect}")
+        else:
+            pepadm("dev", "add", dev, "side", side)
+            tc(f"filter add dev {dev} ingress pref 49155 matchall {redirect}")
+    if not same:
+        pep.ready()
     with grows(flow_established=1, flow_closed=1):
         exchange(pep.split_pair(family), BYTES)
     expect_most("bytes of the split connection", redirected(), 5000)
