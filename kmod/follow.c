@@ -56,11 +56,11 @@ static bool pep_follow_admit(struct pep_net *pn, struct pep_conn *conn)
 					 reason);
 		conn->crowded = reason != PEP_STAT_NONE;
 	}
-	if (conn->crowded) {
-		conn->trigger = 0;
-		conn->due = 0;
-	}
-	return !conn->crowded;
+	if (!conn->crowded)
+		return true;
+	conn->trigger = 0;
+	conn->due = 0;
+	return false;
 }
 
 /* Keep copies from here on: the ends' turns begin. */
@@ -354,9 +354,8 @@ static void pep_follow_resume(struct pep_net *pn, struct pep_gen *gen,
 	/* Maybe nobody has asked for its policy of IPsec, or this is another host. */
 	if (!((conn->heard & BIT(side)) | (self->flags & PEP_TRACK_UNSPLIT)) &&
 	    !pep_ipsec_admits(skb)) {
-		/* Another reason has counted. */
-		if (pep_handshake_splittable(conn))
-			conn->refused = true;
+		/* Unless another reason has counted. */
+		conn->refused |= pep_handshake_splittable(conn);
 		self->flags |= PEP_TRACK_UNSPLIT;
 	}
 	conn->heard |= BIT(side);

@@ -341,28 +341,9 @@ def refusing(verdict, hook="input"):
         run("nft", "delete", "table", "inet", "refusing", ns="pep")
 
 
-@families("INPUT drops packets of a split connection", "drop", 1)
-@families("INPUT only sees packets of a split connection", "accept", 0)
-def refused_input(family, verdict, counts):
-    """Each dropped packet counts, and no other; payload arrives when the rule
-    has gone."""
-    both = split(family)
-    exchange_part(both, 1000)
-    with refusing(verdict) as met:
-        before = pep.stats()
-        both[0].send(bytes(1000))
-        wait_for("packets that meet the rule", lambda: met() > 1)
-        # A packet may come between the two.
-        wait_for("as many as count", lambda: counts * met() == pep.stat(
-            "input_dropped") - before["input_dropped"])
-        expect("dropped", pep.stat("dropped"), before["dropped"])
-    both[1].settimeout(60)
-    must("payload", both[1].recv(1000, socket.MSG_WAITALL), bytes(1000))
-    both[1].setblocking(False)
-    exchange(both, MORE)
-    pep.flows_end()
-
-
+@families("INPUT drops packets of a split connection", "input", "drop", 1)
+@families("INPUT only sees packets of a split connection", "input", "accept",
+          0)
 @families("OUTPUT drops packets of a split connection", "output", "drop", 1)
 @families("OUTPUT rejects packets of a split connection", "output", "reject",
           1)
@@ -370,16 +351,19 @@ def refused_input(family, verdict, counts):
           "drop", 1)
 @families("OUTPUT only sees packets of a split connection", "output", "accept",
           0)
-def refused_output(family, hook, verdict, counts):
-    """Each packet of a leg that is dropped counts, and no other."""
+def refused(family, hook, verdict, counts):
+    """Each dropped packet counts, and no other; payload arrives when the rule
+    has gone."""
+    counter = "input_dropped" if hook == "input" else "output_dropped"
     both = split(family)
     exchange_part(both, 1000)
     with refusing(verdict, hook) as met:
         before = pep.stats()
         both[0].send(bytes(1000))
         wait_for("packets that meet the rule", lambda: met() > 1)
+        # A packet may come between the two.
         wait_for("as many as count", lambda: counts * met() == pep.stat(
-            "output_dropped") - before["output_dropped"])
+            counter) - before[counter])
         expect("dropped", pep.stat("dropped"), before["dropped"])
     both[1].settimeout(60)
     must("payload", both[1].recv(1000, socket.MSG_WAITALL), bytes(1000))
