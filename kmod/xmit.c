@@ -154,6 +154,9 @@ static int __init pep_xmit_copy(int family, struct inet_connection_sock_af_ops *
 	int err;
 
 	err = sock_create_kern(&init_net, family, SOCK_STREAM, IPPROTO_TCP, &sock);
+	/* What sock_alloc() and inet_create() return when they have no memory. */
+	if (err == -ENFILE || err == -ENOBUFS)
+		err = -ENOMEM;
 	if (err)
 		return err;
 	*ops = *inet_csk(sock->sk)->icsk_af_ops;

@@ -99,6 +99,7 @@ def copied(family):
     sub, srv = Sniffer("sub", family), Sniffer("srv", family)
     with grows(flow_established=1):
         both = opened_pair(family, AF41, EF)
+        pep.wait_flows(1)
         expect("the SYN's at the server", srv.codes(syn), {AF41})
         sub.packets()
         exchange(both, 20000)
