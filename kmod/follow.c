@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Following connections that are forwarded, after their handshakes: the bytes that
- * the ends have sent and acknowledged, and when one is worth splitting.
+ * the ends have sent and acknowledged, and when a trigger has come.
  *
  * Packets are neither held back nor changed, but for acknowledgments that edge.c raises.
  * The notes of an end hold the values that the other end will have seen: the highest
@@ -14,139 +14,22 @@
 #include <net/tcp.h>
 
 #include "adopt.h"
+#include "choose.h"
 #include "copies.h"
 #include "edge.h"
 #include "find.h"
 #include "flow.h"
 #include "gen.h"
-#include "group.h"
 #include "handshake.h"
 #include "ipsec.h"
 #include "learn.h"
 #include "meter.h"
 #include "passing.h"
-#include "path.h"
 #include "release.h"
 #include "segment.h"
 #include "share.h"
 #include "stat.h"
-#include "tally.h"
 #include "track.h"
-
-/* May copies be kept? Where the subscriber holds too much memory the connection is given up,
- * unless it was handed back as idle: that one counts the first time, and asks again at each
- * payload until there is room.
- */
-static bool pep_follow_admit(struct pep_net *pn, struct pep_conn *conn)
-{
-	enum pep_stat reason;
-
-	if (conn->crowded) {
-		conn->crowded = pep_share_over(pn, conn->path);
-		if (conn->crowded)
-			pep_share_relieve(pn);
-	} else {
-		reason = pep_share_room(pn, conn->path);
-		if (reason && !pep_track_tally(conn)) {
-			pep_adopt_give_up(pn, conn, reason);
-			return false;
-		}
-		if (reason)
-			pep_stat_unsplit(pn, conn->opener, &conn->tuple,
-					 reason);
-		conn->crowded = reason != PEP_STAT_NONE;
-	}
-	if (!conn->crowded)
-		return true;
-	conn->trigger = 0;
-	conn->due = 0;
-	return false;
-}
-
-/* Keep copies from here on: the ends' turns begin. */
-static void pep_follow_keep(struct pep_net *pn, struct pep_gen *gen,
-			    struct pep_conn *conn)
-{
-	enum pep_side side;
-
-	conn->due = conn->trigger & PEP_SPLIT_TRIGGER_HANDSHAKE;
-	if (!pep_follow_admit(pn, conn))
-		return;
-	WRITE_ONCE(conn->copies, pep_copies_new(gen, conn->path, conn->end));
-	if (!conn->copies) {
-		pep_adopt_give_up(pn, conn, PEP_STAT_SPLIT_PASS_NO_MEMORY);
-		return;
-	}
-	for (side = 0; side < 2; side++)
-		conn->end[side].turn = conn->end[side].high;
-	pep_adopt_prepare(conn);
-}
-
-/* Leave a connection of the control group to its ends. */
-static bool pep_follow_held_back(struct pep_net *pn, const struct pep_gen *gen,
-				 struct pep_conn *conn)
-{
-	if (!pep_group_held_back(gen, &conn->tuple, conn->opener))
-		return false;
-	/* With "split never" it might have been answered early. */
-	if (!conn->trigger && !gen->values.split_trigger)
-		pep_stat_unsplit(pn, conn->opener, &conn->tuple,
-				 PEP_STAT_SPLIT_PASS_CONTROL);
-	pep_adopt_give_up(pn, conn, PEP_STAT_SPLIT_PASS_CONTROL);
-	return true;
-}
-
-/* May the profile split a connection whose handshake is complete, or would it have
- * answered the SYN early? What the target answers is unknown then.
- */
-static bool pep_follow_chooses(const struct pep_gen *gen,
-			       const struct pep_conn *conn)
-{
-	return conn->trigger ||
-	       (gen->values.mode == PEP_CONNECT_MODE_EARLY &&
-		!(conn->end[conn->opener].flags & PEP_TRACK_UNSPLIT));
-}
-
-/* The handshake of such a connection is complete. */
-static void pep_follow_choose(struct pep_net *pn, struct pep_gen *gen,
-			      struct pep_conn *conn)
-{
-	bool held_back;
-
-	/* The profile may have been set since the SYN. */
-	if (conn->trigger)
-		conn->trigger = gen->values.split_trigger;
-	if (!pep_follow_chooses(gen, conn))
-		return;
-	held_back = pep_follow_held_back(pn, gen, conn);
-	pep_meter_begin(gen, conn, held_back ? PEP_GAIN_GROUP_CONTROL :
-					       PEP_GAIN_GROUP_TREATED);
-	if (held_back || !conn->trigger)
-		return;
-	pep_follow_keep(pn, gen, conn);
-	if (conn->copies && conn->path)
-		pep_learn_handshake(conn->path,
-				    conn->end[PEP_SIDE_WIRELESS].rtt);
-}
-
-/* Handle the first payload of a connection since it was handed back as idle: the
- * triggers begin anew, with the present values of its profile; where no device uses
- * that any more, with those of OTHER, the profile that the opener's device uses.
- */
-static void pep_follow_rearm(struct pep_net *pn, struct pep_gen *other,
-			     struct pep_conn *conn)
-{
-	struct pep_gen *gen = rcu_dereference(conn->tally->gen) ?: other;
-	enum pep_side side;
-
-	conn->used = true;
-	conn->trigger = gen ? gen->values.split_trigger : 0;
-	if (!conn->trigger)
-		return;
-	for (side = 0; side < 2; side++)
-		conn->end[side].next = conn->end[side].high;
-	pep_follow_keep(pn, gen, conn);
-}
 
 /* A turn of an end is over when the other end has sent payload that acknowledges all
  * of it. The next turn begins with payload that acknowledges @all of that reply. Where
@@ -355,7 +238,7 @@ static void pep_follow_resume(struct pep_net *pn, struct pep_gen *gen,
 	if (!((conn->heard & BIT(side)) | (self->flags & PEP_TRACK_UNSPLIT)) &&
 	    !pep_ipsec_admits(skb)) {
 		/* Unless another reason has counted. */
-		conn->refused |= pep_handshake_splittable(conn);
+		conn->refused |= pep_track_splittable(conn);
 		self->flags |= PEP_TRACK_UNSPLIT;
 	}
 	conn->heard |= BIT(side);
@@ -366,18 +249,7 @@ static void pep_follow_resume(struct pep_net *pn, struct pep_gen *gen,
 	    after(peer->high, self->edge))
 		return;
 	conn->resume = false;
-	if (conn->refused && gen->values.split_trigger)
-		pep_stat_unsplit(pn, side, &conn->tuple, PEP_STAT_SPLIT_PASS_OPTION);
-	conn->refused = false;
-	if (pep_handshake_splittable(conn) && conn->detours <= PEP_TRACK_DETOURS)
-		conn->trigger = gen->values.split_trigger;
-	/* Once, where it has a trigger to give up. */
-	if (conn->detours == PEP_TRACK_DETOURS) {
-		pep_adopt_give_up(pn, conn, PEP_STAT_SPLIT_PASS_ROUTE);
-		conn->detours++;
-	}
-	if (conn->trigger && !pep_follow_held_back(pn, gen, conn))
-		pep_follow_keep(pn, gen, conn);
+	pep_choose_resumed(pn, gen, conn);
 	/* It may be the last packet of an exchange. */
 	if (conn->due && pep_adopt_ready(conn))
 		pep_track_schedule(conn);
@@ -434,7 +306,7 @@ static void pep_follow_plausible(struct pep_net *pn, struct pep_gen *gen,
 		pep_follow_shown(conn, side, seq);
 	if (pep_track_tally(conn) && !conn->copies && !conn->unseen &&
 	    after(seq + pkt->payload, self->next))
-		pep_follow_rearm(pn, side == conn->opener ? gen : NULL, conn);
+		pep_choose_again(pn, side == conn->opener ? gen : NULL, conn);
 	pep_follow_note(conn, side, skb, pkt);
 	if (!after(seq, conn->end[!side].edge))
 		pep_follow_ack(conn, side, pkt);
@@ -510,9 +382,8 @@ static void pep_follow_step(struct pep_net *pn, struct pep_gen *gen,
 	    pep_segment_plausible(conn, side, skb, pkt) &&
 	    ntohl(th->ack_seq) == conn->end[!side].next) {
 		pep_handshake_complete(pn, gen, conn);
-		if (conn->stage == PEP_TRACK_FOLLOWED &&
-		    pep_follow_chooses(gen, conn))
-			pep_follow_choose(pn, gen, conn);
+		if (conn->stage == PEP_TRACK_FOLLOWED)
+			pep_choose_first(pn, gen, conn);
 	}
 	if (unlikely(conn->overpromised))
 		pep_edge_raise(conn, side, skb, pkt);

@@ -186,23 +186,6 @@ static u32 pep_handshake_age(const struct pep_conn *conn)
 	return div_u64(ktime_get_ns() - conn->born, NSEC_PER_USEC);
 }
 
-/**
- * pep_handshake_splittable() - can a connection be split?
- * @conn: connection, locked
- *
- * Return: false when one end has sent something that a leg cannot carry, with a TTL of
- * 255, or a FIN, or a policy of IPsec is against its packets, or both have agreed upon
- * AccECN, RFC 9768.
- */
-bool pep_handshake_splittable(const struct pep_conn *conn)
-{
-	u8 either = conn->end[0].flags | conn->end[1].flags;
-	u8 both = conn->end[0].flags & conn->end[1].flags;
-
-	return !(either & (PEP_TRACK_UNSPLIT | PEP_TRACK_FIN)) &&
-	       !(both & PEP_TRACK_ACCECN);
-}
-
 /* The target's answer to the SYN. */
 static void pep_handshake_synack(struct pep_net *pn, struct pep_conn *conn,
 				 struct sk_buff *skb,
@@ -232,12 +215,12 @@ static void pep_handshake_synack(struct pep_net *pn, struct pep_conn *conn,
 	opener->edge = target->next;
 	target->rtt = pep_handshake_age(conn);
 	pep_track_advance(pn, conn, PEP_TRACK_SYNACK);
-	/* Triggers may come later, see pep_follow_resume(). */
+	/* Triggers may come later, see pep_choose_resumed(). */
 	if (options.kind != PEP_OPTION_PLAIN || pep_packet_gtsm(skb) ||
 	    (conn->trigger && !pep_ipsec_admits(skb)))
 		target->flags |= PEP_TRACK_UNSPLIT;
 	/* A reason in the SYN has been counted: there are no triggers. */
-	if (!pep_handshake_splittable(conn))
+	if (!pep_track_splittable(conn))
 		pep_adopt_give_up(pn, conn, PEP_STAT_SPLIT_PASS_OPTION);
 	else if (conn->renew && !pkt->payload)
 		pep_synack_keep(pn, conn, skb);

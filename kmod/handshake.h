@@ -23,6 +23,5 @@ void pep_handshake_answer(struct pep_net *pn, struct pep_conn *conn,
 			  const struct pep_packet *pkt);
 void pep_handshake_complete(struct pep_net *pn, const struct pep_gen *gen,
 			    struct pep_conn *conn);
-bool pep_handshake_splittable(const struct pep_conn *conn);
 
 #endif

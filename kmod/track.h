@@ -360,6 +360,24 @@ static inline void pep_track_lapse(struct pep_conn *conn)
 }
 
 /**
+ * pep_track_splittable() - can a connection be split?
+ * @conn: connection, locked
+ *
+ * Context: any.
+ * Return: false when one end has sent something that a leg cannot carry, with a TTL of
+ * 255, or a FIN, or a policy of IPsec is against its packets, or both have agreed upon
+ * AccECN, RFC 9768.
+ */
+static inline bool pep_track_splittable(const struct pep_conn *conn)
+{
+	u8 either = conn->end[0].flags | conn->end[1].flags;
+	u8 both = conn->end[0].flags & conn->end[1].flags;
+
+	return !(either & (PEP_TRACK_UNSPLIT | PEP_TRACK_FIN)) &&
+	       !(both & PEP_TRACK_ACCECN);
+}
+
+/**
  * pep_track_side() - find the side that a packet of a connection comes from
  * @conn: connection
  * @tuple: tuple of the packet
