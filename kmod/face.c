@@ -11,6 +11,8 @@
 
 #include "face.h"
 
+#include <kunit/visibility.h>
+#include <linux/export.h>
 #include <linux/timekeeping.h>
 
 /* Time after which a device that no leg begins to use faces no side any more, s. */
@@ -22,9 +24,13 @@ static u32 pep_face_now(void)
 	return ktime_get_seconds();
 }
 
-/* Time since a device was noted, s; none when another CPU has just done so. */
+/* Time since a device was noted, s; none when another CPU has just done so. A free place is
+ * older than all.
+ */
 static u32 pep_face_age(const struct pep_net_face *face)
 {
+	if (!READ_ONCE(face->ifindex))
+		return U32_MAX;
 	return max_t(s32, pep_face_now() - READ_ONCE(face->seen), 0);
 }
 
@@ -76,6 +82,7 @@ void pep_face_learn(struct pep_net *pn, enum pep_side side, int ifindex)
 	if (READ_ONCE(face->seen) != now)
 		WRITE_ONCE(face->seen, now);
 }
+EXPORT_SYMBOL_IF_KUNIT(pep_face_learn);
 
 /**
  * pep_face_other() - is a device one of the other side alone?
@@ -90,3 +97,4 @@ bool pep_face_other(const struct pep_net *pn, enum pep_side side, int ifindex)
 {
 	return pep_face_known(pn, !side, ifindex) && !pep_face_known(pn, side, ifindex);
 }
+EXPORT_SYMBOL_IF_KUNIT(pep_face_other);

@@ -11,6 +11,7 @@
 
 #include "compat.h"
 #include "deliver.h"
+#include "face.h"
 #include "flow.h"
 #include "gain.h"
 #include "gather.h"
@@ -21,6 +22,7 @@
 #include "profile.h"
 #include "residence.h"
 #include "track.h"
+#include "xmit.h"
 
 static void pep_kunit_flow_transitions(struct kunit *test)
 {
@@ -488,6 +490,70 @@ static void pep_kunit_object_answer(struct kunit *test)
 	}
 }
 
+/* SACK blocks become padding, wherever they are; a broken option ends the search. */
+static void pep_kunit_xmit_unsack(struct kunit *test)
+{
+	static const struct {
+		u8 before[12];
+		u8 after[12];
+	} options[] = {
+		{ { 1, 1, 5, 10, 1, 2, 3, 4, 5, 6, 7, 8 },
+		  { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 } },
+		{ { 3, 3, 7, 5, 2, 2, 4, 8, 9, 9, 9, 9 },
+		  { 3, 3, 7, 1, 1, 2, 4, 8, 9, 9, 9, 9 } },
+		{ { 0, 5, 10, 1, 2, 3, 4, 5, 6, 7, 8, 9 },
+		  { 0, 5, 10, 1, 2, 3, 4, 5, 6, 7, 8, 9 } },
+		{ { 1, 5, 12, 1, 2, 3, 4, 5, 6, 7, 8, 9 },
+		  { 1, 5, 12, 1, 2, 3, 4, 5, 6, 7, 8, 9 } },
+		{ { 1, 9, 1, 5, 2, 3, 4, 5, 6, 7, 8, 9 },
+		  { 1, 9, 1, 5, 2, 3, 4, 5, 6, 7, 8, 9 } },
+	};
+	struct {
+		struct tcphdr th;
+		u8 options[12];
+	} header = { .th.doff = sizeof(header) / 4 };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(options); i++) {
+		memcpy(header.options, options[i].before, sizeof(header.options));
+		pep_xmit_unsack(&header.th);
+		KUNIT_EXPECT_MEMEQ_MSG(test, header.options, options[i].after,
+				       sizeof(header.options), "case %u", i);
+	}
+}
+
+/* A device is one of the other side while it is none of both, nor forgotten. */
+static void pep_kunit_face_other(struct kunit *test)
+{
+	struct pep_net *pn = kunit_kzalloc(test, sizeof(*pn), GFP_KERNEL);
+	struct pep_net_face *faces;
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, pn);
+	faces = pn->faces[PEP_SIDE_SERVER];
+	KUNIT_EXPECT_FALSE(test, pep_face_other(pn, PEP_SIDE_WIRELESS, 1));
+	pep_face_learn(pn, PEP_SIDE_SERVER, 1);
+	KUNIT_EXPECT_TRUE(test, pep_face_other(pn, PEP_SIDE_WIRELESS, 1));
+	KUNIT_EXPECT_FALSE(test, pep_face_other(pn, PEP_SIDE_SERVER, 1));
+	/* As seen by a CPU that is a second behind. */
+	faces[0].seen++;
+	KUNIT_EXPECT_TRUE(test, pep_face_other(pn, PEP_SIDE_WIRELESS, 1));
+	for (i = 2; i <= PEP_NET_FACES; i++)
+		pep_face_learn(pn, PEP_SIDE_SERVER, i);
+	for (i = 1; i <= PEP_NET_FACES; i++)
+		KUNIT_EXPECT_TRUE_MSG(test, pep_face_other(pn, PEP_SIDE_WIRELESS, i),
+				      "device %d", i);
+	/* The one that was noted longest ago makes room. */
+	faces[3].seen -= 5;
+	pep_face_learn(pn, PEP_SIDE_SERVER, 99);
+	KUNIT_EXPECT_EQ(test, faces[3].ifindex, 99);
+	KUNIT_EXPECT_FALSE(test, pep_face_other(pn, PEP_SIDE_WIRELESS, 4));
+	pep_face_learn(pn, PEP_SIDE_WIRELESS, 99);
+	KUNIT_EXPECT_FALSE(test, pep_face_other(pn, PEP_SIDE_WIRELESS, 99));
+	faces[0].seen -= 3600;
+	KUNIT_EXPECT_FALSE(test, pep_face_other(pn, PEP_SIDE_WIRELESS, 1));
+}
+
 /* A packet in a page of its own, with a header of the link or without any. */
 static void pep_kunit_deliver_compact(struct kunit *test)
 {
@@ -571,6 +637,8 @@ static struct kunit_case pep_kunit_cases[] = {
 	KUNIT_CASE(pep_kunit_gain_size),
 	KUNIT_CASE(pep_kunit_gain_add),
 	KUNIT_CASE(pep_kunit_object_answer),
+	KUNIT_CASE(pep_kunit_xmit_unsack),
+	KUNIT_CASE(pep_kunit_face_other),
 	{}
 };
 

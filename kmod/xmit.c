@@ -14,6 +14,8 @@
 
 #include "xmit.h"
 
+#include <kunit/visibility.h>
+#include <linux/export.h>
 #include <linux/net.h>
 #include <net/inet6_connection_sock.h>
 #include <net/inet_connection_sock.h>
@@ -56,7 +58,8 @@ static bool pep_xmit_astray(struct pep_flow *flow, struct sock *sk,
 /* Take the SACK blocks out of a packet: with a lower acknowledgment a DSACK would report
  * payload that has not arrived.
  */
-static void pep_xmit_unsack(struct tcphdr *th)
+VISIBLE_IF_KUNIT
+void pep_xmit_unsack(struct tcphdr *th)
 {
 	u8 *at = (u8 *)(th + 1), *end = (u8 *)th + __tcp_hdrlen(th);
 
@@ -74,6 +77,7 @@ static void pep_xmit_unsack(struct tcphdr *th)
 		at += at[1];
 	}
 }
+EXPORT_SYMBOL_IF_KUNIT(pep_xmit_unsack);
 
 /* Acknowledge no more than the other end has. The checksum is yet to be computed. In a flow
  * that was answered early the opener's leg has numbers of its own, so the other leg refuses
