@@ -34,31 +34,35 @@ static u32 pep_face_age(const struct pep_net_face *face)
 	return max_t(s32, pep_face_now() - READ_ONCE(face->seen), 0);
 }
 
-/* Find a device among those that face a side, else the place for it, which another one may
- * have.
- */
-static unsigned int pep_face_find(const struct pep_net *pn, enum pep_side side, int ifindex)
+/* Find a device among those that have faced a side, or NULL. */
+static struct pep_net_face *pep_face_find(struct pep_net_face *faces, int ifindex)
 {
-	const struct pep_net_face *faces = pn->faces[side];
-	unsigned int i, oldest = 0;
+	unsigned int i;
 
-	for (i = 0; i < PEP_NET_FACES; i++) {
+	for (i = 0; i < PEP_NET_FACES; i++)
 		if (READ_ONCE(faces[i].ifindex) == ifindex)
-			return i;
-		if (pep_face_age(&faces[i]) > pep_face_age(&faces[oldest]))
-			oldest = i;
-	}
+			return &faces[i];
+	return NULL;
+}
+
+/* The place of the device that was noted longest ago. */
+static struct pep_net_face *pep_face_oldest(struct pep_net_face *faces)
+{
+	struct pep_net_face *oldest = faces;
+	unsigned int i;
+
+	for (i = 1; i < PEP_NET_FACES; i++)
+		if (pep_face_age(&faces[i]) > pep_face_age(oldest))
+			oldest = &faces[i];
 	return oldest;
 }
 
 /* Does a device face a side? */
-static bool pep_face_known(const struct pep_net *pn, enum pep_side side, int ifindex)
+static bool pep_face_known(struct pep_net *pn, enum pep_side side, int ifindex)
 {
-	const struct pep_net_face *face =
-		&pn->faces[side][pep_face_find(pn, side, ifindex)];
+	const struct pep_net_face *face = pep_face_find(pn->faces[side], ifindex);
 
-	return READ_ONCE(face->ifindex) == ifindex &&
-	       pep_face_age(face) <= PEP_FACE_LASTS;
+	return face && pep_face_age(face) <= PEP_FACE_LASTS;
 }
 
 /**
@@ -74,11 +78,13 @@ static bool pep_face_known(const struct pep_net *pn, enum pep_side side, int ifi
  */
 void pep_face_learn(struct pep_net *pn, enum pep_side side, int ifindex)
 {
-	struct pep_net_face *face = &pn->faces[side][pep_face_find(pn, side, ifindex)];
+	struct pep_net_face *face = pep_face_find(pn->faces[side], ifindex);
 	u32 now = pep_face_now();
 
-	if (READ_ONCE(face->ifindex) != ifindex)
+	if (!face) {
+		face = pep_face_oldest(pn->faces[side]);
 		WRITE_ONCE(face->ifindex, ifindex);
+	}
 	if (READ_ONCE(face->seen) != now)
 		WRITE_ONCE(face->seen, now);
 }
@@ -93,7 +99,7 @@ EXPORT_SYMBOL_IF_KUNIT(pep_face_learn);
  * Context: any.
  * Return: true when it faces the other side, and not @side.
  */
-bool pep_face_other(const struct pep_net *pn, enum pep_side side, int ifindex)
+bool pep_face_other(struct pep_net *pn, enum pep_side side, int ifindex)
 {
 	return pep_face_known(pn, !side, ifindex) && !pep_face_known(pn, side, ifindex);
 }

@@ -8,6 +8,6 @@
 #include "net.h"
 
 void pep_face_learn(struct pep_net *pn, enum pep_side side, int ifindex);
-bool pep_face_other(const struct pep_net *pn, enum pep_side side, int ifindex);
+bool pep_face_other(struct pep_net *pn, enum pep_side side, int ifindex);
 
 #endif

@@ -100,37 +100,44 @@ static void pep_xmit_lower(const struct pep_flow *flow, const struct sock *sk,
 }
 
 /* Look at the route that a leg's packet is going to take, which is looked up as TCP does when
- * it repeats a packet, where it is not known.
+ * it repeats a packet, where it is not known. Return: the route, or NULL when there is none.
  */
-static void pep_xmit_check(struct sock *sk, struct sk_buff *skb)
+static struct dst_entry *pep_xmit_check(struct sock *sk, struct sk_buff *skb)
 {
 	const struct inet_connection_sock *icsk = inet_csk(sk);
 	struct pep_flow *flow = rcu_dereference_sk_user_data(sk);
 	u32 cookie = sk->sk_family == AF_INET6 ? inet6_sk(sk)->dst_cookie : 0;
-	const struct dst_entry *dst = __sk_dst_check(sk, cookie);
+	struct dst_entry *dst = __sk_dst_check(sk, cookie);
 
-	if (!dst && !icsk->icsk_af_ops->rebuild_header(sk))
+	if (unlikely(!dst) && !icsk->icsk_af_ops->rebuild_header(sk))
 		dst = __sk_dst_get(sk);
-	if (likely(!flow || !dst || !pep_xmit_astray(flow, sk, dst)))
-		return;
-	pep_stat_inc(flow->pn, PEP_STAT_MISROUTED);
-	pep_xmit_lower(flow, sk, skb);
+	if (unlikely(flow && dst && pep_xmit_astray(flow, sk, dst))) {
+		pep_stat_inc(flow->pn, PEP_STAT_MISROUTED);
+		pep_xmit_lower(flow, sk, skb);
+	}
+	return dst;
 }
 
 /* Send a packet of TCP's. Called with the socket locked, BH off or on. */
 static int pep_xmit(struct sock *sk, struct sk_buff *skb, struct flowi *fl)
 {
+	struct dst_entry *dst;
 	int err;
 
 	rcu_read_lock();
-	pep_xmit_check(sk, skb);
-	rcu_read_unlock();
+	dst = pep_xmit_check(sk, skb);
 #if IS_ENABLED(CONFIG_IPV6)
-	if (sk->sk_family == AF_INET6)
+	if (sk->sk_family == AF_INET6) {
 		err = inet6_csk_xmit(sk, skb, fl);
-	else
+	} else
 #endif
+	{
+		/* It asks for no route again then. */
+		if (likely(dst))
+			skb_dst_set_noref(skb, dst);
 		err = ip_queue_xmit(sk, skb, fl);
+	}
+	rcu_read_unlock();
 	/* The error of nf_hook_slow() for a packet that a rule drops or rejects, and of a
 	 * program of BPF for a cgroup's. A VRF reports none.
 	 */
