@@ -86,7 +86,7 @@ static bool pep_choose_held_back(struct pep_net *pn, const struct pep_gen *gen,
  * answered the SYN early? What the target answers is unknown then.
  */
 static bool pep_choose_concerns(const struct pep_gen *gen,
-			       const struct pep_conn *conn)
+				const struct pep_conn *conn)
 {
 	return conn->trigger ||
 	       (gen->values.mode == PEP_CONNECT_MODE_EARLY &&
