@@ -118,25 +118,28 @@ static struct dst_entry *pep_xmit_check(struct sock *sk, struct sk_buff *skb)
 	return dst;
 }
 
+/* Hand a packet to routing, with the route that was found for it, if any. IPv4 asks for none
+ * again then. Under RCU.
+ */
+static int pep_xmit_route(struct sock *sk, struct sk_buff *skb, struct flowi *fl,
+			  struct dst_entry *dst)
+{
+#if IS_ENABLED(CONFIG_IPV6)
+	if (sk->sk_family == AF_INET6)
+		return inet6_csk_xmit(sk, skb, fl);
+#endif
+	if (likely(dst))
+		skb_dst_set_noref(skb, dst);
+	return ip_queue_xmit(sk, skb, fl);
+}
+
 /* Send a packet of TCP's. Called with the socket locked, BH off or on. */
 static int pep_xmit(struct sock *sk, struct sk_buff *skb, struct flowi *fl)
 {
-	struct dst_entry *dst;
 	int err;
 
 	rcu_read_lock();
-	dst = pep_xmit_check(sk, skb);
-#if IS_ENABLED(CONFIG_IPV6)
-	if (sk->sk_family == AF_INET6) {
-		err = inet6_csk_xmit(sk, skb, fl);
-	} else
-#endif
-	{
-		/* It asks for no route again then. */
-		if (likely(dst))
-			skb_dst_set_noref(skb, dst);
-		err = ip_queue_xmit(sk, skb, fl);
-	}
+	err = pep_xmit_route(sk, skb, fl, pep_xmit_check(sk, skb));
 	rcu_read_unlock();
 	/* The error of nf_hook_slow() for a packet that a rule drops or rejects, and of a
 	 * program of BPF for a cgroup's. A VRF reports none.
