@@ -220,6 +220,7 @@ err_free:
 	kmem_cache_free(pep_flow_cache, flow);
 	return NULL;
 }
+EXPORT_SYMBOL_IF_KUNIT(pep_flow_create);
 
 static void pep_flow_free(struct rcu_head *rcu)
 {

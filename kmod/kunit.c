@@ -15,6 +15,7 @@
 #include "flow.h"
 #include "gain.h"
 #include "gather.h"
+#include "gen.h"
 #include "meter.h"
 #include "object.h"
 #include "option.h"
@@ -68,6 +69,25 @@ static void pep_kunit_flow_out_of_range(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EINVAL,
 			pep_flow_next(PEP_FLOW_STATE_CONNECTING,
 				      PEP_FLOW_END + 1));
+}
+
+/* As when another CPU has dropped the last reference of the generation meanwhile. */
+static void pep_kunit_flow_gen_gone(struct kunit *test)
+{
+	static const struct pep_flow_ops ops = { .mode = PEP_CONNECT_MODE_FOLLOW };
+	static const struct pep_tuple tuple = {};
+	struct pep_gen *gen = kunit_kzalloc(test, sizeof(*gen), GFP_KERNEL);
+	struct pep_net *pn = kunit_kzalloc(test, sizeof(*pn), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, gen);
+	KUNIT_ASSERT_NOT_NULL(test, pn);
+	gen->pn = pn;
+	local_bh_disable();
+	KUNIT_EXPECT_NULL(test, pep_flow_create(gen, &ops, PEP_SIDE_WIRELESS, &tuple, 1, 0));
+	local_bh_enable();
+	KUNIT_EXPECT_EQ(test, refcount_read(&gen->ref), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&pn->nflows), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&pn->npending), 0);
 }
 
 static void pep_kunit_track_transitions(struct kunit *test)
@@ -616,6 +636,7 @@ static void pep_kunit_deliver_route(struct kunit *test)
 static struct kunit_case pep_kunit_cases[] = {
 	KUNIT_CASE(pep_kunit_flow_transitions),
 	KUNIT_CASE(pep_kunit_flow_out_of_range),
+	KUNIT_CASE(pep_kunit_flow_gen_gone),
 	KUNIT_CASE(pep_kunit_track_transitions),
 	KUNIT_CASE_PARAM(pep_kunit_option_scan, pep_kunit_option_gen_params),
 	KUNIT_CASE(pep_kunit_option_strip),
