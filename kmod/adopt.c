@@ -75,7 +75,7 @@ bool pep_adopt_ready(const struct pep_conn *conn)
  * pep_adopt_prepare() - request sockets for a connection that may be split
  * @conn: connection with copies, locked
  *
- * Context: softirq.
+ * Context: BH off.
  */
 void pep_adopt_prepare(const struct pep_conn *conn)
 {

@@ -154,6 +154,7 @@ int pep_conn_fill(struct sk_buff *skb, const struct pep_net *pn,
 	    pep_conn_fill_end(skb, PEP_A_CONN_WIRELESS, pn, wireless, server) ||
 	    pep_conn_fill_end(skb, PEP_A_CONN_SERVER, pn, server, wireless) ||
 	    nla_put_u32(skb, PEP_A_CONN_TRIGGER, conn->trigger) ||
+	    nla_put_u32(skb, PEP_A_CONN_DUE, conn->due) ||
 	    nla_put_u32(skb, PEP_A_CONN_COPIES,
 			conn->copies ? conn->copies->memory : 0))
 		return -EMSGSIZE;

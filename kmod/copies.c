@@ -96,7 +96,7 @@ static void pep_copies_insert(struct pep_copies *copies, enum pep_side side,
  * @end: its two ends by side, with their labels; payload that they have sent by now is
  *	not kept
  *
- * Context: softirq.
+ * Context: BH off, RCU read side.
  * Return: empty copies, or NULL.
  */
 struct pep_copies *pep_copies_new(struct pep_gen *gen,

@@ -31,9 +31,10 @@
 #include "stat.h"
 #include "track.h"
 
-/* A turn of an end is over when the other end has sent payload that acknowledges all
- * of it. The next turn begins with payload that acknowledges @all of that reply. Where
- * both ends send at the same time one of them always has payload under way.
+/* A turn of an end is over when the other end has sent payload that acknowledges all of it:
+ * the turn has a reply. The next one begins with payload that acknowledges all of the reply.
+ * @all: the end's payload, which comes now, acknowledges all that the other end has sent.
+ * Where both ends send at the same time one of them always has payload under way.
  */
 static void pep_follow_turn(struct pep_conn *conn, enum pep_side side, bool all)
 {

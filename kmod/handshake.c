@@ -68,7 +68,7 @@ static void pep_handshake_open(struct pep_track_end *end,
  * @pkt: parsed @skb
  * @reason: set on failure: counter of the reason, for the caller to count
  *
- * Context: BH off, RCU read side.
+ * Context: BH off, RCU read side; takes pep_path.lock.
  * Return: the connection, without triggers, for pep_track_insert(); or NULL.
  */
 struct pep_conn *pep_handshake_new(struct pep_net *pn, enum pep_side side,
@@ -130,7 +130,8 @@ static bool pep_handshake_renew(const struct pep_gen *gen,
  *	prevents splitting the connection; another counter of a decision where the SYN
  *	was not answered early for a reason that holds later, too; or PEP_STAT_NONE
  *
- * Counts the outcome, and of connections that are in the table then
+ * Counts the outcome, unless the connection's other SYN arrives on another CPU, which counts
+ * it; and of connections that are in the table then
  * PEP_STAT_SPLIT_PASS_OPTION, where the profile splits connections and this one must not
  * be, or else the @reason where no trigger comes later, which would count it.
  *
@@ -250,7 +251,7 @@ static void pep_handshake_again(struct pep_conn *conn, enum pep_side side,
  * @skb: packet
  * @pkt: parsed @skb
  *
- * Context: softirq, RCU read side.
+ * Context: BH off, RCU read side.
  */
 void pep_handshake_answer(struct pep_net *pn, struct pep_conn *conn,
 			  enum pep_side side, struct sk_buff *skb,

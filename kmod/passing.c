@@ -78,7 +78,7 @@ static struct sk_buff *pep_passing_copy(const struct sk_buff *skb,
  * @pkt: parsed @skb
  * @way: from pep_release_packet(), with a leg
  *
- * Context: softirq, RCU read side, no socket locked.
+ * Context: BH off, RCU read side, no socket locked.
  */
 void pep_passing_deliver(struct pep_net *pn, struct sk_buff *skb,
 			 const struct pep_packet *pkt,

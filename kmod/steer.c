@@ -336,7 +336,9 @@ retry:
 	return pep_steer_pass(pn, reason);
 }
 
-/* Counter for a packet that is not TCP, or is a fragment that cannot be gathered. */
+/* Verdict on a packet that is not TCP, or is a fragment that cannot be gathered: its counter,
+ * or none for an ICMP error about a leg's packet, which is consumed.
+ */
 static enum pep_stat pep_steer_other(struct pep_net *pn, enum pep_side side,
 				     struct sk_buff *skb,
 				     const struct pep_packet *pkt,

@@ -100,7 +100,8 @@ static void pep_xmit_lower(const struct pep_flow *flow, const struct sock *sk,
 }
 
 /* Look at the route that a leg's packet is going to take, which is looked up as TCP does when
- * it repeats a packet, where it is not known. Return: the route, or NULL when there is none.
+ * it repeats a packet, where it is not known; count and lower a packet that goes astray.
+ * Return: the route, or NULL when there is none.
  */
 static struct dst_entry *pep_xmit_check(struct sock *sk, struct sk_buff *skb)
 {

@@ -98,7 +98,7 @@ def opening(family):
             "subscriber": {"addr": addr("sub", family), "port": port},
             "server": {"addr": NOBODY[family], "port": 5009},
             "stage": "opening", "opener": "wireless", "trigger": [],
-            "copies": 0}.items():
+            "due": [], "copies": 0}.items():
         expect(key, conn[key], value)
     expect("is there a flow", "flow" in conn, False)
     end, = conn["ends"].values()
@@ -500,6 +500,31 @@ def ahead(family):
         hosts.down(seq=6010, ack=1500)
         pep.wait_flows(1)
     hosts.end(1500)
+    pep.flows_end()
+    pep.follow("never")
+
+
+@families("a trigger has come, and the connection waits")
+def due(family):
+    """Payload has a hole, and is split when that has been filled."""
+    pep.follow("5000,loss")
+    hosts = Absent(family)
+    hosts.open()
+    hosts.down(seq=10, ack=1000, payload=bytes(1000))
+    hosts.until("server", bytes=1000)
+    expect("none has come", hosts.shown()["due"], [])
+    for at in range(2010, 7010, 1000):
+        hosts.down(seq=at, ack=1000, payload=bytes(1000))
+    hosts.until("server", bytes=6000)
+    conn = hosts.shown()
+    expect("one has come", (conn["stage"], conn["trigger"], conn["due"]),
+           ("followed", ["bytes", "loss"], ["bytes"]))
+    with pep.grows(ended=False, split_bytes=1):
+        hosts.down(seq=1010, ack=1000, payload=bytes(1000))
+        hosts.up(seq=1000, ack=7010)
+        pep.wait_flows(1)
+    expect("when it is split", hosts.shown()["due"], [])
+    hosts.end()
     pep.flows_end()
     pep.follow("never")
 
@@ -937,7 +962,8 @@ def text():
     if not re.fullmatch(
             rf"conn 198\.18\.0\.2:{port_of(both)} -> 198\.18\.1\.2:{PORT} "
             rf"followed opener wireless age \d+\.\d+s idle \d+\.\d+s "
-            rf"trigger - copies 0\n    wireless {end.format('wl0', 1000)}\n"
+            rf"trigger - due - copies 0\n"
+            rf"    wireless {end.format('wl0', 1000)}\n"
             rf"    server {end.format('sv0', 2000)}\n", out):
         fail(f"it is {out!r}")
     short = pepadm("conn").stdout

@@ -99,6 +99,8 @@ void pep_conn_show(const struct nlattr **tb)
 	pep_out_msec("idle_ms", "idle", pep_nl_uint(tb[PEP_A_CONN_IDLE_MS]));
 	show_flags("trigger", pep_out_detail("trigger"), names_split_trigger,
 		   ARRAY_SIZE(names_split_trigger), tb[PEP_A_CONN_TRIGGER]);
+	show_flags("due", pep_out_detail("due"), names_split_trigger,
+		   ARRAY_SIZE(names_split_trigger), tb[PEP_A_CONN_DUE]);
 	pep_out_uint("copies", pep_out_statistic("copies"),
 		     pep_nl_uint(tb[PEP_A_CONN_COPIES]));
 	pep_out_open_object("ends");
