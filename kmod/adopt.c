@@ -49,6 +49,7 @@ static bool pep_adopt_heard(const struct pep_track_end *end)
  * A leg cannot acknowledge to its end the payload that lies behind a hole, nor should it
  * send what its end has no room for.
  *
+ * Context: BH off.
  * Return: true when all payload of both ends has passed here, without a hole, all
  * unacknowledged payload has been kept, and both ends have sent packets lately; over IPv6
  * both ends' flow labels are known, too; and neither end has more under way than the other

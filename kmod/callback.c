@@ -109,6 +109,8 @@ bool pep_callback_owns(const struct sock *sk)
  * @sk: locked socket with a struct socket
  *
  * A FIN or a reset that the leg has received before is noted as if it came now.
+ *
+ * Context: BH off, with the flow locked.
  */
 void pep_callback_attach(struct pep_flow *flow, struct sock *sk)
 {

@@ -71,6 +71,12 @@ static bool pep_follow_reach(struct pep_conn *conn, enum pep_side side, u32 last
 	return true;
 }
 
+/* An event has come that may be a trigger of the connection. */
+static void pep_follow_fire(struct pep_conn *conn, unsigned int trigger)
+{
+	conn->due |= conn->trigger & trigger;
+}
+
 /* Keep payload that passes, and update the triggers. */
 static void pep_follow_payload(struct pep_net *pn, struct pep_conn *conn,
 			       enum pep_side side, struct sk_buff *skb,
@@ -92,11 +98,11 @@ static void pep_follow_payload(struct pep_net *pn, struct pep_conn *conn,
 		if (side == PEP_SIDE_SERVER && after(last, peer->ack) &&
 		    conn->copies &&
 		    pep_copies_older(conn->copies, side, last, peer->rtt))
-			conn->due |= PEP_SPLIT_TRIGGER_LOSS;
+			pep_follow_fire(conn, PEP_SPLIT_TRIGGER_LOSS);
 	}
 	if (conn->copies &&
 	    (s32)(last - self->turn) >= (s32)pep_copies_trigger(conn->copies))
-		conn->due |= PEP_SPLIT_TRIGGER_BYTES;
+		pep_follow_fire(conn, PEP_SPLIT_TRIGGER_BYTES);
 	kept = conn->copies &&
 	       pep_copies_add(conn->copies, side, self, skb, pkt);
 	pep_follow_reach(conn, side, last, true);
@@ -197,7 +203,7 @@ static void pep_follow_note(struct pep_conn *conn, enum pep_side side,
 		self->tsval = options.tsval;
 	self->seen = jiffies;
 	if (options.has_sack && side == PEP_SIDE_WIRELESS)
-		conn->due |= PEP_SPLIT_TRIGGER_LOSS;
+		pep_follow_fire(conn, PEP_SPLIT_TRIGGER_LOSS);
 	if (pkt->th->urg)
 		self->flags |= PEP_TRACK_UNSPLIT;
 	self->ifindex = skb->dev->ifindex;
@@ -339,7 +345,6 @@ static void pep_follow_segment(struct pep_net *pn, struct pep_gen *gen,
 		pep_adopt_give_up(pn, conn, PEP_STAT_SPLIT_PASS_END);
 	if (conn->copies && READ_ONCE(conn->copies->gen->closed))
 		pep_adopt_outdated(pn, conn);
-	conn->due &= conn->trigger;
 	if (conn->due && pep_adopt_ready(conn))
 		pep_track_schedule(conn);
 }

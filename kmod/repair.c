@@ -27,11 +27,10 @@
 /* Largest receive buffer for the window that a leg's end was promised, bytes. */
 #define PEP_REPAIR_RCVBUF	(16 * 1024 * 1024)
 
-/* Note one sample of the round trip as TCP would, RFC 6298, until the end has
- * acknowledged all that is @sent. Without a sample the leg starts with TCP's initial
- * values.
+/* Note one sample of the round trip as TCP does, RFC 6298, when the leg has sent up to @next.
+ * Without a sample the leg starts with TCP's initial values.
  */
-static void pep_repair_set_rtt(struct tcp_sock *tp, u32 rtt, u32 sent)
+static void pep_repair_set_rtt(struct tcp_sock *tp, u32 rtt, u32 next)
 {
 	if (!rtt)
 		return;
@@ -39,7 +38,7 @@ static void pep_repair_set_rtt(struct tcp_sock *tp, u32 rtt, u32 sent)
 	tp->mdev_us = rtt << 1;
 	tp->rttvar_us = max(tp->mdev_us, tcp_rto_min_us((struct sock *)tp));
 	tp->mdev_max_us = tp->rttvar_us;
-	tp->rtt_seq = sent;
+	tp->rtt_seq = next;
 	minmax_reset(&tp->rtt_min, tcp_jiffies32, rtt);
 }
 
@@ -72,7 +71,7 @@ static int pep_repair_path(struct sock *sk)
  */
 static u16 pep_repair_mss(const struct pep_conn *conn, enum pep_side side)
 {
-	u16 full = conn->copies ? conn->copies->full[!side] : 0;
+	u16 full = conn->copies->full[!side];
 	u16 mss = conn->end[side].mss;
 
 	return full >= TCP_MSS_DEFAULT ? min(full, mss) : mss;
@@ -309,7 +308,7 @@ enum pep_stat pep_repair_leg(struct pep_flow *flow, const struct pep_conn *conn,
 
 /**
  * pep_repair_end() - end a flow without a packet to an end
- * @flow: flow with both legs, locked, with its legs locked
+ * @flow: as for pep_flow_end(), with both legs
  * @cause: counter of the cause, as for pep_flow_end()
  *
  * Context: BH off.

@@ -5,8 +5,9 @@
  * A SYN makes an entry, and both directions' packets find it with one lookup,
  * under RCU. The entry leaves the table at a reset, when the flow that has taken
  * it over has ended, when a SYN opens the connection anew, and after a silence, see
- * sweep.c. The machine's memory bounds the table: when it is full, the connection whose
- * handshake has been incomplete for longest makes room.
+ * sweep.c. pep_limits.connections bounds the table, by default a share of the machine's
+ * memory: when it is full, the connection whose handshake has been incomplete for longest
+ * makes room. CPUs that insert at the same time may exceed the bound by one each.
  */
 
 #include "track.h"
@@ -447,8 +448,8 @@ static int pep_track_enter(struct pep_net *pn, struct pep_conn *conn)
  * @conn: from pep_track_new(), filled in; freed when it cannot be entered
  *
  * Context: BH off, RCU read side.
- * Return: 0, -ENOSPC when the table is full, -EEXIST when the connection is there
- * already, or -ENOMEM.
+ * Return: 0, -ENOSPC when the table is full and all handshakes in it are complete, -EEXIST
+ * when the connection is there already, or -ENOMEM.
  */
 int pep_track_insert(struct pep_net *pn, struct pep_conn *conn)
 {
