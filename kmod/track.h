@@ -97,8 +97,8 @@ enum pep_track_event {
  * @edge: highest right edge offered: the other end may send up to it
  * @tsval: its clock, RFC 7323, as the other end has seen it in order
  * @isn: initial sequence number; only the opener's is known for an imported connection
- * @seen: when its latest packet came that was plausible, jiffies; after a flow has had the connection,
- *	that of the latest acknowledgment that its leg has processed
+ * @seen: when its latest packet came that was plausible, jiffies; after a flow has had the
+ *	connection, that of the latest acknowledgment that its leg has processed
  * @repeated: payload sent a second time, bytes
  * @rtt: round trip between here and the end, us, of the handshake, or the
  *	smallest that a leg has seen lately; 0 when unknown
