@@ -69,7 +69,7 @@ static void pep_choose_keep(struct pep_net *pn, struct pep_gen *gen,
 }
 
 /* Leave a connection of the control group to its ends. */
-static bool pep_choose_hold_back(struct pep_net *pn, const struct pep_gen *gen,
+static bool pep_choose_held_back(struct pep_net *pn, const struct pep_gen *gen,
 				 struct pep_conn *conn)
 {
 	if (!pep_group_held_back(gen, &conn->tuple, conn->opener))
@@ -113,7 +113,7 @@ void pep_choose_first(struct pep_net *pn, struct pep_gen *gen,
 		conn->trigger = gen->values.split_trigger;
 	if (!pep_choose_concerns(gen, conn))
 		return;
-	held_back = pep_choose_hold_back(pn, gen, conn);
+	held_back = pep_choose_held_back(pn, gen, conn);
 	pep_meter_begin(gen, conn, held_back ? PEP_GAIN_GROUP_CONTROL :
 					       PEP_GAIN_GROUP_TREATED);
 	if (held_back || !conn->trigger)
@@ -173,6 +173,6 @@ void pep_choose_resumed(struct pep_net *pn, struct pep_gen *gen,
 		pep_adopt_give_up(pn, conn, PEP_STAT_SPLIT_PASS_ROUTE);
 		conn->detours++;
 	}
-	if (conn->trigger && !pep_choose_hold_back(pn, gen, conn))
+	if (conn->trigger && !pep_choose_held_back(pn, gen, conn))
 		pep_choose_keep(pn, gen, conn);
 }

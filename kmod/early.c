@@ -284,7 +284,7 @@ static enum pep_stat pep_early_entered(struct pep_gen *gen,
 
 	if (conn->stage != PEP_TRACK_OPENING) {
 		pep_pool_release(ps);
-		/* Another CPU may have needed the room, or seen a reset. */
+		/* Another CPU may have needed the room, seen a reset, or had a SYN-ACK. */
 		return conn->stage == PEP_TRACK_GONE ? PEP_STAT_FOLLOW_FULL :
 						       PEP_STAT_DROPPED;
 	}
@@ -420,8 +420,8 @@ static bool pep_early_takes_vrf(struct net *net, const struct net_device *dev)
  * @reason: set with PEP_FOLLOW_UNKNOWN: counter of a decision against splitting the
  *	connection, for pep_handshake_syn(), or PEP_STAT_NONE
  *
- * Context: BH off, RCU read side: a SYN that waited for a socket comes from the work item
- * of the pool.
+ * Context: BH off, RCU read side, none of our locks held: a SYN that waited for a socket
+ * comes from the work item of the pool.
  * Return: PEP_FOLLOW_CONSUMED; PEP_FOLLOW_UNKNOWN when its connection is to be followed
  * instead, if shares allow that: one of the ends would not be seen, there is a limit, or
  * a reason that is counted; PEP_FOLLOW_PASS when there may not be another one in the

@@ -436,7 +436,7 @@ static void pep_follow_release(struct pep_conn *conn, enum pep_side side,
  * @leg: for PEP_FOLLOW_SPLIT: the leg that the packet is for, with a reference;
  *	or NULL when it has to be looked up
  *
- * Context: BH off, RCU read side.
+ * Context: BH off, RCU read side; takes pep_conn.lock, and may deliver the packet.
  * Return: action for the packet.
  */
 enum pep_follow_verdict pep_follow_packet(struct pep_net *pn,

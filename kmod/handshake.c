@@ -130,10 +130,10 @@ static bool pep_handshake_renew(const struct pep_gen *gen,
  *	prevents splitting the connection; another counter of a decision where the SYN
  *	was not answered early for a reason that holds later, too; or PEP_STAT_NONE
  *
- * Counts the outcome, unless the connection's other SYN arrives on another CPU, which counts
- * it; and of connections that are in the table then
- * PEP_STAT_SPLIT_PASS_OPTION, where the profile splits connections and this one must not
- * be, or else the @reason where no trigger comes later, which would count it.
+ * Counts whether the connection is followed, or why not, unless its other SYN arrives on
+ * another CPU, which counts it. One that is followed from now on counts in
+ * PEP_STAT_SPLIT_PASS_OPTION, too, where the profile splits connections and this one must
+ * not be; else in @reason where no trigger comes later, which would count that.
  *
  * Context: BH off, RCU read side; takes pep_path.lock, then pep_conn.lock and in it
  * pep_net.track_lock.

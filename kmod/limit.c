@@ -40,7 +40,7 @@
 #define PEP_LIMIT_PART		64
 #define PEP_LIMIT_LEAST		256U
 
-/* Highest limit that can be set. */
+/* Highest limit that follows from memory. */
 #define PEP_LIMIT_MOST		16777216U
 
 /* The part of the machine's memory that TCP may use before it is short of it, by the default
@@ -144,7 +144,7 @@ enum pep_stat pep_limit_check(const struct pep_gen *gen)
  *
  * Listeners are notified. The limit is no more exact than the others.
  *
- * Context: any, BH off.
+ * Context: BH off.
  * Return: true when no other opener may be answered early.
  */
 bool pep_limit_pending(struct pep_net *pn)
@@ -183,10 +183,11 @@ static int pep_limit_kind(enum pep_stat counter)
 /**
  * pep_limit_refused() - notify listeners that a limit is reached
  * @pn: instance
- * @counter: counter from pep_limit_check(), or another limit's
+ * @counter: counter from pep_limit_check(), or another limit's; nothing happens for one
+ *	that is none, as that of draining
  * @path: entry of the subscriber whose share it is, or NULL
  *
- * Context: any, BH off.
+ * Context: BH off.
  */
 void pep_limit_refused(struct pep_net *pn, enum pep_stat counter,
 		       const struct pep_path *path)
@@ -223,7 +224,7 @@ void pep_limit_ended(struct pep_net *pn)
 }
 
 /**
- * pep_limit_drain() - start or stop letting new connections pass
+ * pep_limit_drain() - split and answer no connections from now on, or again
  * @pn: instance, with its lock held
  * @on: true to start, false to stop
  *

@@ -137,7 +137,7 @@ struct pep_net_face {
  * @stray_ops: a hook for their packets
  * @strays: there is this hook; of the work item @stray
  * @live: brings changed settings to flows; see live.c
- * @lock: guards @started, @profiles, @gens and the profiles' settings
+ * @lock: guards @started, @profiles, @gens, @limits, @draining and the profiles' settings
  * @profiles: struct pep_profile, the default one first
  * @profiles_seq: number of changes of @profiles; guarded by @lock
  * @gens: struct pep_gen that are not yet freed

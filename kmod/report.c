@@ -389,7 +389,7 @@ static int pep_report_end(struct sk_buff *skb, const struct pep_flow *flow,
  * @cmd: PEP_CMD_*
  * @hdr: where its header goes
  *
- * Context: any, BH off.
+ * Context: BH off.
  * Return: the message, for pep_report_finish(), or NULL when there is no memory;
  * listeners get ENOBUFS then.
  */
@@ -416,7 +416,7 @@ struct sk_buff *pep_report_begin(struct net *net, unsigned int group, u8 cmd,
  * @hdr: its header
  * @err: 0, or the error for which it is incomplete and dropped, negative
  *
- * Context: any, BH off.
+ * Context: BH off.
  */
 void pep_report_finish(struct net *net, unsigned int group,
 		       struct sk_buff *skb, void *hdr, int err)
@@ -488,7 +488,7 @@ static void pep_report_limit(const struct pep_net *pn, u8 cmd,
  * @pn: instance
  * @group: PEP_NLGRP_*
  *
- * Context: any, BH off or on the RCU read side, up to pep_report_finish().
+ * Context: BH off or RCU read side, up to pep_report_finish().
  * Return: false when no message is needed.
  */
 bool pep_report_wanted(const struct pep_net *pn, unsigned int group)
@@ -530,7 +530,7 @@ void pep_report_closed(const struct pep_flow *flow, enum pep_stat cause)
  *	PEP_STAT_*
  * @path: entry of the subscriber whose share it is, or NULL
  *
- * Context: any, BH off.
+ * Context: BH off.
  */
 void pep_report_overload(const struct pep_net *pn, enum pep_stat counter,
 			 const struct pep_path *path)

@@ -9,8 +9,9 @@
  * oldest whose handshake is incomplete makes room.
  *
  * Beyond a share a new connection is forwarded unsplit, or not even followed. Existing
- * ones stay as they are, but for flows that hold memory and make no progress, see
- * relief.c. No other subscriber is affected.
+ * ones stay as they are, but beyond that of memory the windows of flows open no further,
+ * see window.c, and flows that hold memory and make no progress end, see relief.c. No
+ * other subscriber is affected.
  */
 
 #include "share.h"
@@ -228,7 +229,7 @@ void pep_share_copy(struct pep_net *pn, struct pep_path *path, u32 *noted,
  *
  * The bound is not exact: CPUs that ask at the same time may exceed it by one each.
  *
- * Context: BH off, RCU read side.
+ * Context: BH off, RCU read side; takes pep_path.lock.
  * Return: PEP_STAT_NONE with the connection counted, until pep_share_leave(); or the
  * counter of the reason against it, for the caller to count; listeners are notified.
  */
@@ -249,7 +250,7 @@ enum pep_stat pep_share_open(struct pep_net *pn, struct pep_path *path, u64 now)
  * @pn: started instance
  * @path: entry of its subscriber, under RCU
  *
- * Context: BH off.
+ * Context: BH off; takes pep_path.lock.
  */
 void pep_share_return(struct pep_net *pn, struct pep_path *path)
 {
@@ -352,7 +353,8 @@ enum pep_stat pep_share_room(struct pep_net *pn, struct pep_path *path)
  * @path: entry of the subscriber, or NULL
  *
  * The bound is not exact: CPUs that ask at the same time may exceed it by one each. A
- * refusal has the effects of one of pep_share_room().
+ * refusal counts in @path, listeners are notified of it, and when it is one of memory
+ * relief.c looks at the flows, as by pep_share_room().
  *
  * Context: BH off, RCU read side.
  * Return: PEP_STAT_NONE, or the counter of the reason against it.

@@ -2,11 +2,11 @@
 /*
  * Where an opener's SYN comes from, and where routing would take it.
  *
- * A SYN that passes is routed, and the kernel drops it when its source cannot be
- * behind its device: rp_filter, and over IPv4 an address of this host's own, whatever
- * rp_filter is. A SYN that is answered early is not forwarded, so here routing checks,
- * over IPv4, its source, and, over IPv6, whether its target is this host; the leg towards
- * the target finds its own route.
+ * A SYN that passes is routed. Over IPv4 the kernel drops it when its source cannot be
+ * behind its device, by rp_filter, and without accept_local when it is an address of this
+ * host. A SYN that is answered early is not forwarded, so here routing checks, over IPv4,
+ * its source, and, over IPv6, whether its target is this host; the leg towards the target
+ * finds its own route. The option "source" of a profile is another matter, see early.c.
  */
 
 #include "source.h"

@@ -253,7 +253,7 @@ void pep_track_drop_copies(struct pep_conn *conn)
 /**
  * pep_track_disarm() - keep triggers from splitting a connection
  * @conn: connection, locked; it has been taken over, or will not be by these
- *	triggers: pep_follow_resume() may arm it again
+ *	triggers: pep_choose_resumed() may arm it again
  *
  * Context: BH off.
  */
