@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The TCP options of a SYN: may a connection with them be split? */
+/* The TCP options of a SYN or SYN-ACK: may a connection with them be split? */
 
 #include "option.h"
 
@@ -74,44 +74,44 @@ static enum pep_option_kind pep_option_classify(const u8 *opt,
 	}
 }
 
+/* Note a reason against splitting, unless there was one before; a profile may ignore that of
+ * Multipath TCP, so another one takes its place.
+ */
+static void pep_option_note(struct pep_options *found, enum pep_option_kind kind)
+{
+	if (kind != PEP_OPTION_PLAIN &&
+	    (found->kind == PEP_OPTION_PLAIN || found->kind == PEP_OPTION_MPTCP))
+		found->kind = kind;
+}
+
 /**
  * pep_option_scan() - parse the options of a SYN
  * @opt: first byte behind the fixed TCP header
  * @len: length of the options, 0 to 40 bytes
  * @found: result
  *
- * Parses as tcp_parse_options() does, but reports a broken option as a reason
- * against splitting instead of ignoring it.
+ * Parses as tcp_parse_options() does, values behind a reason against splitting among them,
+ * since the connection is followed; but a broken option is such a reason instead of being
+ * ignored.
  *
  * Context: any.
  */
 void pep_option_scan(const u8 *opt, unsigned int len,
 		     struct pep_options *found)
 {
-	memset(found, 0, sizeof(*found));
-	while (len) {
-		enum pep_option_kind kind;
-		unsigned int size;
+	unsigned int size;
 
-		if (opt[0] == TCPOPT_EOL)
-			return;
-		if (opt[0] == TCPOPT_NOP) {
-			opt++;
-			len--;
+	memset(found, 0, sizeof(*found));
+	for (; len && opt[0] != TCPOPT_EOL; opt += size, len -= size) {
+		size = 1;
+		if (opt[0] == TCPOPT_NOP)
 			continue;
-		}
-		size = len >= 2 ? opt[1] : 0;
-		if (size < 2 || size > len)
-			kind = PEP_OPTION_UNKNOWN;
-		else
-			kind = pep_option_classify(opt, size, found);
-		if (kind != PEP_OPTION_PLAIN)
-			found->kind = kind;
-		/* A profile may ignore it: look for other reasons. */
-		if (kind != PEP_OPTION_PLAIN && kind != PEP_OPTION_MPTCP)
+		if (len < 2 || opt[1] < 2 || opt[1] > len) {
+			pep_option_note(found, PEP_OPTION_UNKNOWN);
 			return;
-		opt += size;
-		len -= size;
+		}
+		size = opt[1];
+		pep_option_note(found, pep_option_classify(opt, size, found));
 	}
 }
 EXPORT_SYMBOL_IF_KUNIT(pep_option_scan);

@@ -5,7 +5,7 @@
 #include <linux/types.h>
 
 /**
- * enum pep_option_kind - meaning of the options of a SYN for splitting
+ * enum pep_option_kind - meaning of the options of a SYN or SYN-ACK for splitting
  * @PEP_OPTION_PLAIN: nothing that a split connection would lose
  * @PEP_OPTION_MD5: TCP-MD5, RFC 2385: signed end to end
  * @PEP_OPTION_AO: TCP-AO, RFC 5925: signed end to end
@@ -26,7 +26,7 @@ enum pep_option_kind {
 };
 
 /**
- * struct pep_options - values found among the options of a SYN
+ * struct pep_options - values found among the options of a SYN or SYN-ACK
  * @kind: the first reason against splitting, or PEP_OPTION_PLAIN;
  *	PEP_OPTION_MPTCP only when there is no other
  * @has_ts: there is a timestamp option, RFC 7323

@@ -504,6 +504,24 @@ def ahead(family):
     pep.follow("never")
 
 
+@families("window scales behind options that keep it from being split")
+def scaled(family):
+    """More than 64 KB are under way: they pass, as the window is known."""
+    hosts = Absent(family)
+    scale = b"\x4d\4\0\0\3\3\7\1"
+    hosts.open(syn=scale, synack=scale)
+    ends = hosts.shown()["ends"]
+    expect("flags", [ends[side]["flags"] for side in ("wireless", "server")],
+           [["wscale", "unsplit"]] * 2)
+    with pep.grows(ended=False, follow_unseen=0):
+        for at in range(10, 100010, 1000):
+            hosts.down(seq=at, ack=1000, payload=bytes(1000))
+        hosts.until("server", bytes=100000, unacked=100000)
+        hosts.up(seq=1000, ack=100010)
+        hosts.until("server", unacked=0)
+    hosts.end()
+
+
 @families("a trigger has come, and the connection waits")
 def due(family):
     """Payload has a hole, and is split when that has been filled."""

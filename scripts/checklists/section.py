@@ -66,8 +66,8 @@ class Section:
             else:
                 words += WORD.findall(token)
         known = tree.words({os.path.dirname(path) for path in self.named})
-        self.faults += [f"no file beside those that it names has {word}"
-                        for word in words if word not in known]
+        self.faults += [f"{word} of its text is in no file beside those that "
+                        "it names" for word in words if word not in known]
 
     def _look_up(self, token):
         """Note the files of a name."""

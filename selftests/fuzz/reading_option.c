@@ -60,8 +60,7 @@ static enum pep_option_kind reading_option_one(const u8 *opt, u32 size,
 void reading_of_options(const u8 *opt, u32 len,
 			struct reading_options *reading)
 {
-	struct pep_options *found = &reading->options;
-	bool over = false;
+	enum pep_option_kind first = PEP_OPTION_PLAIN;
 	u32 at, size;
 
 	memset(reading, 0, sizeof(*reading));
@@ -69,17 +68,19 @@ void reading_of_options(const u8 *opt, u32 len,
 		enum pep_option_kind kind = PEP_OPTION_UNKNOWN;
 
 		size = reading_option_size(opt + at, len - at);
+		if (size)
+			kind = reading_option_one(opt + at, size, &reading->options);
 		if (size && opt[at] == 30)
 			reading->mptcp = true;
-		if (size && !over)
-			kind = reading_option_one(opt + at, size, found);
-		if (kind != PEP_OPTION_PLAIN && !over) {
-			found->kind = kind;
-			over = kind != PEP_OPTION_MPTCP;
-		}
+		if (kind == PEP_OPTION_MPTCP)
+			reading->options.kind = kind;
+		else if (first == PEP_OPTION_PLAIN)
+			first = kind;
 		if (!size)
 			break;
 	}
+	if (first != PEP_OPTION_PLAIN)
+		reading->options.kind = first;
 }
 
 /**
