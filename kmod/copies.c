@@ -97,7 +97,7 @@ static void pep_copies_insert(struct pep_copies *copies, enum pep_side side,
  *	not kept
  *
  * Context: BH off, RCU read side.
- * Return: empty copies, or NULL.
+ * Return: empty copies; or NULL for want of memory, and for a generation that has gone.
  */
 struct pep_copies *pep_copies_new(struct pep_gen *gen,
 				  struct pep_path *path,
@@ -125,7 +125,7 @@ struct pep_copies *pep_copies_new(struct pep_gen *gen,
  * pep_copies_free() - free the copies of a connection
  * @copies: from pep_copies_new()
  *
- * Context: BH off.
+ * Context: BH off, with the connection locked.
  */
 void pep_copies_free(struct pep_copies *copies)
 {
@@ -159,7 +159,7 @@ static bool pep_copies_room(const struct pep_copies *copies)
 	       pep_copies_left(pn, copies->path);
 }
 
-/* Mark copies of payload that was sent again. */
+/* Mark copies of payload that was sent again, in segments without new payload. */
 static void pep_copies_again(struct pep_copies *copies, enum pep_side side,
 			     u32 seq, u32 last)
 {
@@ -365,8 +365,9 @@ static void pep_copies_stamp(struct sock *sk, u32 begin, u64 at, bool again)
  *	end has not acknowledged
  * @ubuf: scratch
  *
- * Context: softirq.
- * Return: 0 or a negative error, as sendmsg(2).
+ * Context: softirq, with the connection locked.
+ * Return: 0 or a negative error, as sendmsg(2), or -EBADMSG with a warning when a copy lies
+ * behind a hole, which pep_adopt_ready() excludes.
  */
 int pep_copies_load(struct pep_copies *copies, enum pep_side side,
 		    struct sock *sk, struct ubuf_info *ubuf)

@@ -241,7 +241,7 @@ struct pep_copy *pep_copy_take(struct sk_buff *skb, u32 off, u32 seq, u32 len)
 
 /**
  * pep_copy_page() - have all of a copy in pages, to which a leg takes references
- * @copy: copy that has not been before
+ * @copy: copy of which this is called once
  *
  * Context: softirq.
  * Return: memory that it keeps more than before, bytes; or -ENOMEM.

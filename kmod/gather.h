@@ -7,7 +7,7 @@
 
 struct sock;
 
-/* Maximum of fragments that one call hands to a leg. */
+/* Maximum of fragments that are gathered from a queue for one call. */
 #define PEP_GATHER_BVECS	128
 
 /* Least memory that a fragment of a received packet keeps, bytes: the smallest
@@ -32,7 +32,7 @@ struct pep_gather_page {
 
 /**
  * struct pep_gather - fragments collected for one call
- * @bvec: array of PEP_GATHER_BVECS entries that holds them
+ * @bvec: array that holds them, of PEP_GATHER_BVECS entries, or that of a struct pep_copy
  * @to: page to copy to
  * @n: number of fragments
  * @len: their length, bytes

@@ -165,7 +165,7 @@ static void pep_gen_open_work(struct work_struct *work)
 	opening->err = pep_gen_open_all(opening->gen);
 }
 
-/* Sockets, and those that a listener accepts, belong to the control group of the task that
+/* Sockets, and those that a listener accepts, belong to the cgroup of the task that
  * makes them. Filters of pepadm's, as systemd has them for a service, are not for the
  * traffic of subscribers.
  */

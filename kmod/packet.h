@@ -14,9 +14,10 @@
  * enum pep_packet_kind - kind of packet for the proxy
  * @PEP_PACKET_TCP: TCP with sane headers
  * @PEP_PACKET_ICMP: an ICMP or ICMPv6 error about a TCP packet
- * @PEP_PACKET_OTHER: not TCP over IPv4 or IPv6
+ * @PEP_PACKET_OTHER: not TCP over IPv4 or IPv6, with a VLAN tag, or ICMP that is no error
  * @PEP_PACKET_QUIC: UDP to or from port 443
- * @PEP_PACKET_MALFORMED: headers that contradict themselves or are cut off
+ * @PEP_PACKET_MALFORMED: headers that contradict themselves or are cut off, or a SYN or
+ *	SYN-ACK with a wrong checksum
  * @PEP_PACKET_FRAGMENT: a fragment of TCP
  * @PEP_PACKET_FRAGMENT_OTHER: a fragment of ICMP, or of IPv6 with an extension
  *	header in the fragments
@@ -42,8 +43,7 @@ enum pep_packet_kind {
  *	quoted packet, so that it finds the socket that sent that packet
  * @th: TCP header with its options in the linear part; unset for ICMP
  * @options: length of the TCP options, bytes; unset for ICMP
- * @last_hop: the packet must not be forwarded, as its TTL is 1 or less; unset
- *	for ICMP
+ * @last_hop: the packet must not be forwarded, as its TTL is 1 or less
  * @thoff: offset of the TCP or ICMP header from the network header, bytes
  * @end: length that the IP header gives, bytes
  * @payload: length of the TCP payload, bytes; unset for ICMP

@@ -198,7 +198,8 @@ bool pep_segment_released(const struct pep_conn *conn, enum pep_side side,
  * challenge the reset (RFC 5961). An end that has closed may reset with the number of its
  * FIN, which is acknowledged by then; the other end accepts that, see tcp_reset_check().
  * While the numbers are outdated each reset passes: there is nothing to compare it with.
- * A forged reset ends no more than the following.
+ * Before the SYN-ACK has passed its number has to be exact. A forged reset ends no more
+ * than the following. The caller checks the checksum.
  *
  * Context: softirq.
  * Return: true when the other end may take it.
