@@ -18,7 +18,8 @@ struct sk_buff;
  * @most: number of fragments that @bvec has room for
  * @head: linear payload behind @bvec, bytes, the first of the packet; the first
  *	fragment stands for it, without a page until pep_copy_page()
- * @again: it was sent again, see pep_copies_again(): its acknowledgment is no sample of a round trip
+ * @again: it was sent again, see pep_copies_again(): its acknowledgment is no sample of a
+ *	round trip
  * @bvec: fragments, each with a reference to its page
  */
 struct pep_copy {
