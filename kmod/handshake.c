@@ -227,7 +227,7 @@ static void pep_handshake_synack(struct pep_net *pn, struct pep_conn *conn,
 		pep_synack_keep(pn, conn, skb);
 }
 
-/* A SYN or SYN-ACK that its end has sent before shows that the end is alive. */
+/* A SYN-ACK that its end has sent before shows that the end is alive. */
 static void pep_handshake_again(struct pep_conn *conn, enum pep_side side,
 				const struct sk_buff *skb,
 				const struct pep_packet *pkt)
@@ -244,7 +244,7 @@ static void pep_handshake_again(struct pep_conn *conn, enum pep_side side,
 }
 
 /**
- * pep_handshake_answer() - note a SYN or SYN-ACK of a connection in the table
+ * pep_handshake_answer() - note a SYN-ACK of a connection in the table
  * @pn: instance
  * @conn: connection, locked
  * @side: side that the packet came from, enum pep_side

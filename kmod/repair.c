@@ -235,8 +235,9 @@ static int pep_repair_load(const struct pep_conn *conn, enum pep_side side,
 }
 
 /* Counter of an error that keeps a leg from taking the state of an end. Legs may share
- * ports, so it is connect() that finds the addresses and ports in use, EADDRNOTAVAIL. It
- * fails with EINVAL for a blackhole, and over IPv4 with ENODEV for a device that is gone.
+ * ports, so it is connect() that finds the addresses and ports in use, EADDRNOTAVAIL, and
+ * EADDRINUSE is want of memory to note the port, see pep_leg_bind(). connect() fails with
+ * EINVAL for a blackhole, and over IPv4 with ENODEV for a device that is gone.
  */
 static enum pep_stat pep_repair_reason(int err)
 {

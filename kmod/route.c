@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Routes of packets that are sent from here for an end, without asking a socket, and of
- * packets that are forwarded.
+ * Routes of packets that are sent from here for an end, without asking a socket, of packets
+ * that are forwarded, and of legs, to compare.
  */
 
 #include "route.h"
@@ -253,8 +253,9 @@ struct net_device *pep_route_receiver(struct net_device *dev)
  * @ifindex: device by which the packets arrive that would be forwarded without the leg
  * @dsfield: their TOS or traffic class
  *
- * Rules for packets that come by a device, ``ip rule add iif``, or have a DSCP, are not for
- * a leg's. The packets have the leg's mark here, since the one that PREROUTING would give
+ * Rules for packets that come by a device, ``ip rule add iif``, are not for a leg's. Rules
+ * for a DSCP go by the leg's, which is another one than the end's where the profile has a
+ * fixed ``dscp``. The packets have the leg's mark here, since the one that PREROUTING would give
  * them is not known. Routes that lead into another VRF are not compared.
  *
  * Context: BH off, RCU read side, with the socket locked.
