@@ -125,10 +125,10 @@ void pep_choose_first(struct pep_net *pn, struct pep_gen *gen,
 }
 
 /**
- * pep_choose_again() - choose at the first payload since a connection was handed back as idle
+ * pep_choose_again() - choose at payload of a connection that was handed back as idle
  * @pn: instance
- * @other: generation of the profile that the opener's device uses, or NULL
- * @conn: connection, locked, followed, with a tally
+ * @other: generation of the profile that the opener's device uses, for its packets, or NULL
+ * @conn: connection, locked, followed, with a tally, and without copies
  *
  * The triggers begin anew, with the present values of its profile, or of @other where no
  * device uses that any more.

@@ -40,7 +40,7 @@
 #define PEP_LIMIT_PART		64
 #define PEP_LIMIT_LEAST		256U
 
-/* Highest limit that follows from memory. */
+/* Highest limit of a subscriber's connections. */
 #define PEP_LIMIT_MOST		16777216U
 
 /* The part of the machine's memory that TCP may use before it is short of it, by the default

@@ -12,7 +12,7 @@
 /* TCP-AO's number is private to the kernel's parser in some versions. */
 #define PEP_TCPOPT_AO		29
 #define PEP_TCPOPT_MPTCP	30
-#define PEP_TCPOPT_EXP_FACEB	0xF989
+#define PEP_TCPOPT_EXP_FASTOPEN	0xF989
 
 /* Subtype of MPTCP, upper half of the byte behind the length. */
 #define PEP_MPTCP_JOIN		1
@@ -66,7 +66,7 @@ static enum pep_option_kind pep_option_classify(const u8 *opt,
 	case TCPOPT_EXP:
 		/* RFC 6994: the first two bytes identify the experiment. */
 		if (size >= 4 &&
-		    get_unaligned_be16(opt + 2) == PEP_TCPOPT_EXP_FACEB)
+		    get_unaligned_be16(opt + 2) == PEP_TCPOPT_EXP_FASTOPEN)
 			return PEP_OPTION_FASTOPEN;
 		return PEP_OPTION_UNKNOWN;
 	default:
