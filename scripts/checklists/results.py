@@ -130,7 +130,11 @@ def option(scratch, data):
             raise Fault(f"the manual page has no key of {word}")
     for line in re.findall(r"^    profile \S+ (.* max-flows .*)$", guide,
                            re.MULTILINE):
-        expect("options of the guide's example", line.split()[::2], plain)
+        shown = line.split()[::2]
+        expect("options that the guide's example lacks, or has too many",
+               sorted(set(shown) ^ set(plain)), [])
+        expect("order of the guide's example and of settings.yaml", shown,
+               plain)
 
 
 def selftest(scratch, data):
