@@ -43,7 +43,7 @@ def read_calls(folder):
     objects, missing = {}, []
     for source in sorted(folder.glob("*.c")):
         path = source.with_suffix(".o")
-        if source.stem == TESTS or source.name.endswith(".mod.c"):
+        if source.stem.startswith(TESTS) or source.name.endswith(".mod.c"):
             continue
         if path.exists():
             objects[source.stem] = symbols(path)

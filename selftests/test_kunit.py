@@ -6,7 +6,7 @@ import glob
 import os
 
 from peptest import env, pep
-from peptest.ktap import case, expect_least, fail, skip
+from peptest.ktap import case, expect, fail, skip
 from peptest.netns import run
 
 setup = pep.detached
@@ -21,13 +21,16 @@ def unit_tests():
     run("insmod", env.KUNIT_KO)
     try:
         paths = glob.glob("/sys/kernel/debug/kunit/pep*/results")
-        expect_least("suites", len(paths), 1)
-        for path in paths:
+        expect("suites", len(paths), 2)
+        print(f"    KTAP version 1\n    1..{len(paths)}")
+        for number, path in enumerate(paths, 1):
             with open(path, encoding="ascii") as file:
-                text = file.read()
-            print("".join(f"    {line}\n" for line in text.splitlines()),
-                  flush=True)
-            if not text.splitlines()[-1].startswith("ok "):
+                lines = file.read().splitlines()
+            # Each has a plan of its own, for itself alone.
+            expect("plan", lines[1], "1..1")
+            lines[-1] = lines[-1].replace("ok 1 ", f"ok {number} ", 1)
+            print("".join(f"    {line}\n" for line in lines[2:]), flush=True)
+            if not lines[-1].startswith("ok "):
                 fail(path)
     finally:
         run("rmmod", "pep_kunit")
